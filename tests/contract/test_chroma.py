@@ -35,20 +35,20 @@ def open_store(place):
 def failing_at(store, step, *, once=False):
     """Let the request with this number fail, and all after it, unless just ``once``."""
     collections = store._replicas.collections
-    invoke, number = collections._invoke, count()
+    call, number = collections.call, count()
 
-    def fail(*given):
+    def fail(*given, **arguments):
         now = next(number)
         if now == step or (now > step and not once):
             message = "no answer"
             raise StoreError(message)
-        return invoke(*given)
+        return call(*given, **arguments)
 
-    collections._invoke = fail
+    collections.call = fail
     try:
         yield
     finally:
-        del collections._invoke
+        del collections.call
 
 
 class ChromaContract(

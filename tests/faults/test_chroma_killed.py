@@ -16,7 +16,7 @@ from memoranda.errors import StoreBusy, StoreError
 from memoranda.model.actions import Append, Enrich, Erase, PutVectors, Touch
 from memoranda.model.models import Message, Scope
 from memoranda.model.query import IndexVersion
-from memoranda.store.chroma import client, journal
+from memoranda.store.chroma import client, replicas
 from memoranda.testing.samples import (
     ALL,
     ANA,
@@ -175,18 +175,18 @@ class Died(BaseException):
 def dying_at(store, step):
     """Let the process be gone at a request: nothing is asked for from there on."""
     collections = store._replicas.collections
-    invoke, number = collections._invoke, count()
+    call, number = collections.call, count()
 
-    def ask(*given):
+    def ask(*given, **arguments):
         if next(number) >= step:
             raise Died
-        return invoke(*given)
+        return call(*given, **arguments)
 
-    collections._invoke = ask
+    collections.call = ask
     try:
         yield
     finally:
-        collections._invoke = invoke
+        collections.call = call
 
 
 def fill(store, scope):
@@ -352,15 +352,15 @@ def test_a_late_writer_does_not_undo_what_came_after(rivals, opened, database):
     one, two = rivals
     (item,) = one.get(ANA, ids(one)).values()
     collections = one._replicas.collections
-    invoke, late = collections._invoke, []
+    call, late = collections.call, []
 
-    def ask(collection, method, arguments):
+    def ask(collection, method, **arguments):
         if collection == "memories" and method != "get" and not late:
             late.append(method)
             two.apply(ANA, [Erase((item.id,), moment(3), "asked")])
-        return invoke(collection, method, arguments)
+        return call(collection, method, **arguments)
 
-    collections._invoke = ask
+    collections.call = ask
     one.apply(ANA, [Enrich(item.id, moment(1), ())])
     User(one).remember("milk")
     assert late
@@ -373,19 +373,19 @@ def test_a_commit_that_arrives_late(rivals, opened, database):
     """What was sent without an answer may come after the next: each is stored once, or not."""
     one, two = rivals
     collections, late = one._replicas.collections, []
-    invoke = collections._invoke
+    call = collections.call
 
-    def ask(collection, method, arguments):
+    def ask(collection, method, **arguments):
         if method == "add" and collection == "journal" and not late:
             late.append((collection, method, arguments))
             message = "no answer"
             raise StoreError(message)
         if method == "add" and collection == "journal" and len(late) == 1:
-            invoke(*late[0])
+            call(*late[0][:2], **late[0][2])
             late.append(None)
-        return invoke(collection, method, arguments)
+        return call(collection, method, **arguments)
 
-    collections._invoke = ask
+    collections.call = ask
     with pytest.raises(StoreError, match="no answer"):
         User(one).remember("late")
     User(one).remember("milk")
@@ -407,9 +407,9 @@ def test_an_erasure_is_seen_by_those_who_did_not_follow(rivals):
 
 
 def test_who_is_far_behind_reads_anew(rivals, opened, database, monkeypatch):
-    """Commits are merged when nobody is likely to follow them; who does finds all the same."""
+    """The journal begins anew when it is long; who followed it before finds all the same."""
     one, two = rivals
-    monkeypatch.setattr(journal, "FOLD", 4)
+    monkeypatch.setattr(replicas, "COMMITS", 4)
     for number in range(30):
         User(one).remember(f"tea {number}")
         if number % 9 == 0:

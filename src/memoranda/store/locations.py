@@ -144,6 +144,6 @@ def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
     """
     if not find_spec("chromadb"):
         raise MissingExtra(f"reading the memories of Chroma in {path}", "chroma")
-    from memoranda.store.chroma.foreign import foreign  # noqa: PLC0415 - extra `chroma`
+    from memoranda.store.chroma import store  # noqa: PLC0415 - extra `chroma`
 
-    return foreign(path)
+    return store.foreign_memories(path, TermAnalyzer())

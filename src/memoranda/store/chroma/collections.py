@@ -39,12 +39,14 @@ class Collections:
     """
 
     def __init__(self, connection: Connection) -> None:
-        """Open the collections, making them if they are not there."""
+        """Open the collections that are there; others are made when they are first called."""
         self.connection = connection
         self._open: dict[str, ChromaCollection] = {}
         self.look()
-        for name in {MEMORIES, JOURNAL} - self._open.keys():
-            self._open[name] = self._made(name)
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is such a collection."""
+        return name in self._open
 
     def look(self) -> None:
         """See which collections there are, as other processes make some, too."""
@@ -63,6 +65,11 @@ class Collections:
                         found[base] = found[name]
         self._open |= {name: each for name, each in found.items() if OURS.fullmatch(name)}
 
+    def _opened(self, name: str) -> ChromaCollection:
+        if name not in self._open:
+            self._open[name] = self._made(name)
+        return self._open[name]
+
     def _made(self, name: str, like: ChromaCollection | None = None) -> ChromaCollection:
         space = "cosine" if like is None else like.configuration_json["hnsw"]["space"]
         index = {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
@@ -79,32 +86,23 @@ class Collections:
 
     def width(self) -> int | None:
         """Return how many numbers the embeddings of the memories have; ``None`` before any."""
-        if _dimension(self._open[MEMORIES]) is None:
+        if _dimension(self._opened(MEMORIES)) is None:
             self._open[MEMORIES] = self._made(MEMORIES)
         return _dimension(self._open[MEMORIES])
 
-    def home(self, width: int) -> str:
-        """Return the collection for embeddings of this length, made if it is not there."""
-        name = MEMORIES if self.width() == width else f"{MEMORIES}-{width}"
-        if name not in self._open:
-            self._open[name] = self._made(name)
-        return name
-
     def homes(self) -> list[str]:
-        """Return all collections that may have embeddings of records, ``memories`` first."""
+        """Return all collections that may have embeddings of records."""
         if self.connection.shared:
             self.look()
-        return sorted(self._open.keys() - {JOURNAL})
+        return [name for name in self._open if name != JOURNAL]
 
     # Calls
 
     def call(self, collection: str, method: str, **arguments: Any) -> Any:
         """Call a method of a collection; its failures are errors of ours."""
+        opened = self._opened(collection)
         with translated(self.connection.place):
-            return self._invoke(collection, method, arguments)
-
-    def _invoke(self, collection: str, method: str, arguments: Mapping[str, Any]) -> Any:
-        return getattr(self._open[collection], method)(**arguments)
+            return getattr(opened, method)(**arguments)
 
     def pages(
         self, collection: str, where: Mapping[str, Any] | None, include: Sequence[str]
@@ -118,17 +116,6 @@ class Collections:
                 return
 
     # All of it
-
-    def bytes(self) -> int:
-        """Return how many bytes the rows take, without what Chroma adds to them."""
-        total = 0
-        for collection in (*self.homes(), JOURNAL):
-            for page in self.pages(collection, None, EVERYTHING):
-                texts = [text or "" for text in page["documents"] or ()]
-                rows = [(entry or {}).get("patch", "") for entry in page["metadatas"]]
-                total += sum(len(text.encode()) for text in (*texts, *rows))
-                total += sum(4 * len(vector) for vector in page["embeddings"])
-        return total
 
     def rewrite(self) -> None:
         """Write all anew and drop the old, with what was removed from it.

@@ -1,35 +1,31 @@
 """The journal of a place: every change of a user's rows, in the order in which they were made.
 
 An entry is one row of Chroma (or several, where it is large) with a patch: what SQLite's session
-extension recorded of a transaction. There are three kinds of entries:
+extension recorded of a transaction. There are two kinds of entries:
 
 - ``commit`` n: what the n-th transaction of the user changed;
-- ``segment`` j: the commits of the j-th block of 64, merged into one patch;
-- ``base`` e: all rows there were after some commit. Each erasure is followed by a new base, of the
-  next epoch, and everything before it is removed.
+- ``base`` e: all rows there were after some commit. With a base the journal begins anew, as the
+  next epoch, and everything before it is removed: when many commits follow the last base, and
+  after each erasure.
 
 Adding a commit is one atomic call, and of two processes that add the same number the first one
-wins, as Chroma's ``add`` leaves a row that is there as it is. Segments and bases are added in the
-same way before what they replace is removed, so that a reader finds all commits at any time.
+wins, as Chroma's ``add`` leaves a row that is there as it is. Bases are added in the same way
+before what they replace is removed, so that a reader finds all commits at any time.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from itertools import count, takewhile
 from typing import Any, NamedTuple
 from uuid import uuid4
-
-from apsw import ChangesetBuilder
 
 from memoranda.errors import NotADatabase
 from memoranda.store.chroma.collections import JOURNAL, PAGE, Collections, batches
 
-COMMIT, SEGMENT, BASE, MIRROR = "commit", "segment", "base", "mirror"
-# Commits that become one segment.
-FOLD = 64
+COMMIT, BASE, MIRROR = "commit", "base", "mirror"
 # Commits that are asked for at once.
 AHEAD = 8
 # Characters of a patch in one row: each call of Chroma has to hold its rows several times.
@@ -60,10 +56,12 @@ class Position(NamedTuple):
     Attributes:
         epoch: number of the base that it read; -1 where there was none.
         commit: number of the last commit that it read.
+        base: number of the last commit that is in the base.
     """
 
     epoch: int = -1
     commit: int = 0
+    base: int = 0
 
 
 class JournalEntries(NamedTuple):
@@ -73,7 +71,7 @@ class JournalEntries(NamedTuple):
         epoch: number of the newest base; -1 where there is none.
         entries: in order; beyond a position, the next eight at most.
         mirrored: number of the last commit that is known to be in the collection of the memories.
-        replaced: whether the position is of an older epoch, or too far behind to be followed.
+        replaced: whether the position is of an older epoch.
     """
 
     epoch: int
@@ -102,7 +100,7 @@ class Journal:
     def load(self, user: str) -> JournalEntries:
         """Return all that there is of a user.
 
-        What is listed may be merged by another process before it is read: then it is listed anew.
+        What is listed may be removed by another process before it is read: then it is listed anew.
         """
         while True:
             found = self._load(user)
@@ -114,11 +112,11 @@ class Journal:
         wanted = {user: _ids_ahead(user, at) for user, at in positions.items()}
         found = self._rows([each for ids in wanted.values() for each in ids])
         ahead = {}
-        for user, (base, segment, mirror, *commits) in wanted.items():
+        for user, (base, mirror, *commits) in wanted.items():
             follow = takewhile(found.__contains__, commits)
             read = [self._entry(user, found[each]) for each in follow]
             entries = [entry for entry in read if entry is not None]
-            replaced = base not in found or segment in found or len(entries) < len(read)
+            replaced = base not in found or len(entries) < len(read)
             mirrored = found.get(mirror, {}).get("through", 0)
             epoch = positions[user].epoch
             ahead[user] = JournalEntries(epoch, entries, mirrored, replaced)
@@ -126,11 +124,10 @@ class Journal:
 
     def won(self, user: str, entry: JournalEntry, epoch: int) -> bool | None:
         """Return whether a commit is the first; ``None`` where it was replaced, or others were."""
-        number = entry.through
-        commit, segment = _id(user, COMMIT, number), _id(user, SEGMENT, (number - 1) // FOLD)
-        bases = [_id(user, BASE, max(epoch, 0)), _id(user, BASE, max(epoch, 0) + 1)]
-        found = self._rows([commit, segment, *bases])
-        if segment in found or bases[0] not in found or bases[1] in found:
+        commit = _id(user, COMMIT, entry.through)
+        base, next_base = (_id(user, BASE, max(epoch, 0) + step) for step in (0, 1))
+        found = self._rows([commit, base, next_base])
+        if base not in found or next_base in found:
             return None
         return commit in found and found[commit]["token"] == entry.token
 
@@ -150,8 +147,13 @@ class Journal:
         """Return whether the files may hold what was erased: a server had it."""
         return bool(self._ids({"unpurged": True}))
 
+    def size(self) -> int:
+        """Return how many bytes the journal takes, which has everything."""
+        pages = self._collections.pages(JOURNAL, None, ["metadatas"])
+        return sum(len(row.get("patch", "")) for page in pages for row in page["metadatas"])
+
     def _load(self, user: str) -> JournalEntries | None:
-        numbers: dict[str, set[int]] = {COMMIT: set(), SEGMENT: set(), BASE: set(), MIRROR: set()}
+        numbers: dict[str, set[int]] = {COMMIT: set(), BASE: set(), MIRROR: set()}
         for each in self._ids({"user": user}):
             _, kind, number, part = _parsed(each)
             if not part:
@@ -165,7 +167,8 @@ class Journal:
         if first is None:
             return None
         entries = [first]
-        wanted = list(_following(user, first.through, numbers[SEGMENT], numbers[COMMIT]))
+        following = takewhile(numbers[COMMIT].__contains__, count(first.through + 1))
+        wanted = [_id(user, COMMIT, number) for number in following]
         for ids in batches(wanted, TOGETHER):
             found = self._rows(ids)
             read = (self._entry(user, found[each]) for each in ids if each in found)
@@ -199,21 +202,18 @@ class Journal:
 
     # Writing
 
-    def append(self, user: str, entry: JournalEntry, *, erases: bool, mirrored: int | None) -> None:
+    def append(self, user: str, entry: JournalEntry, *, erases: bool) -> None:
         """Commit an entry, unless another has its number already.
 
         Args:
             user: whose it is.
             entry: what is committed; its number follows the user's last.
             erases: whether it removes texts, which then have to be purged.
-            mirrored: in a folder, how far the memories are written; told in the same call.
         """
         more: dict[str, dict[str, Any]] = {}
         if entry.through == 1:
             empty = JournalEntry(0, b"", entry.token)
             more[_id(user, BASE, 0)] = {**_head(user, BASE, 0, empty), "patch": ""}
-        if mirrored is not None:
-            more[_id(user, MIRROR, 0)] = _mirror(user, mirrored)
         self._add(user, COMMIT, entry.through, entry, more, erases=erases)
 
     def begin(self, user: str, commit: int, patch: bytes) -> None:
@@ -226,47 +226,25 @@ class Journal:
         rows = {_id(user, MIRROR, 0): _mirror(user, number) for user, number in through.items()}
         self._write("upsert", rows)
 
-    def fold(self, user: str, number: int) -> None:
-        """Merge a block of commits into a segment, if ``number`` is the last of a block.
-
-        On a server the block before it: others may still follow the last one.
-        """
-        block = number // FOLD - (2 if self._shared else 1)
-        if number % FOLD or block < 0:
-            return
-        wanted = [_id(user, COMMIT, block * FOLD + step) for step in range(1, FOLD + 1)]
-        found = self._rows(wanted)
-        read = [self._entry(user, found[each]) for each in wanted if each in found]
-        entries = [entry for entry in read if entry is not None]
-        through = (block + 1) * FOLD
-        if len(entries) < len(read) or not entries or entries[-1].through != through:
-            return
-        if len(entries) < FOLD and self._rows([_id(user, SEGMENT, block)]):
-            return
-        builder = ChangesetBuilder()  # type: ignore[no-untyped-call] # apsw tells no type
-        for entry in entries:
-            builder.add(entry.patch)
-        merged = JournalEntry(through, builder.output(), uuid4().hex)
-        erases = any(row.get("erases") for row in found.values())
-        self._add(user, SEGMENT, block, merged, erases=erases)
-        self._drop_lost(user, SEGMENT, block, merged)
-        self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": through}})
-
     def rebase(self, user: str, at: Position, patch: bytes) -> bool:
         """Begin a new epoch: ``patch`` is all there is, and everything before it is removed.
 
-        On a server it is noted that the files still have to be purged.
+        Where something was erased, it is noted that the files still have to be purged.
 
         Returns:
             whether it was done; not, where another process began that epoch first.
         """
         base, epoch = JournalEntry(at.commit, patch, uuid4().hex), at.epoch + 1
-        self._add(user, BASE, epoch, base, unpurged=self._shared)
-        if not self._drop_lost(user, BASE, epoch, base):
+        noted = {"$or": [{"erases": True}, {"unpurged": True}]}
+        unpurged = bool(self._ids({"$and": [{"user": user}, noted]}))
+        self._add(user, BASE, epoch, base, unpurged=unpurged)
+        begun = _id(user, BASE, epoch)
+        if self._rows([begun]).get(begun, {}).get("token") != base.token:
+            self.forget(base.token)
             return False
-        changes = {"of": {"$in": [COMMIT, SEGMENT]}}
-        self._remove({"user": user}, changes, {"through": {"$lte": at.commit}})
+        # The base first: who follows the journal learns by it that commits are gone.
         self._remove({"user": user}, {"of": BASE}, {"number": {"$lt": epoch}})
+        self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": at.commit}})
         return True
 
     def purged(self) -> None:
@@ -278,16 +256,6 @@ class Journal:
     def forget(self, token: str) -> None:
         """Remove an entry that came too late to count."""
         self._remove({"token": token})
-
-    def _drop_lost(self, user: str, kind: str, number: int, entry: JournalEntry) -> bool:
-        """Return whether an entry was the first of its number; removes it where it was not."""
-        if not self._shared:
-            return True
-        at = _id(user, kind, number)
-        if self._rows([at]).get(at, {}).get("token") == entry.token:
-            return True
-        self._remove({"token": entry.token})
-        return False
 
     def _add(
         self,
@@ -360,7 +328,7 @@ def _id(user: str, kind: str, number: int, part: str = "") -> str:
 
 def _ids_ahead(user: str, at: Position) -> list[str]:
     """Return the ids of what tells whether a position can be followed, and of what follows it."""
-    marks = [(BASE, at.epoch), (SEGMENT, at.commit // FOLD), (MIRROR, 0)]
+    marks = [(BASE, at.epoch), (MIRROR, 0)]
     commits = [(COMMIT, at.commit + step) for step in range(1, AHEAD + 1)]
     return [_id(user, kind, number) for kind, number in (*marks, *commits)]
 
@@ -372,17 +340,3 @@ def _parsed(id: str) -> tuple[str, str, int, str]:
         message = f"the journal has a row {id!r} that is not its own; remove it"
         raise NotADatabase(message) from error
     return user, kind, number, part
-
-
-def _following(user: str, at: int, segments: set[int], commits: set[int]) -> Iterator[str]:
-    """Return the ids of the entries that follow a commit, in order."""
-    while True:
-        block = at // FOLD
-        if block in segments:
-            yield _id(user, SEGMENT, block)
-            at = (block + 1) * FOLD
-        elif at + 1 in commits:
-            yield _id(user, COMMIT, at + 1)
-            at += 1
-        else:
-            return

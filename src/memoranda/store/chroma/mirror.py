@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memoranda.errors import StoreError
 from memoranda.model.checks import from_ms
 from memoranda.model.models import Kind
 from memoranda.model.query import Vector
@@ -78,59 +77,46 @@ class Mirror:
 
     def write(self, replica: Replica, touched: Touched, generation: int) -> None:
         """Bring records up to date. Doing it twice changes nothing."""
+        call = self._collections.call
         for ids in batches(list(touched), PAGE):
+            # Chroma's index takes four times as long to move a vector as to take a new one in.
+            moved = [each for each in ids if touched[each] is MirrorChange.REPLACED]
+            for home in self._collections.homes() if moved else ():
+                call(home, "delete", ids=moved)
             rows = list(read(replica, generation, ids))
-            gone = set(ids).difference(row.id for row in rows)
-            for home in self._collections.homes() if gone else ():
-                self._collections.call(home, "delete", ids=sorted(gone))
-            if not rows:
-                continue
-            width = self._collections.width()
-            try:
-                wanted = width or self.dimensions or UNKNOWN_DIMENSIONS
-                self._write(wanted, replica.user, rows, touched)
-            except StoreError:
-                found = None if width else self._collections.width()
-                if found is None:
-                    raise
-                # Another process was the first to store something, of another length.
-                self._write(found, replica.user, rows, touched)
+            changed = [row for row in rows if touched[row.id] is MirrorChange.CHANGED]
+            if changed:
+                call(
+                    MEMORIES,
+                    "update",
+                    ids=[row.id for row in changed],
+                    metadatas=[row.metadata for row in changed],
+                )
+            made = [row for row in rows if touched[row.id] is not MirrorChange.CHANGED]
+            if made:
+                self._add(made)
 
-    def _write(
-        self, width: int, user: str, rows: Sequence[MirroredRecord], touched: Touched
-    ) -> None:
+    def _add(self, rows: Sequence[MirroredRecord]) -> None:
+        """Add records; those with an embedding of another length have it in a collection apart."""
+        width = self._collections.width() or self.dimensions or UNKNOWN_DIMENSIONS
+        self._collections.call(
+            MEMORIES,
+            "add",
+            ids=[row.id for row in rows],
+            embeddings=[
+                row.vector if row.width == width else placeholder(row.id, width) for row in rows
+            ],
+            documents=[row.text for row in rows],
+            metadatas=[without_none(row.metadata) for row in rows],
+        )
         for apart in {row.width for row in rows} - {0, width}:
             here = [row for row in rows if row.width == apart]
             self._collections.call(
-                self._collections.home(apart),
+                f"{MEMORIES}-{apart}",
                 "upsert",
                 ids=[row.id for row in here],
                 embeddings=[row.vector for row in here],
-                metadatas=[{"user": user}] * len(here),
-            )
-        changed = [row for row in rows if touched[row.id] is MirrorChange.CHANGED]
-        made = [row for row in rows if touched[row.id] is not MirrorChange.CHANGED]
-        moved = [row.id for row in made if touched[row.id] is MirrorChange.REPLACED]
-        if changed:
-            self._collections.call(
-                MEMORIES,
-                "update",
-                ids=[row.id for row in changed],
-                metadatas=[row.metadata for row in changed],
-            )
-        if moved:
-            # Chroma's index takes four times as long to move a vector as to take a new one in.
-            self._collections.call(MEMORIES, "delete", ids=moved)
-        if made:
-            self._collections.call(
-                MEMORIES,
-                "add",
-                ids=[row.id for row in made],
-                embeddings=[
-                    row.vector if row.width == width else placeholder(row.id, width) for row in made
-                ],
-                documents=[row.text for row in made],
-                metadatas=[without_none(row.metadata) for row in made],
+                metadatas=[{"user": row.metadata["user"]} for row in here],
             )
 
     # Asking

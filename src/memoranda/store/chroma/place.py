@@ -76,18 +76,16 @@ def parse(location: str, *, token: str | None = None) -> Place:
     """Return the place that ``location`` names.
 
     Args:
-        location: ``chroma:///folder``, ``chroma+http://host:port`` or ``chroma+https://…``.
+        location: ``chroma://`` and the path of a folder, as
+            :func:`memoranda.store.locations.place` returns it, ``chroma+http://host:port`` or
+            ``chroma+https://…``.
         token: for a server that wants one.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: it is no address of a server.
     """
     if location.startswith(FOLDER):
-        path = location.removeprefix(FOLDER)
-        if not path.strip("/ "):
-            message = f"location {location!r} names no folder; {FORMS}"
-            raise ConfigError(message)
-        return Folder(Path(path).expanduser().absolute())
+        return Folder(Path(location.removeprefix(FOLDER)))
     try:
         parts = urlsplit(location)
         port = parts.port

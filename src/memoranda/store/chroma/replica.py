@@ -20,6 +20,7 @@ from memoranda.store.chroma.journal import JournalEntry, Position
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.dialect import TABLES
 from memoranda.store.sql.health import meta
+from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import MEMORY, Fts5, SqliteConnection, SqliteDatabase
 
 # What only a replica has: the terms, which make the full-text index as they come and go, and which
@@ -62,7 +63,8 @@ STAMP = """
 INSERT INTO meta VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
 """
-ERASES = "SELECT 1 FROM touched WHERE id NOT IN (SELECT id FROM records) LIMIT 1"
+# The journal knows of each user who erased something: the mark of it is no part of the rows.
+DROP_MARK = "DELETE FROM meta WHERE name = :name"
 # Commits of which a replica knows the tokens: by these a process knows its own again.
 TOKENS = 256
 
@@ -127,7 +129,7 @@ class Replica(SqliteDatabase):
         touched: records that are to be written to the collection of the memories.
         stamps: by which analyzer and model the rows are known to be made; for the first commit.
         keep: keeps what a transaction changed (the entry, what is different in the collection of
-            the memories, whether records are gone for good), or raises: then it is rolled back.
+            the memories, whether something is gone for good), or raises: then it is rolled back.
     """
 
     full_text = StoredTerms()
@@ -208,7 +210,7 @@ class Replica(SqliteDatabase):
     def _apply(self, connection: SqliteConnection, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
             apsw.Changeset.apply(entry.patch, connection.raw, conflict=_conflict)
-            self.at = Position(self.at.epoch, entry.through)
+            self.at = self.at._replace(commit=entry.through)
 
     def _begin(self, connection: SqliteConnection) -> None:
         super()._begin(connection)
@@ -225,11 +227,11 @@ class Replica(SqliteDatabase):
         if self.keep is not None and session is not None and not session.is_empty:
             number, token = self.at.commit + 1, uuid4().hex
             stamp(connection, {_slot(number): token})
-            erases = connection.value(ERASES) is not None
+            erases = connection.run(DROP_MARK, {"name": PURGE}) > 0
             rows = connection.all("DELETE FROM touched RETURNING id, how")
             touched = {record: MirrorChange(how) for record, how in rows}
             self.keep(self, JournalEntry(number, session.patchset(), token), touched, erases)
-            self.at = Position(max(self.at.epoch, 0), number)
+            self.at = self.at._replace(epoch=max(self.at.epoch, 0), commit=number)
             for each, how in touched.items():
                 self.touched[each] = max(how, self.touched.get(each, how))
         super()._commit(connection)

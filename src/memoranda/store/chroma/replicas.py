@@ -33,6 +33,9 @@ ASKED = 5
 POLL = 0.005
 # Bytes of all replicas together beyond which those that were not asked for longest are closed.
 MOST_BYTES = 1 << 29
+# Commits after which the journal of a user begins anew with all there is; of a larger user, which
+# takes longer to write and to read, one for each so many bytes.
+COMMITS, BYTES_OF_COMMIT = 64, 1 << 15
 # How often a model was named: vectors of an older one do not count.
 GENERATION = "generation"
 OF_STORE = (GENERATION, MODEL, DIMENSIONS)
@@ -86,12 +89,6 @@ class Replicas:
             else:
                 cls._folders[key] = cls(key, analyzer)
             return cls._folders[key]
-
-    @classmethod
-    def serving(cls, place: Folder) -> Replicas | None:
-        """Return the replicas of a folder that this process has open."""
-        with cls._opening:
-            return cls._folders.get(Folder(place.path.resolve()))
 
     def close(self) -> None:
         """Release the place, once all that opened it have closed it."""
@@ -180,9 +177,11 @@ class Replicas:
                 spare -= sizes[user]
 
     def _loaded(self, user: str) -> Replica:
+        self._say_mirrored()  # Or what is there would be written again.
         contents = self.journal.load(user)
         replica = Replica(user)
-        replica.at = Position(contents.epoch, 0)
+        base = contents.entries[0].through if contents.entries else 0
+        replica.at = Position(contents.epoch, 0, base)
         replica.follow(contents.entries, mirrored=contents.mirrored)
         return replica
 
@@ -193,8 +192,7 @@ class Replicas:
             if ahead is None and replica.at.commit:
                 ahead = self.journal.ahead({user: replica.at})[user]
             if ahead is None or ahead.replaced:
-                self._held[user] = self._loaded(user)
-                replica.close()
+                self._load_again(replica)
                 return
             if not ahead.entries:
                 return
@@ -202,6 +200,10 @@ class Replicas:
                 replica.touched.clear()
             replica.follow(ahead.entries, mirrored=ahead.mirrored)
             ahead = None
+
+    def _load_again(self, replica: Replica) -> None:
+        self._held[replica.user] = self._loaded(replica.user)
+        replica.close()
 
     # Writing
 
@@ -251,12 +253,17 @@ class Replicas:
 
     def _after(self, replica: Replica, first: int) -> None:
         """Write to the memories what was committed, and keep the journal short."""
-        commits = range(first + 1, replica.at.commit + 1)
+        if replica.at.commit == first:
+            return
         try:
-            if commits:
-                self._mirror(replica)
-            for number in commits:
-                self.journal.fold(replica.user, number)
+            self._mirror(replica)
+            replica = self._held[replica.user]
+            if replica.at.commit % COMMITS == 0:
+                self._say_mirrored()
+            if replica.at.commit - replica.at.base >= max(
+                COMMITS, replica.size() // BYTES_OF_COMMIT
+            ):
+                self.rebase(replica)
         except StoreError as error:
             # It is in the journal, and so it is stored; the memories follow before the next.
             log.warning("%s: memories are written later (%s)", self.connection.place, error)
@@ -281,6 +288,21 @@ class Replicas:
         if shared and user in self._unsaid:
             self._say_mirrored()
 
+    def rebase(self, replica: Replica) -> bool:
+        """Let the journal of a user begin anew with what there is now.
+
+        Returns:
+            whether it was done; not, where another process was first.
+        """
+        self._say_mirrored()
+        at = replica.at
+        done = self.journal.rebase(replica.user, at, replica.whole())
+        if done:
+            replica.at = Position(at.epoch + 1, at.commit, at.commit)
+        else:
+            self._load_again(replica)
+        return done
+
     def _say_mirrored(self) -> None:
         if self._unsaid:
             self.journal.mirrored(self._unsaid)
@@ -295,11 +317,9 @@ class Replicas:
         if taken:
             message = f"the id {min(taken)!r} is taken; records need ids of their own"
             raise InvalidInput(message)
-        user, shared = replica.user, self.connection.shared
-        # The rows of the last commit are written by now, and where this changes none of them …
-        told = None if shared else entry.through - bool(touched)
+        shared = self.connection.shared
         try:
-            self.journal.append(user, entry, erases=erases, mirrored=told)
+            self.journal.append(replica.user, entry, erases=erases)
         except StoreError:
             # Perhaps it arrived all the same: then it counts.
             if not shared or not self._won(replica, entry):
@@ -307,8 +327,6 @@ class Replicas:
         else:
             if shared and not self._won(replica, entry):
                 raise OutrunError
-        if not shared:
-            self._unsaid.pop(user, None)
 
     def _won(self, replica: Replica, entry: JournalEntry) -> bool:
         """Ask whose a commit is, and ask again: what was sent cannot be taken back."""

@@ -15,23 +15,21 @@ from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, Order
 from memoranda.store.chroma.client import Connection, translated
-from memoranda.store.chroma.collections import Collections
+from memoranda.store.chroma.collections import MEMORIES, Collections
 from memoranda.store.chroma.journal import Journal
-from memoranda.store.chroma.mirror import Mirror
+from memoranda.store.chroma.mirror import OURS, Mirror
 from memoranda.store.chroma.place import Folder, Place
 from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
 from memoranda.store.sql import health
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.store import NOBODY, USERS, SqlStore, user_key
-from memoranda.store.sql.transaction import PURGE
 
 T = TypeVar("T")
 PART = ".part"
 # At a collection that other processes write to: what is wrong each time is wrong.
 LOOKS = 5
 TAKE_TEXT = "UPDATE records SET content = :text WHERE id = :id"
-DROP_META = "DELETE FROM meta WHERE name = :name"
 OTHERWISE = "records that are otherwise in the collection of the memories"
 CAPABILITIES = {
     named.TRANSACTIONS: "a journal of commits makes a plan all or nothing",
@@ -174,10 +172,11 @@ class ChromaStore(SqlStore):
                 wrong, texts = self._differing(user)
                 found += health.report("records changed behind memoranda's back", list(texts))
                 found += health.report(OTHERWISE, [each for each in wrong if each not in texts])
-            found = [line for line in dict.fromkeys(found) if line != health.UNPURGED]
             # The files of a server are its own; but whoever opens its folder has to purge them.
             kept = not replicas.connection.shared and replicas.journal.unpurged()
-            return found + [health.UNPURGED] * bool(kept or replicas.journal.erasing())
+            if kept or replicas.journal.erasing():
+                found.append(health.UNPURGED)
+            return list(dict.fromkeys(found))
 
     def _differing(self, user: str) -> tuple[Touched, dict[str, str]]:
         """Return what is not in the collection as it should be, nor about to be written."""
@@ -227,23 +226,16 @@ class ChromaStore(SqlStore):
             place, journal = replicas.connection.place, replicas.journal
             erasing = journal.erasing()
             for user in erasing:
-                self._rebase(user)
+                done = False
+                while not done:
+                    with replicas.reading(user) as replica:
+                        done = replicas.rebase(replica)
             if isinstance(place, Folder) and (erasing or journal.unpurged()):
                 replicas.collections.rewrite()
                 replicas.connection.vacuum(place)
                 replicas.collections.look()
                 journal.purged()
             return isinstance(place, Folder)
-
-    def _rebase(self, user: str) -> None:
-        """Let the journal of a user begin with what there is now, and close the replica."""
-        replicas = self._replicas
-        done = False
-        while not done:
-            self._write(Scope(user), lambda connection: connection.run(DROP_META, {"name": PURGE}))
-            with replicas.reading(user) as replica:
-                done = replicas.journal.rebase(user, replica.at, replica.whole())
-            replicas.forget()
 
     def backup(self, path: str) -> None:
         """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
@@ -265,12 +257,12 @@ class ChromaStore(SqlStore):
             shutil.rmtree(part.path, ignore_errors=True)
 
     def size(self) -> int:
-        """Return the bytes of the folder; of a server, those of the rows: it takes more."""
+        """Return the bytes of the folder; of a server, those of the journal: it takes more."""
         replicas = self._replicas
         place = replicas.connection.place
         if isinstance(place, Folder):
             return sum(path.stat().st_size for path in place.path.rglob("*") if path.is_file())
-        return replicas.collections.bytes()
+        return replicas.journal.size()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let all reads of this thread inside the block see one moment."""
@@ -281,6 +273,26 @@ class ChromaStore(SqlStore):
         replicas, self._opened = self._opened, None
         if replicas is not None:
             replicas.close()
+
+
+def foreign_memories(path: Path, analyzer: Analyzer) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return id, text and metadata of what others put into ``memories`` of the folder ``path``.
+
+    Raises:
+        InvalidInput: there is no such collection.
+        StoreError: the folder cannot be used, or another process has it.
+    """
+    place = Folder(path.expanduser().absolute())
+    with closing(Replicas.opened(place, analyzer)) as replicas, replicas.lock:
+        collections = replicas.collections
+        if MEMORIES not in collections:
+            message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"
+            raise InvalidInput(message)
+        found: list[tuple[str, str, dict[str, Any]]] = []
+        for page in collections.pages(MEMORIES, None, ["documents", "metadatas"]):
+            rows = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
+            found += [(key, text or "", told or {}) for key, text, told in rows]
+        return [row for row in found if OURS not in row[2]]
 
 
 def _copy(replicas: Replicas, to: Collections) -> None:
