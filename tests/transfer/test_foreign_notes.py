@@ -39,9 +39,9 @@ def read_memory_md(path, zone=UTC):
             Told(each.content, each.metadata.get("section"), each.metadata["file"], each.event_time)
             for each in drafts
         )
-        for drafts in (read.facts, read.entries)
+        for drafts in (read.facts, read.entries.values())
     ]
-    return Memory(*told, read.skipped)
+    return Memory(*told, read.files.skipped)
 
 
 LISBON = ZoneInfo("Europe/Lisbon")

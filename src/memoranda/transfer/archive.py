@@ -54,12 +54,12 @@ from memoranda.model.models import (
     ToolResult,
     Trust,
 )
-from memoranda.model.ports import Progress, Store
+from memoranda.model.ports import Store
 from memoranda.model.query import Filter
 from memoranda.records.drafts import parse_kind, parse_tags
 from memoranda.records.pages import record_pages
-from memoranda.transfer.batches import BATCH, ImportTarget, ProgressCounter, TransferCounts
-from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonFile, JsonValues
+from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
+from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonFile
 
 VERSION = 3
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
@@ -199,7 +199,7 @@ def is_header(value: object) -> bool:
     return isinstance(value, Mapping) and value.get("format") in ARCHIVE_NAMES
 
 
-def archive_entries(file: JsonValues, scope: Scope) -> Iterator[ArchiveEntry]:
+def archive_entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
     """Yield what a file holds, as the scope's own.
 
     Its records belong to the scope's user, and where the scope names an agent, those of
@@ -397,7 +397,7 @@ def _id(line: JsonObject, prefix: str) -> str:
 # Into a store
 
 
-def restore(target: ImportTarget, file: JsonFile, progress: Progress | None) -> TransferCounts:
+def restore(target: ImportTarget, file: JsonFile, counts: ImportCounts) -> None:
     """Bring the memory in ``file`` into the scope's.
 
     Records and conversations keep their ids, times and order; positions in a session are
@@ -410,17 +410,14 @@ def restore(target: ImportTarget, file: JsonFile, progress: Progress | None) -> 
         InvalidInput: a line is broken, or an id belongs to another user of the store;
             nothing was written.
     """
-    total = 0
     others = [Scope(user) for user in target.store.users() if user != target.scope.user]
     for batch in _batches(file, target.scope):
-        total += sum(entry.lines for entry in batch)
+        counts.total += sum(entry.lines for entry in batch)
         _refuse_taken(target.store, others, batch)
-    steps, moved = ProgressCounter(total, progress), TransferCounts()
     read: Counter[str] = Counter()
     for batch in _batches(file, target.scope):
-        moved = moved.plus(_write(target, batch, read))
-        steps.advance(sum(entry.lines for entry in batch))
-    return moved
+        _write(target, batch, read, counts)
+        counts.advance(sum(entry.lines for entry in batch))
 
 
 def _batches(file: JsonFile, scope: Scope) -> Iterator[list[ArchiveEntry]]:
@@ -459,24 +456,23 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Archive
 
 
 def _write(
-    target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str]
-) -> TransferCounts:
+    target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str], counts: ImportCounts
+) -> None:
     store, scope, everyone = target.store, target.scope, target.everyone
     inserts = [a for entry in batch for a in entry.actions if isinstance(a, Insert)]
     records = [insert.record.id for insert in inserts]
     known = set(store.get(everyone, records))
     actions: list[Action] = []
-    moved = TransferCounts()
     for entry in batch:
         match entry.actions:
             case [Insert(record=record), *_]:
                 read[record.session_id or ""] += record.kind is Kind.EPISODE
                 if record.id in known:
-                    moved = moved.plus(TransferCounts(skipped=1))
+                    counts.skipped += 1
                     continue
                 known.add(record.id)
                 actions += entry.actions
-                moved = moved.plus(TransferCounts(records=1))
+                counts.records += 1
             case [OpenConversation(info=info), *_]:
                 given = [action for action in entry.actions if isinstance(action, Append)]
                 new = given
@@ -486,13 +482,13 @@ def _write(
                     there = {item.id for item in store.messages(everyone, info.id, cleared=True)}
                     new = [action for action in given if action.message.id not in there]
                     actions += new
-                moved = moved.plus(TransferCounts(messages=len(new), skipped=len(given) - len(new)))
+                counts.messages += len(new)
+                counts.skipped += len(given) - len(new)
             case decisions:
                 actions += decisions
     store.apply(scope, actions)
     sessions = [entry.session for entry in batch if entry.session]
     store.apply(scope, list(_session_actions(target, sessions, read)))
-    return moved
 
 
 def _session_actions(

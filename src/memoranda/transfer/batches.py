@@ -81,30 +81,29 @@ class ImportTarget:
         return found
 
 
-class TransferCounts(NamedTuple):
-    """How many records and messages were moved, and how many were there already."""
-
-    records: int = 0
-    messages: int = 0
-    skipped: int = 0
-
-    def plus(self, other: TransferCounts) -> TransferCounts:
-        """Return the sums."""
-        return TransferCounts(*(one + two for one, two in zip(self, other, strict=True)))
-
-
-class ImportCounts(NamedTuple):
-    """What an import of another program's file did.
+class ImportCounts:
+    """Counts what an import stores and what it passes over, and tells how far it is.
 
     Attributes:
-        moved: how much was stored.
+        records, messages: how many were stored.
+        skipped: how many were there already.
         users: whose; none where it is the user who imports.
-        left_out: a line for each kind of thing that was left out.
+        left_out: what was left out.
+        total: how many units of work there are.
     """
 
-    moved: TransferCounts
-    users: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    def __init__(self, progress: Progress | None = None) -> None:
+        """Start at nothing."""
+        self.records = self.messages = self.skipped = self.total = self._done = 0
+        self.users: tuple[str, ...] = ()
+        self.left_out = LeftOut()
+        self._progress = progress
+
+    def advance(self, units: int) -> None:
+        """Count ``units`` more as done, and tell of it."""
+        self._done += units
+        if self._progress is not None:
+            self._progress(self._done, self.total)
 
 
 class PlacedDraft(NamedTuple):
@@ -124,22 +123,6 @@ class PlacedDraft(NamedTuple):
     draft: Draft
     mentions: tuple[Mention, ...] = ()
     once: bool = False
-
-
-class ProgressCounter:
-    """Counts the units of work that are done and tells of each batch."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        """Start at none of ``total``."""
-        self._done = 0
-        self._total = total
-        self._progress = progress
-
-    def advance(self, units: int) -> None:
-        """Count ``units`` more as done."""
-        self._done += units
-        if self._progress is not None:
-            self._progress(self._done, self._total)
 
 
 class RecordKey(NamedTuple):
@@ -163,8 +146,8 @@ DraftReader = Callable[[LeftOut], Iterable[PlacedDraft]]
 
 
 def import_drafts(
-    target: ImportTarget, format: str, read: DraftReader, progress: Progress | None
-) -> ImportCounts:
+    target: ImportTarget, format: str, read: DraftReader, counts: ImportCounts
+) -> None:
     """Store the drafts of a file, of which only those that are not there yet.
 
     A draft is there already if a record, active or not, of the same session, content and event
@@ -175,38 +158,34 @@ def import_drafts(
         target: the memory.
         format: where the drafts come from.
         read: called once to check the drafts and once to store them, a transaction for each batch.
-        progress: told after each batch.
+        counts: what was done.
 
     Raises:
         InvalidInput: a draft cannot be stored; nothing was written.
     """
-    left_out = LeftOut()
     wanted: defaultdict[Scope, set[RecordKey]] = defaultdict(set)
-    total = 0
-    for placed in read(left_out):
+    for placed in read(counts.left_out):
         wanted[placed.scope].add(_key(target, placed))
-        total += 1
+        counts.total += 1
+    counts.users = tuple(dict.fromkeys(scope.user for scope in wanted))
     held = {scope: _held(target.of(scope), keys) for scope, keys in wanted.items()}
-    steps, moved, origin = ProgressCounter(total, progress), TransferCounts(), f"import:{format}"
     batches: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
     for found in read(LeftOut()):
-        placed = found._replace(draft=replace(found.draft, origin=origin))
+        placed = found._replace(draft=replace(found.draft, origin=f"import:{format}"))
         batches[placed.scope].append(placed)
         if len(batches[placed.scope]) == BATCH:
             batch = batches.pop(placed.scope)
-            moved = moved.plus(_store(target.of(placed.scope), batch, held[placed.scope], steps))
+            _store(target.of(placed.scope), batch, held[placed.scope], counts)
     for scope, batch in batches.items():
-        moved = moved.plus(_store(target.of(scope), batch, held[scope], steps))
-    users = tuple(dict.fromkeys(scope.user for scope in wanted))
-    return ImportCounts(moved, users, left_out.lines())
+        _store(target.of(scope), batch, held[scope], counts)
 
 
 def _store(
     target: ImportTarget,
     batch: Sequence[PlacedDraft],
     held: Counter[RecordKey],
-    steps: ProgressCounter,
-) -> TransferCounts:
+    counts: ImportCounts,
+) -> None:
     """Store what is new of a batch for one scope; of ``held``, use up what is not."""
     new: list[Insert] = []
     for placed in batch:
@@ -226,8 +205,9 @@ def _store(
             insert = replace(insert, mentions=(*own, *others))
         new.append(insert)
     target.store.apply(target.scope, new)
-    steps.advance(len(batch))
-    return TransferCounts(records=len(new), skipped=len(batch) - len(new))
+    counts.records += len(new)
+    counts.skipped += len(batch) - len(new)
+    counts.advance(len(batch))
 
 
 def _key(target: ImportTarget, placed: PlacedDraft) -> RecordKey:

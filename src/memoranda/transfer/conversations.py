@@ -20,16 +20,9 @@ from memoranda.model.checks import EPOCH, clean, content_hash, located, to_ms
 from memoranda.model.clock import ALPHABET
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
-from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.transfer.batches import (
-    BATCH,
-    ImportCounts,
-    ImportTarget,
-    ProgressCounter,
-    TransferCounts,
-)
-from memoranda.transfer.json_files import JsonValues, LeftOut, moment_of, plain_text
+from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
+from memoranda.transfer.json_files import JsonFile, LeftOut, moment_of, plain_text
 
 # Letters of an id, of five bits each: the millisecond, then the digest.
 TIME_LETTERS, KEY_LETTERS = 10, 16
@@ -101,7 +94,7 @@ MessageReader = Callable[[JsonObject, str, LeftOut], Iterator[ForeignMessage]]
 
 
 def read_export(
-    file: JsonValues, keys: tuple[str, str, str], said: MessageReader, left_out: LeftOut
+    file: JsonFile, keys: tuple[str, str, str], said: MessageReader, left_out: LeftOut
 ) -> Iterator[ForeignConversation]:
     """Return the conversations of an export; count those without talk.
 
@@ -156,10 +149,12 @@ class ConversationImport:
     Attributes:
         target: the memory.
         format: where they come from; the same keys of two formats are different.
+        counts: what was done.
     """
 
     target: ImportTarget
     format: str
+    counts: ImportCounts
 
     def check(self, found: ForeignConversation) -> None:
         """Refuse what could not be stored; what is there already was looked at before.
@@ -173,14 +168,13 @@ class ConversationImport:
         for batch in _batches(_joined(self._split(found)[1])):
             self._measured(batch, found)
 
-    def store(self, found: ForeignConversation) -> TransferCounts:
-        """Store what is not there yet, a transaction for each batch; say how much that was."""
+    def store(self, found: ForeignConversation) -> None:
+        """Store what is not there yet, a transaction for each batch."""
         known, new = self._split(found)
-        moved = TransferCounts(skipped=len(_joined(known)))
+        self.counts.skipped += len(_joined(known))
         for attempt in range(ATTEMPTS):
             try:
-                for messages in self._append(found, new):
-                    moved = moved.plus(TransferCounts(messages=messages))
+                self._append(found, new)
                 break
             except StoreError:
                 # Perhaps another process has stored them meanwhile; then fewer are new now.
@@ -189,7 +183,6 @@ class ConversationImport:
                     raise
                 new = rest
         self._end(found)
-        return moved
 
     def _split(
         self, found: ForeignConversation
@@ -238,8 +231,8 @@ class ConversationImport:
             for message in store.messages(scope, name, cleared=True)
         }
 
-    def _append(self, found: ForeignConversation, new: Sequence[ForeignMessage]) -> Iterator[int]:
-        """Append in batches; after each, say how many messages it had."""
+    def _append(self, found: ForeignConversation, new: Sequence[ForeignMessage]) -> None:
+        """Append in batches."""
         if not new:
             return
         store, scope = self.target.store, self.target.scope
@@ -251,7 +244,7 @@ class ConversationImport:
         for batch in _batches(_joined(new)):
             transcript.append(self._measured(batch, found))
             transcript.announce()
-            yield len(batch)
+            self.counts.messages += len(batch)
 
     def _end(self, found: ForeignConversation) -> None:
         """Mark how far it was imported: its end is when the last message was said."""
@@ -300,8 +293,8 @@ class ConversationImport:
 
 
 def import_conversations(
-    target: ImportTarget, format: str, read: ConversationReader, progress: Progress | None
-) -> ImportCounts:
+    target: ImportTarget, format: str, read: ConversationReader, counts: ImportCounts
+) -> None:
     """Store the conversations of a file, one at a time; what is there already is skipped.
 
     The file is read twice, the first time only to check it: nothing is written of a file that
@@ -311,20 +304,18 @@ def import_conversations(
         target: the memory.
         format: where they come from.
         read: reads them; what it leaves out it counts.
-        progress: told after each conversation.
+        counts: what was done.
 
     Raises:
         InvalidInput: a message cannot be stored; nothing was written.
     """
-    work, left_out, total = ConversationImport(target, format), LeftOut(), 0
-    for found in read(left_out):
+    work = ConversationImport(target, format, counts)
+    for found in read(counts.left_out):
         work.check(found)
-        total += 1
-    steps, moved = ProgressCounter(total, progress), TransferCounts()
+        counts.total += 1
     for found in read(LeftOut()):
-        moved = moved.plus(work.store(found))
-        steps.advance(1)
-    return ImportCounts(moved, left_out=left_out.lines())
+        work.store(found)
+        counts.advance(1)
 
 
 def _joined(said: Sequence[ForeignMessage]) -> list[ForeignMessage]:

@@ -6,11 +6,11 @@ import json
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -71,20 +71,6 @@ class JsonItem(NamedTuple):
     value: Any
 
 
-class JsonValues(Protocol):
-    """A file of JSON values that can be read again and again."""
-
-    def items(self) -> Iterator[JsonItem]:
-        """Return its values with their places."""
-
-
-class BrokenLineHandler(Protocol):
-    """Told of a line that cannot be read."""
-
-    def __call__(self, place: str, *, unfinished: bool) -> None:
-        """``place`` is passed over; ``unfinished`` where it has no end, as somebody writes it."""
-
-
 class JsonFile:
     """A file of JSON Lines, read line by line; or one JSON value or a ZIP archive, read at once.
 
@@ -103,14 +89,14 @@ class JsonFile:
         self._documents = _unzipped(path) if self.zipped else {}
         self._by_lines = not self.zipped and (self._starts_with_value() or by_lines)
 
-    def items(self, broken: BrokenLineHandler | None = None) -> Iterator[JsonItem]:
+    def items(self, broken: Callable[[str, bytes], None] | None = None) -> Iterator[JsonItem]:
         """Return what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
 
         Args:
-            broken: told of a line that cannot be read, which is then passed over; such a line
-                is an error, if not given.
+            broken: told place and bytes of a line that cannot be read, which is then passed over;
+                such a line is an error, if not given.
 
         Raises:
             InvalidInput: a line is no JSON or no UTF-8; the message names it.
@@ -125,7 +111,7 @@ class JsonFile:
                 except InvalidInput:
                     if broken is None:
                         raise
-                    broken(place, unfinished=not raw.endswith(b"\n"))
+                    broken(place, raw)
             return
         if not self._documents:
             text = "".join(_decode(raw, f"{self.path}, line {n}") for n, raw in self._raw_lines())

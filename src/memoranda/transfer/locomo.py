@@ -15,7 +15,7 @@ from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.batches import PlacedDraft
-from memoranda.transfer.json_files import JsonValues, LeftOut
+from memoranda.transfer.json_files import JsonFile, LeftOut
 
 # Such as ``1:56 pm on 8 May, 2023``.
 DATE = compile_pattern(
@@ -25,7 +25,7 @@ SESSION = compile_pattern(r"session_(\d+)")
 HALF_DAY = 12
 
 
-def read_drafts(file: JsonValues, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
+def read_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
     """Return each conversation as episodes of a user of its own, named by its ``sample_id``.
 
     Each session keeps its name, each turn its speaker, and its time is the session's plus a

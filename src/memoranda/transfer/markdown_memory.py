@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, tzinfo
 from itertools import dropwhile, groupby, takewhile
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from memoranda.errors import InvalidInput
@@ -238,21 +237,7 @@ REASON = compile_pattern(r"\*\*[^*]{1,40}(?::\*\*|\*\*:)")
 TITLE = compile_pattern(r"(name|description):[ \t]*(.+)")
 
 
-class ForeignMemory(NamedTuple):
-    """What was read, in the order of the files.
-
-    Attributes:
-        facts: what is held to be so.
-        entries: what happened; an entry that is in two files is here once.
-        skipped: what was come across and not read, and why.
-    """
-
-    facts: list[Draft]
-    entries: list[Draft]
-    skipped: dict[str, str]
-
-
-def read_memory_md(path: Path, zone: tzinfo = UTC) -> ForeignMemory:
+def read_memory_md(path: Path, zone: tzinfo) -> MarkdownMemoryReader:
     """Return what a Markdown memory holds.
 
     Items of lists and paragraphs are facts; those of a history are entries. Headings, code,
@@ -267,22 +252,26 @@ def read_memory_md(path: Path, zone: tzinfo = UTC) -> ForeignMemory:
         InvalidInput: there is nothing at ``path``, or it cannot be read.
     """
     root, file = root_of(path)
-    reader = _MarkdownMemoryReader(ForeignFolder(root), zone)
+    reader = MarkdownMemoryReader(ForeignFolder(root), zone)
     reader.read([file] if file else reader.paths())
-    entries: dict[tuple[datetime | None, str], Draft] = {}
-    for entry in reader.entries:
-        entries.setdefault((entry.event_time, entry.content), entry)
-    return ForeignMemory(reader.facts, list(entries.values()), reader.files.skipped)
+    return reader
 
 
-class _MarkdownMemoryReader:
-    """Goes through the files of one memory, each once."""
+class MarkdownMemoryReader:
+    """Goes through the files of one memory, each once.
+
+    Attributes:
+        files: its folder, with what was come across and not read, and why.
+        facts: what is held to be so, in the order of the files.
+        entries: what happened, by moment and text: what is in two files is here once.
+    """
 
     def __init__(self, files: ForeignFolder, zone: tzinfo) -> None:
+        """Read nothing yet."""
         self.files = files
         self.zone = zone
         self.facts: list[Draft] = []
-        self.entries: list[Draft] = []
+        self.entries: dict[tuple[datetime | None, str], Draft] = {}
         self._done: set[Path] = set()
 
     def paths(self) -> Iterator[Path]:
@@ -314,9 +303,11 @@ class _MarkdownMemoryReader:
         self._done.add(text.path)
         name = PurePosixPath(text.file).name
         if HISTORY.fullmatch(name):
-            self.entries += read_history(text.text, text.file, self.zone)
+            for entry in read_history(text.text, text.file, self.zone):
+                self.entries.setdefault((entry.event_time, entry.content), entry)
         elif session := read_session(text.text, text.file):
-            self.entries += [session] if session.content else []
+            if session.content:
+                self.entries.setdefault((session.event_time, session.content), session)
         elif name.startswith("CLAUDE."):
             self._instructions(text, 0)
         elif name in MEMORIES:
@@ -419,7 +410,7 @@ def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator
         InvalidInput: there is nothing at ``path``, or no memory in it.
     """
     memory, hidden, found = read_memory_md(path, target.zone), Counter[str](), list[Draft]()
-    for draft in (*memory.facts, *memory.entries):
+    for draft in (*memory.facts, *memory.entries.values()):
         lines = draft.content.split("\n")
         plain = [line for line in lines if not secret_kind(line)]
         text = "\n".join(plain).strip()
@@ -428,7 +419,7 @@ def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator
         hidden[(draft.metadata or {})["file"]] += len(lines) - len(plain)
         if text:
             found.append(replace(draft, content=text))
-    told = [f"{file}: {why}" for file, why in memory.skipped.items()]
+    told = [f"{file}: {why}" for file, why in memory.files.skipped.items()]
     for file, count in (+hidden).items():
         what = "line looks like a secret" if count == 1 else "lines look like secrets"
         told.append(f"{file}: {count} {what}, not imported")

@@ -16,7 +16,7 @@ from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Mention, Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, plain_text, text_of
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, plain_text, text_of
 
 TYPES = {
     "person": "person people human user friend colleague contact family",
@@ -34,7 +34,7 @@ KINDS = {"entities": "entity", "relations": "relation"}
 Fact = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
-def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
+def read_drafts(file: JsonFile, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
     """Return a fact for each observation and each relation.
 
     Raises:
@@ -61,7 +61,7 @@ def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[P
             yield PlacedDraft(place, scope, draft, tuple(mentions))
 
 
-def _values(file: JsonValues) -> Iterator[JsonItem]:
+def _values(file: JsonFile) -> Iterator[JsonItem]:
     """Yield entities and relations, each with its type."""
     for item in file.items():
         if not isinstance(item.value, Mapping) or "entities" not in item.value:

@@ -16,13 +16,13 @@ from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, moment_of, text_of
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, moment_of, text_of
 
 # What is kept with a fact, as ``mem0_id`` and so on.
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
 
 
-def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
+def read_drafts(file: JsonFile, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
     """Return a fact for each memory, and whose it is.
 
     Raises:
@@ -45,7 +45,7 @@ def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[P
             yield PlacedDraft(item.place, whose, draft)
 
 
-def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[JsonItem]:
+def _memories(file: JsonFile, left_out: LeftOut) -> Iterator[JsonItem]:
     for item in file.items():
         value = item.value
         if not isinstance(value, Mapping) or "results" not in value or "memory" in value:

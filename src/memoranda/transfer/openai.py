@@ -11,16 +11,13 @@ from memoranda.model.actions import OpenConversation
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message
-from memoranda.model.ports import Progress
-from memoranda.transfer.batches import ImportTarget, ProgressCounter, TransferCounts
+from memoranda.transfer.batches import ImportCounts, ImportTarget
 from memoranda.transfer.json_files import JsonFile, JsonItem
 
 RENAME = "Rename the file to import it beside that one"
 
 
-def import_openai(
-    target: ImportTarget, file: JsonFile, progress: Progress | None
-) -> TransferCounts:
+def import_openai(target: ImportTarget, file: JsonFile, counts: ImportCounts) -> None:
     """Add the conversations of ``file``, named after it: ``trip``, ``trip-2`` and so on.
 
     Each is added in one transaction. Of one that is stored already, only the messages that
@@ -30,8 +27,9 @@ def import_openai(
         InvalidInput: a message cannot be stored, or a stored conversation of the same name
             went otherwise; nothing was written.
     """
-    total = sum(1 for found in _conversations(file) if _missing(target, *found) is not None)
-    steps, moved = ProgressCounter(total, progress), TransferCounts()
+    for found in _conversations(file):
+        _missing(target, *found)
+        counts.total += 1
     for place, name, messages in _conversations(file):
         new = _missing(target, place, name, messages)
         if new:
@@ -41,9 +39,9 @@ def import_openai(
             transcript = target.transcript(name)
             transcript.append(new)
             transcript.announce()
-        moved = moved.plus(TransferCounts(messages=len(new), skipped=len(messages) - len(new)))
-        steps.advance(1)
-    return moved
+        counts.messages += len(new)
+        counts.skipped += len(messages) - len(new)
+        counts.advance(1)
 
 
 def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[JsonItem]]]:

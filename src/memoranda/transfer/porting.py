@@ -29,8 +29,8 @@ from memoranda.transfer import (
 )
 from memoranda.transfer.archive import archive_lines, is_header, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
-from memoranda.transfer.conversations import ConversationReader, import_conversations, read_export
-from memoranda.transfer.json_files import KNOWN, FileFormat, JsonFile, JsonValues, LeftOut
+from memoranda.transfer.conversations import import_conversations, read_export
+from memoranda.transfer.json_files import KNOWN, FileFormat, JsonFile, LeftOut
 from memoranda.transfer.openai import import_openai
 from memoranda.transfer.session_files import import_session, session_lines
 
@@ -140,12 +140,15 @@ def import_file(
     if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
         path = unpacked
     known = FileFormat(format) if format else _format_of(path)
-    done = _import(target, path, known, progress)
+    counts = ImportCounts(progress)
+    _import(target, path, known, counts)
     return PortingReport(
         format=known,
-        users=done.users or (target.scope.user,),
-        left_out=done.left_out,
-        **done.moved._asdict(),
+        users=counts.users or (target.scope.user,),
+        records=counts.records,
+        messages=counts.messages,
+        skipped=counts.skipped,
+        left_out=counts.left_out.lines(),
     )
 
 
@@ -166,30 +169,34 @@ def _format_of(path: Path) -> FileFormat:
     return JsonFile(path).format()
 
 
-def _import(
-    target: ImportTarget, path: Path, format: FileFormat, progress: Progress | None
-) -> ImportCounts:
+def _import(target: ImportTarget, path: Path, format: FileFormat, counts: ImportCounts) -> None:
     if format == FileFormat.SESSION:
-        return ImportCounts(import_session(target, path, progress))
-    talks: ConversationReader | None = None
-    if format == FileFormat.CLAUDE_CODE:
+        import_session(target, path, counts)
+    elif format == FileFormat.CLAUDE_CODE:
         talks = partial(claude_code.read_conversations, path)
-    elif format in EXPORTS:
+        import_conversations(target, format, talks, counts)
+    elif format in FOLDERS:
+        import_drafts(target, format, partial(FOLDERS[format], path, target), counts)
+    else:
+        _import_json(target, JsonFile(path), format, counts)
+
+
+def _import_json(
+    target: ImportTarget, file: JsonFile, format: FileFormat, counts: ImportCounts
+) -> None:
+    if format in EXPORTS:
         form = EXPORTS[format]
-        talks = partial(read_export, JsonFile(path), form.KEYS, form.read_messages)
-    if talks:
-        return import_conversations(target, format, talks, progress)
-    if format in FOLDERS:
-        return import_drafts(target, format, partial(FOLDERS[format], path, target), progress)
-    file = JsonFile(path)
-    if format == FileFormat.OPENAI:
-        return ImportCounts(import_openai(target, file, progress))
-    if format == FileFormat.MEMORANDA and is_header(file.first().value):
-        return ImportCounts(restore(target, file, progress))
-    return import_drafts(target, format, partial(DRAFTS[format], file, target.scope), progress)
+        talks = partial(read_export, file, form.KEYS, form.read_messages)
+        import_conversations(target, format, talks, counts)
+    elif format == FileFormat.OPENAI:
+        import_openai(target, file, counts)
+    elif format == FileFormat.MEMORANDA and is_header(file.first().value):
+        restore(target, file, counts)
+    else:
+        import_drafts(target, format, partial(DRAFTS[format], file, target.scope), counts)
 
 
-def _plain_drafts(file: JsonValues, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
+def _plain_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
     """Yield records written as ``remember_many`` takes them, one for each line."""
     for place, value in file.items():
         known = value

@@ -23,8 +23,8 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import Action, OpenConversation, Prune, UpdateConversation
 from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
-from memoranda.model.ports import Progress, Store
-from memoranda.transfer.batches import ImportTarget, ProgressCounter, TransferCounts
+from memoranda.model.ports import Store
+from memoranda.transfer.batches import ImportCounts, ImportTarget
 from memoranda.transfer.openai import missing_messages
 
 # Out
@@ -68,7 +68,7 @@ def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning,
 # In
 
 
-def import_session(target: ImportTarget, path: Path, progress: Progress | None) -> TransferCounts:
+def import_session(target: ImportTarget, path: Path, counts: ImportCounts) -> None:
     """Add the conversation in the session file at ``path``, under the name it has there.
 
     It keeps the moment of its creation. Of one that is stored already, only the messages that
@@ -86,7 +86,6 @@ def import_session(target: ImportTarget, path: Path, progress: Progress | None) 
     messages, places = _checked(target, file, info)
     remedy = "Change key in the first line to import it beside that one"
     new = missing_messages(target, str(path), name, messages, remedy)
-    steps = ProgressCounter(1, progress)
     if known is None:
         store.apply(
             scope, [OpenConversation(info), UpdateConversation(name, calibration=info.calibration)]
@@ -99,8 +98,8 @@ def import_session(target: ImportTarget, path: Path, progress: Progress | None) 
     if info.ended_at is not None and (known is None or new):
         actions.append(UpdateConversation(name, ended_at=info.ended_at))
     store.apply(scope, actions)
-    steps.advance(1)
-    return TransferCounts(messages=len(new), skipped=len(messages) - len(new))
+    counts.total, counts.messages, counts.skipped = 1, len(new), len(messages) - len(new)
+    counts.advance(1)
 
 
 def _refuse_broken(file: FileTranscript) -> None:

@@ -87,10 +87,6 @@ class Journal:
         """Keep the journals in a collection of their own."""
         self._collections = collections
 
-    @property
-    def _shared(self) -> bool:
-        return self._collections.connection.shared
-
     # Reading
 
     def users(self) -> list[str]:
@@ -109,7 +105,14 @@ class Journal:
 
     def ahead(self, positions: Mapping[str, Position]) -> dict[str, JournalEntries]:
         """Return the commits that follow the positions of users, all in one call."""
-        wanted = {user: _ids_ahead(user, at) for user, at in positions.items()}
+        wanted = {
+            user: [
+                _id(user, BASE, at.epoch),
+                _id(user, MIRROR, 0),
+                *(_id(user, COMMIT, at.commit + step) for step in range(1, AHEAD + 1)),
+            ]
+            for user, at in positions.items()
+        }
         found = self._rows([each for ids in wanted.values() for each in ids])
         ahead = {}
         for user, (base, mirror, *commits) in wanted.items():
@@ -210,20 +213,21 @@ class Journal:
             entry: what is committed; its number follows the user's last.
             erases: whether it removes texts, which then have to be purged.
         """
-        more: dict[str, dict[str, Any]] = {}
         if entry.through == 1:
-            empty = JournalEntry(0, b"", entry.token)
-            more[_id(user, BASE, 0)] = {**_head(user, BASE, 0, empty), "patch": ""}
-        self._add(user, COMMIT, entry.through, entry, more, erases=erases)
+            self._add(user, BASE, 0, JournalEntry(0, b"", entry.token))
+        self._add(user, COMMIT, entry.through, entry, erases=erases)
 
     def begin(self, user: str, commit: int, patch: bytes) -> None:
         """Begin the journal of a user with all there is after a commit, in an empty place."""
-        base = JournalEntry(commit, patch, uuid4().hex)
-        self._add(user, BASE, 0, base, {_id(user, MIRROR, 0): _mirror(user, commit)})
+        self._add(user, BASE, 0, JournalEntry(commit, patch, uuid4().hex))
+        self.mirrored({user: commit})
 
     def mirrored(self, through: Mapping[str, int]) -> None:
         """Say up to which commits of users the memories are written."""
-        rows = {_id(user, MIRROR, 0): _mirror(user, number) for user, number in through.items()}
+        rows = {
+            _id(user, MIRROR, 0): {"user": user, "of": MIRROR, "through": number}
+            for user, number in through.items()
+        }
         self._write("upsert", rows)
 
     def rebase(self, user: str, at: Position, patch: bytes) -> bool:
@@ -257,26 +261,26 @@ class Journal:
         """Remove an entry that came too late to count."""
         self._remove({"token": token})
 
-    def _add(
-        self,
-        user: str,
-        kind: str,
-        number: int,
-        entry: JournalEntry,
-        more: Mapping[str, Mapping[str, Any]] | None = None,
-        **told: bool,
-    ) -> None:
+    def _add(self, user: str, kind: str, number: int, entry: JournalEntry, **told: bool) -> None:
         text = b64encode(entry.patch).decode()
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
-        head = _head(user, kind, number, entry, len(pieces))
+        head = {
+            "user": user,
+            "of": kind,
+            "number": number,
+            "through": entry.through,
+            "token": entry.token,
+            "format": FORMAT,
+            "parts": len(pieces),
+        }
         for part, piece in enumerate(pieces[1:], 1):
             at = _id(user, kind, number, f"{entry.token}-{part}")
             self._write("upsert", {at: {**head, "patch": piece, "part": part}})
         noted = {name: True for name, value in told.items() if value}
         row = {**head, **noted, "patch": pieces[0]}
         # Where others may do so, too, the first one with an id stays.
-        how = "add" if self._shared else "upsert"
-        self._write(how, {_id(user, kind, number): row, **(more or {})})
+        how = "add" if self._collections.connection.shared else "upsert"
+        self._write(how, {_id(user, kind, number): row})
 
     # Calls
 
@@ -305,32 +309,9 @@ class Journal:
         self._collections.call(JOURNAL, "delete", where=condition)
 
 
-def _head(user: str, kind: str, number: int, entry: JournalEntry, parts: int = 1) -> dict[str, Any]:
-    """Return the metadata of an entry, without the patch."""
-    place = {"user": user, "of": kind, "number": number}
-    return {
-        **place,
-        "through": entry.through,
-        "token": entry.token,
-        "format": FORMAT,
-        "parts": parts,
-    }
-
-
-def _mirror(user: str, through: int) -> dict[str, Any]:
-    return {"user": user, "of": MIRROR, "through": through}
-
-
 def _id(user: str, kind: str, number: int, part: str = "") -> str:
     """Return the id of a row of the journal."""
     return json.dumps([user, kind, number, part], ensure_ascii=False)
-
-
-def _ids_ahead(user: str, at: Position) -> list[str]:
-    """Return the ids of what tells whether a position can be followed, and of what follows it."""
-    marks = [(BASE, at.epoch), (MIRROR, 0)]
-    commits = [(COMMIT, at.commit + step) for step in range(1, AHEAD + 1)]
-    return [_id(user, kind, number) for kind, number in (*marks, *commits)]
 
 
 def _parsed(id: str) -> tuple[str, str, int, str]:

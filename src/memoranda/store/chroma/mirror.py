@@ -11,14 +11,12 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from memoranda.model.checks import from_ms
-from memoranda.model.models import Kind
 from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
@@ -26,7 +24,6 @@ from memoranda.store.sql.rows import STORED_FLOAT
 
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
 UNKNOWN_DIMENSIONS = 384
-CONVERSATION = "conversation"  # What requirement S1 calls an episode.
 LARGEST = 2**63 - 1
 # Names that metadata can have, of those that a caller may give.
 NAME = re.compile(r"[^\W\d][\w.-]{0,63}")
@@ -53,12 +50,7 @@ class MirroredRecord(NamedTuple):
     id: str
     text: str
     metadata: dict[str, Any]
-    vector: Vector | None
-
-    @property
-    def width(self) -> int:
-        """How many numbers its vector has; 0 for none."""
-        return 0 if self.vector is None else len(self.vector)
+    vector: Vector  # Without numbers, where it has none yet.
 
 
 class Mirror:
@@ -66,16 +58,17 @@ class Mirror:
 
     Attributes:
         dimensions: how many numbers the vectors of the store's model have; 0 before there is one.
+        generation: which vectors count.
     """
 
     def __init__(self, collections: Collections) -> None:
         """Write to ``memories``, and to collections beside it for vectors of other lengths."""
         self._collections = collections
-        self.dimensions = 0
+        self.dimensions = self.generation = 0
 
     # Writing
 
-    def write(self, replica: Replica, touched: Touched, generation: int) -> None:
+    def write(self, replica: Replica, touched: Touched) -> None:
         """Bring records up to date. Doing it twice changes nothing."""
         call = self._collections.call
         for ids in batches(list(touched), PAGE):
@@ -83,7 +76,7 @@ class Mirror:
             moved = [each for each in ids if touched[each] is MirrorChange.REPLACED]
             for home in self._collections.homes() if moved else ():
                 call(home, "delete", ids=moved)
-            rows = list(read(replica, generation, ids))
+            rows = list(self._read(replica, ids))
             changed = [row for row in rows if touched[row.id] is MirrorChange.CHANGED]
             if changed:
                 call(
@@ -104,13 +97,14 @@ class Mirror:
             "add",
             ids=[row.id for row in rows],
             embeddings=[
-                row.vector if row.width == width else placeholder(row.id, width) for row in rows
+                row.vector if len(row.vector) == width else placeholder(row.id, width)
+                for row in rows
             ],
             documents=[row.text for row in rows],
             metadatas=[without_none(row.metadata) for row in rows],
         )
-        for apart in {row.width for row in rows} - {0, width}:
-            here = [row for row in rows if row.width == apart]
+        for apart in {len(row.vector) for row in rows} - {0, width}:
+            here = [row for row in rows if len(row.vector) == apart]
             self._collections.call(
                 f"{MEMORIES}-{apart}",
                 "upsert",
@@ -129,7 +123,7 @@ class Mirror:
             for each in self._collections.call(MEMORIES, "get", ids=part, include=[])["ids"]
         }
 
-    def _told(self, where: Mapping[str, Any], limit: int | None = None) -> list[dict[str, Any]]:
+    def metadata(self, where: Mapping[str, Any], limit: int | None = None) -> list[dict[str, Any]]:
         """Return the metadata of the first records that a condition lets through."""
         found = self._collections.call(
             MEMORIES, "get", where=dict(where), limit=limit, include=["metadatas"]
@@ -137,26 +131,13 @@ class Mirror:
         rows: list[dict[str, Any]] = found["metadatas"]
         return rows
 
-    def has(self, user: str) -> bool:
-        """Return whether any record of a user is there."""
-        return bool(self._told({"user": user}, limit=1))
-
-    def owners(self, where: Mapping[str, Any], *, limit: int | None) -> list[str]:
-        """Return whose the first records are that a condition lets through."""
-        return list(dict.fromkeys(row["user"] for row in self._told(where, limit)))
-
-    def count(self, where: Mapping[str, Any]) -> dict[Kind, int]:
-        """Return how many records of each kind a condition lets through."""
-        types = [row["type"] for row in self._told(where)]
-        return Counter(Kind.EPISODE if kind == CONVERSATION else Kind(kind) for kind in types)
-
-    def differing(self, replica: Replica, generation: int) -> tuple[Touched, dict[str, str]]:
+    def differing(self, replica: Replica) -> tuple[Touched, dict[str, str]]:
         """Compare the collection with the rows of a user.
 
         Returns:
             the records that are not there as they should be, and the texts that others changed.
         """
-        rows = {row.id: row for row in read(replica, generation)}
+        rows = {row.id: row for row in self._read(replica)}
         wrong, texts, seen = {}, {}, set()
         included = ["metadatas", "documents"]
         for page in self._collections.pages(MEMORIES, {"user": replica.user}, included):
@@ -173,35 +154,32 @@ class Mirror:
         wrong.update(dict.fromkeys(rows.keys() - seen, MirrorChange.REPLACED))
         return wrong, texts
 
-
-def read(
-    replica: Replica, generation: int, ids: Sequence[str] | None = None
-) -> Iterator[MirroredRecord]:
-    """Return records of a user as they are in the collection; all, or those with these ids."""
-    if ids is None:
-        rows = replica.all(ROWS)
-    else:
-        sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
-        rows = replica.all(sql, ids=json.dumps(list(ids)))
-    for record, text, stored, attributes, *values in rows:
-        told = dict(zip(TOLD, values, strict=True))
-        own = told | {
-            "user": replica.user,
-            "created_at": _stamp(told["created_at"]),
-            "valid_until": told["valid_until"] and _stamp(told["valid_until"]),
-            "closed": bool(told["closed"]),
-            "indexed": bool(told["indexed"]),
-            "unlinked": bool(told["unlinked"]) or None,
-            "entities": sorted(json.loads(told["entities"])) or None,
-            OURS: -1 if stored is None else generation,
-        }
-        attached = {
-            name: value
-            for name, value in json.loads(attributes).items()
-            if NAME.fullmatch(name) and _is_plain(value)
-        }
-        vector = None if stored is None else np.frombuffer(stored, STORED_FLOAT).astype(np.float32)
-        yield MirroredRecord(record, text, attached | own, vector)
+    def _read(self, replica: Replica, ids: Sequence[str] | None = None) -> Iterator[MirroredRecord]:
+        """Return records of a user as they are in the collection; all, or those with these ids."""
+        if ids is None:
+            rows = replica.all(ROWS)
+        else:
+            sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
+            rows = replica.all(sql, ids=json.dumps(list(ids)))
+        for record, text, stored, attributes, *values in rows:
+            told = dict(zip(TOLD, values, strict=True))
+            own = told | {
+                "user": replica.user,
+                "created_at": _stamp(told["created_at"]),
+                "valid_until": told["valid_until"] and _stamp(told["valid_until"]),
+                "closed": bool(told["closed"]),
+                "indexed": bool(told["indexed"]),
+                "unlinked": bool(told["unlinked"]) or None,
+                "entities": sorted(json.loads(told["entities"])) or None,
+                OURS: -1 if stored is None else self.generation,
+            }
+            attached = {
+                name: value
+                for name, value in json.loads(attributes).items()
+                if NAME.fullmatch(name) and _is_plain(value)
+            }
+            vector = np.frombuffer(stored or b"", STORED_FLOAT).astype(np.float32)
+            yield MirroredRecord(record, text, attached | own, vector)
 
 
 def _stamp(moment: int) -> str:

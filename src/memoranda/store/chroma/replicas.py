@@ -124,12 +124,6 @@ class Replicas:
             finally:
                 self._seen = before
 
-    @property
-    def generation(self) -> int:
-        """Which vectors count, as of now."""
-        with self.reading(STORE_ITSELF) as replica:
-            return int(replica.meta(GENERATION) or 0)
-
     def forget(self, *, all: bool = False) -> None:
         """Close the replicas, so that each is loaded anew when it is next asked for."""
         with self.lock:
@@ -243,7 +237,7 @@ class Replicas:
     def settle(self) -> None:
         """Write to the memories all that was committed, whoever did not come to do it."""
         with self.lock:
-            self._require_open()
+            self._fresh(STORE_ITSELF)
             owing = [user for user, replica in self._held.items() if replica.touched]
             if self.connection.shared or not self._checked:
                 owing += self.journal.behind()
@@ -271,12 +265,11 @@ class Replicas:
     def _mirror(self, replica: Replica) -> None:
         """Write to the memories what is not there yet."""
         user, shared = replica.user, self.connection.shared
-        generation = int(self._held[STORE_ITSELF].meta(GENERATION) or 0)
         while replica.touched:
             touched = replica.touched
             anew = dict.fromkeys(touched, MirrorChange.REPLACED)
             replica.touched = dict(anew)  # Should it be broken off.
-            self.mirror.write(replica, touched, generation)
+            self.mirror.write(replica, touched)
             replica.touched = {}
             if shared:
                 # What others have committed meanwhile they may have written before.
@@ -284,8 +277,10 @@ class Replicas:
                 again, replica = replica, self._held[user]
                 if replica is not again:
                     replica.touched.update(anew)
+                self._unsaid[user] = replica.at.commit
+        if not shared:  # It is said now and then, as no other process asks.
             self._unsaid[user] = replica.at.commit
-        if shared and user in self._unsaid:
+        elif user in self._unsaid:
             self._say_mirrored()
 
     def rebase(self, replica: Replica) -> bool:
@@ -294,8 +289,10 @@ class Replicas:
         Returns:
             whether it was done; not, where another process was first.
         """
-        self._say_mirrored()
         at = replica.at
+        if not replica.touched:
+            self._unsaid[replica.user] = at.commit
+        self._say_mirrored()
         done = self.journal.rebase(replica.user, at, replica.whole())
         if done:
             replica.at = Position(at.epoch + 1, at.commit, at.commit)
@@ -369,7 +366,8 @@ class Replicas:
         """Return a replica whose vectors and terms are of the model and analyzer of today."""
         user = replica.user
         store = {name: self._held[STORE_ITSELF].meta(name) for name in OF_STORE}
-        dimensions = self.mirror.dimensions = int(store[DIMENSIONS] or 0)
+        self.mirror.dimensions = int(store[DIMENSIONS] or 0)
+        self.mirror.generation = int(store[GENERATION] or 0)
         stamps = {name: value for name, value in store.items() if value is not None}
         stamps[ANALYZER] = self._analyzer.name
         if user == STORE_ITSELF or replica.stamps == stamps or user in self._aligning:
@@ -379,7 +377,7 @@ class Replicas:
             follow_analyzer(replica, self._analyzer)
             if replica.meta(GENERATION) != store[GENERATION]:
                 with replica.write() as connection:
-                    drop_vectors(connection, store[MODEL] or "", dimensions)
+                    drop_vectors(connection, store[MODEL] or "", self.mirror.dimensions)
                     stamp(connection, stamps)
 
         if replica.at.commit and any(replica.meta(name) != it for name, it in stamps.items()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ T = TypeVar("T")
 PART = ".part"
 # At a collection that other processes write to: what is wrong each time is wrong.
 LOOKS = 5
+# What requirement S1 calls an episode.
+EPISODES = {"conversation": Kind.EPISODE}
 TAKE_TEXT = "UPDATE records SET content = :text WHERE id = :id"
 OTHERWISE = "records that are otherwise in the collection of the memories"
 CAPABILITIES = {
@@ -111,7 +114,8 @@ class ChromaStore(SqlStore):
             return super().records(scope, where, order=order, limit=limit, after=after)
         found: list[Record] = []
         with self._settled() as replicas:
-            for user in replicas.mirror.owners(self._waiting(where.waiting), limit=limit):
+            waiting = replicas.mirror.metadata(self._waiting(where.waiting), limit)
+            for user in dict.fromkeys(row["user"] for row in waiting):
                 found += super().records(Scope(user), where, order=order, limit=limit)
         return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
@@ -120,14 +124,15 @@ class ChromaStore(SqlStore):
         if scope is not None:
             return super().count(scope, where)
         with self._settled() as replicas:
-            return replicas.mirror.count(self._waiting(where.waiting))
+            waiting = replicas.mirror.metadata(self._waiting(where.waiting))
+            return Counter(Kind(EPISODES.get(row["type"], row["type"])) for row in waiting)
 
     def _waiting(self, work: str | None) -> dict[str, Any]:
         """Return the condition of Chroma for records that wait for a kind of work."""
         if work == ENTITIES:
             return {"unlinked": True}
-        generation = self._replicas.generation
-        return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
+        stale = {"generation": {"$ne": self._replicas.mirror.generation}}
+        return {"$and": [{"indexed": True}, stale]}
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Let vectors of other models count no more; those of a user go when it is next read."""
@@ -154,7 +159,9 @@ class ChromaStore(SqlStore):
         found: list[str] = []
         with self._settled() as replicas:
             for user in replicas.journal.users():
-                if replicas.mirror.has(user):  # So that few of them are loaded for this alone.
+                if replicas.mirror.metadata(
+                    {"user": user}, limit=1
+                ):  # So that few of them are loaded for this alone.
                     found.append(user)
                 elif user != STORE_ITSELF:
                     with replicas.reading(user) as replica:
@@ -185,7 +192,7 @@ class ChromaStore(SqlStore):
         texts: dict[str, str] = {}
         for _ in range(LOOKS if replicas.connection.shared else 1):
             with replicas.reading(user) as replica:
-                found, texts = replicas.mirror.differing(replica, replicas.generation)
+                found, texts = replicas.mirror.differing(replica)
             wrong = {it: how for it, how in found.items() if wrong is None or it in wrong}
             if not wrong:
                 break
@@ -210,7 +217,7 @@ class ChromaStore(SqlStore):
 
                 found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
                 with replicas.reading(user) as replica:
-                    replicas.mirror.write(replica, wrong, replicas.generation)
+                    replicas.mirror.write(replica, wrong)
         return list(dict.fromkeys(found))
 
     def purge(self) -> bool:
@@ -297,10 +304,10 @@ def foreign_memories(path: Path, analyzer: Analyzer) -> list[tuple[str, str, dic
 
 def _copy(replicas: Replicas, to: Collections) -> None:
     """Write what each user has at one moment into an empty place."""
-    journal, mirror, generation = Journal(to), Mirror(to), replicas.generation
-    mirror.dimensions = replicas.mirror.dimensions
+    journal, mirror = Journal(to), Mirror(to)
+    mirror.dimensions, mirror.generation = replicas.mirror.dimensions, replicas.mirror.generation
     for user in replicas.journal.users():
         with replicas.reading(user) as replica:
             journal.begin(user, replica.at.commit, replica.whole())
             new = {row[0]: MirrorChange.NEW for row in replica.all("SELECT id FROM records")}
-            mirror.write(replica, new, generation)
+            mirror.write(replica, new)
