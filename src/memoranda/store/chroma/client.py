@@ -87,7 +87,7 @@ class Connection:
         self._lock = lock
         return client
 
-    def vacuum(self, place: Folder) -> None:
+    def _vacuum(self, place: Folder) -> None:
         """Write the database without its free pages, and drop the indexes that are not used."""
         with translated(place):
             self.client.close()

@@ -19,6 +19,7 @@ from chromadb.api.models.Collection import Collection as ChromaCollection
 from chromadb.errors import ChromaError
 
 from memoranda.store.chroma.client import Connection, translated
+from memoranda.store.chroma.place import Folder, Place
 
 MEMORIES, JOURNAL = "memories", "journal"
 OURS = re.compile(rf"{JOURNAL}|{MEMORIES}(-\d+)?")
@@ -31,27 +32,27 @@ SYNC = 100
 T = TypeVar("T")
 
 
-class Collections:
-    """Calls the collections of one place.
+class Collections(Connection):
+    """Calls the collections of one place."""
 
-    Attributes:
-        connection: the client.
-    """
-
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, place: Place) -> None:
         """Open the collections that are there; others are made when they are first called."""
-        self.connection = connection
+        super().__init__(place)
         self._open: dict[str, ChromaCollection] = {}
-        self.look()
+        try:
+            self._look()
+        except BaseException:
+            self.close()
+            raise
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is such a collection."""
         return name in self._open
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """See which collections there are, as other processes make some, too."""
-        with translated(self.connection.place):
-            client = self.connection.client
+        with translated(self.place):
+            client = self.client
             found: dict[str, ChromaCollection] = {c.name: c for c in client.list_collections()}
             for name in [name for name in found if name.endswith(NEXT)]:
                 base = name.removesuffix(NEXT)
@@ -73,8 +74,8 @@ class Collections:
     def _made(self, name: str, like: ChromaCollection | None = None) -> ChromaCollection:
         space = "cosine" if like is None else like.configuration_json["hnsw"]["space"]
         index = {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
-        with translated(self.connection.place):
-            made: ChromaCollection = self.connection.client.get_or_create_collection(
+        with translated(self.place):
+            made: ChromaCollection = self.client.get_or_create_collection(
                 name,
                 embedding_function=None,
                 metadata={"hnsw:space": space} if like is None else like.metadata,
@@ -92,8 +93,8 @@ class Collections:
 
     def homes(self) -> list[str]:
         """Return all collections that may have embeddings of records."""
-        if self.connection.shared:
-            self.look()
+        if self.shared:
+            self._look()
         return [name for name in self._open if name != JOURNAL]
 
     # Calls
@@ -101,7 +102,7 @@ class Collections:
     def call(self, collection: str, method: str, **arguments: Any) -> Any:
         """Call a method of a collection; its failures are errors of ours."""
         opened = self._opened(collection)
-        with translated(self.connection.place):
+        with translated(self.place):
             return getattr(opened, method)(**arguments)
 
     def pages(
@@ -117,11 +118,8 @@ class Collections:
 
     # All of it
 
-    def rewrite(self) -> None:
-        """Write all anew and drop the old, with what was removed from it.
-
-        Only where no other process can write meanwhile.
-        """
+    def rewrite(self, place: Folder) -> None:
+        """Write all of a folder anew and drop the old, with what was removed from it."""
         for name in (*self.homes(), JOURNAL):
             new = self._made(name + NEXT, like=self._open[name])
             for page in self.pages(name, None, EVERYTHING):
@@ -129,12 +127,13 @@ class Collections:
                 if any(page["documents"] or ()):
                     told["documents"] = page["documents"]
                 if page["ids"]:
-                    with translated(self.connection.place):
+                    with translated(self.place):
                         new.upsert(ids=page["ids"], **told)
-            with translated(self.connection.place):
-                self.connection.client.delete_collection(name)
+            with translated(self.place):
+                self.client.delete_collection(name)
                 new.modify(name=name)
-            self._open[name] = new
+        self._vacuum(place)
+        self._look()
 
 
 def _dimension(collection: ChromaCollection) -> int | None:

@@ -71,13 +71,11 @@ class JournalEntries(NamedTuple):
         epoch: number of the newest base; -1 where there is none.
         entries: in order; beyond a position, the next eight at most.
         mirrored: number of the last commit that is known to be in the collection of the memories.
-        replaced: whether the position is of an older epoch.
     """
 
     epoch: int
     entries: Sequence[JournalEntry]
     mirrored: int
-    replaced: bool = False
 
 
 class Journal:
@@ -99,12 +97,34 @@ class Journal:
         What is listed may be removed by another process before it is read: then it is listed anew.
         """
         while True:
-            found = self._load(user)
-            if found is not None:
-                return found
+            numbers: dict[str, set[int]] = {COMMIT: set(), BASE: set(), MIRROR: set()}
+            for each in self._ids({"user": user}):
+                _, kind, number, part = _parsed(each)
+                if not part:
+                    numbers[kind].add(number)
+            epoch = max(numbers[BASE], default=-1)
+            if epoch < 0:
+                return JournalEntries(-1, (), 0)
+            at, mirror = _id(user, BASE, epoch), _id(user, MIRROR, 0)
+            heads = self._rows([at, mirror])
+            first = self._entry(user, heads[at]) if at in heads else None
+            if first is None:
+                continue
+            entries = [first]
+            following = takewhile(numbers[COMMIT].__contains__, count(first.through + 1))
+            wanted = [_id(user, COMMIT, number) for number in following]
+            for ids in batches(wanted, TOGETHER):
+                found = self._rows(ids)
+                read = (self._entry(user, found[each]) for each in ids if each in found)
+                entries += filter(None, read)
+            if len(entries) > len(wanted):
+                return JournalEntries(epoch, entries, heads.get(mirror, {}).get("through", 0))
 
     def ahead(self, positions: Mapping[str, Position]) -> dict[str, JournalEntries]:
-        """Return the commits that follow the positions of users, all in one call."""
+        """Return the commits that follow the positions of users, all in one call.
+
+        Of a user whose position is of an older epoch there are none to follow, and nothing is told.
+        """
         wanted = {
             user: [
                 _id(user, BASE, at.epoch),
@@ -119,10 +139,9 @@ class Journal:
             follow = takewhile(found.__contains__, commits)
             read = [self._entry(user, found[each]) for each in follow]
             entries = [entry for entry in read if entry is not None]
-            replaced = base not in found or len(entries) < len(read)
-            mirrored = found.get(mirror, {}).get("through", 0)
-            epoch = positions[user].epoch
-            ahead[user] = JournalEntries(epoch, entries, mirrored, replaced)
+            if base in found and len(entries) == len(read):
+                mirrored = found.get(mirror, {}).get("through", 0)
+                ahead[user] = JournalEntries(positions[user].epoch, entries, mirrored)
         return ahead
 
     def won(self, user: str, entry: JournalEntry, epoch: int) -> bool | None:
@@ -155,34 +174,9 @@ class Journal:
         pages = self._collections.pages(JOURNAL, None, ["metadatas"])
         return sum(len(row.get("patch", "")) for page in pages for row in page["metadatas"])
 
-    def _load(self, user: str) -> JournalEntries | None:
-        numbers: dict[str, set[int]] = {COMMIT: set(), BASE: set(), MIRROR: set()}
-        for each in self._ids({"user": user}):
-            _, kind, number, part = _parsed(each)
-            if not part:
-                numbers[kind].add(number)
-        epoch = max(numbers[BASE], default=-1)
-        if epoch < 0:
-            return JournalEntries(-1, (), 0)
-        at, mirror = _id(user, BASE, epoch), _id(user, MIRROR, 0)
-        heads = self._rows([at, mirror])
-        first = self._entry(user, heads[at]) if at in heads else None
-        if first is None:
-            return None
-        entries = [first]
-        following = takewhile(numbers[COMMIT].__contains__, count(first.through + 1))
-        wanted = [_id(user, COMMIT, number) for number in following]
-        for ids in batches(wanted, TOGETHER):
-            found = self._rows(ids)
-            read = (self._entry(user, found[each]) for each in ids if each in found)
-            entries += filter(None, read)
-        if len(entries) <= len(wanted):
-            return None
-        return JournalEntries(epoch, entries, heads.get(mirror, {}).get("through", 0))
-
     def _entry(self, user: str, row: Mapping[str, Any]) -> JournalEntry | None:
         """Return the entry of a row; ``None`` where another process removed a part of it."""
-        place = self._collections.connection.place
+        place = self._collections.place
         if row.get("format", FORMAT) > FORMAT:
             message = f"{place} was written by a newer memoranda; upgrade this one"
             raise NotADatabase(message)
@@ -279,7 +273,7 @@ class Journal:
         noted = {name: True for name, value in told.items() if value}
         row = {**head, **noted, "patch": pieces[0]}
         # Where others may do so, too, the first one with an id stays.
-        how = "add" if self._collections.connection.shared else "upsert"
+        how = "add" if self._collections.shared else "upsert"
         self._write(how, {_id(user, kind, number): row})
 
     # Calls

@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 
 from memoranda.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from memoranda.model.ports import Analyzer
-from memoranda.store.chroma.client import Connection
 from memoranda.store.chroma.collections import Collections
 from memoranda.store.chroma.journal import Journal, JournalEntries, JournalEntry, Position
 from memoranda.store.chroma.mirror import Mirror
@@ -59,12 +58,7 @@ class Replicas:
     def __init__(self, place: Place, analyzer: Analyzer) -> None:
         """Open ``place``; loads nobody's rows yet."""
         self.lock = RLock()
-        self.connection = Connection(place)
-        try:
-            self.collections = Collections(self.connection)
-        except BaseException:
-            self.connection.close()
-            raise
+        self.collections = Collections(place)
         self.journal = Journal(self.collections)
         self.mirror = Mirror(self.collections)
         self._analyzer = analyzer
@@ -100,7 +94,7 @@ class Replicas:
                 self._say_mirrored()
             self._closed = True
             self.forget(all=True)
-            self.connection.close()
+            self.collections.close()
             for key in [key for key, each in self._folders.items() if each is self]:
                 del self._folders[key]
 
@@ -132,7 +126,7 @@ class Replicas:
 
     def _require_open(self) -> None:
         if self._closed:
-            message = f"{self.connection.place} is closed; open the memory again"
+            message = f"{self.collections.place} is closed; open the memory again"
             raise StoreClosed(message)
 
     def _fresh(self, user: str) -> Replica:
@@ -148,7 +142,7 @@ class Replicas:
 
     def _is_stale(self, user: str) -> bool:
         """Return whether the journal has to be asked for a user; loads what is not there."""
-        stale = self.connection.shared and user not in (self._seen or ())
+        stale = self.collections.shared and user not in (self._seen or ())
         if user not in self._held:
             self._held[user] = self._loaded(user)
             self._make_room()
@@ -184,8 +178,8 @@ class Replicas:
         while True:
             replica = self._held[user]
             if ahead is None and replica.at.commit:
-                ahead = self.journal.ahead({user: replica.at})[user]
-            if ahead is None or ahead.replaced:
+                ahead = self.journal.ahead({user: replica.at}).get(user)
+            if ahead is None:
                 self._load_again(replica)
                 return
             if not ahead.entries:
@@ -231,7 +225,7 @@ class Replicas:
                     replica.keep = None
                 self._after(replica, first)
                 return done
-            message = f"{self.connection.place}: others write all the time; try again later"
+            message = f"{self.collections.place}: others write all the time; try again later"
             raise StoreBusy(message)
 
     def settle(self) -> None:
@@ -239,7 +233,7 @@ class Replicas:
         with self.lock:
             self._fresh(STORE_ITSELF)
             owing = [user for user, replica in self._held.items() if replica.touched]
-            if self.connection.shared or not self._checked:
+            if self.collections.shared or not self._checked:
                 owing += self.journal.behind()
                 self._checked = True
             for user in dict.fromkeys(owing):
@@ -260,11 +254,11 @@ class Replicas:
                 self.rebase(replica)
         except StoreError as error:
             # It is in the journal, and so it is stored; the memories follow before the next.
-            log.warning("%s: memories are written later (%s)", self.connection.place, error)
+            log.warning("%s: memories are written later (%s)", self.collections.place, error)
 
     def _mirror(self, replica: Replica) -> None:
         """Write to the memories what is not there yet."""
-        user, shared = replica.user, self.connection.shared
+        user, shared = replica.user, self.collections.shared
         while replica.touched:
             touched = replica.touched
             anew = dict.fromkeys(touched, MirrorChange.REPLACED)
@@ -314,7 +308,7 @@ class Replicas:
         if taken:
             message = f"the id {min(taken)!r} is taken; records need ids of their own"
             raise InvalidInput(message)
-        shared = self.connection.shared
+        shared = self.collections.shared
         try:
             self.journal.append(replica.user, entry, erases=erases)
         except StoreError:
@@ -334,7 +328,7 @@ class Replicas:
                 last = error
                 Event().wait(POLL)
         message = (
-            f"{self.connection.place} stopped answering while something was stored; it may be "
+            f"{self.collections.place} stopped answering while something was stored; it may be "
             f"there or not: look before you store it again ({last})"
         )
         raise StoreError(message) from last

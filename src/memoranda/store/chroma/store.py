@@ -15,7 +15,7 @@ from memoranda.model.capabilities import Capability
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, Order
-from memoranda.store.chroma.client import Connection, translated
+from memoranda.store.chroma.client import translated
 from memoranda.store.chroma.collections import MEMORIES, Collections
 from memoranda.store.chroma.journal import Journal
 from memoranda.store.chroma.mirror import OURS, Mirror
@@ -142,7 +142,7 @@ class ChromaStore(SqlStore):
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what Chroma does by itself, and what stands in for what it does not."""
-        shared = self._replicas.connection.shared
+        shared = self._replicas.collections.shared
         native = named.PROCESSES if shared else named.PURGE
         told = CAPABILITIES | (OF_SERVERS if shared else OF_FOLDERS)
         return tuple(Capability(name, name == native, told[name]) for name in named.NAMES)
@@ -180,7 +180,7 @@ class ChromaStore(SqlStore):
                 found += health.report("records changed behind memoranda's back", list(texts))
                 found += health.report(OTHERWISE, [each for each in wrong if each not in texts])
             # The files of a server are its own; but whoever opens its folder has to purge them.
-            kept = not replicas.connection.shared and replicas.journal.unpurged()
+            kept = not replicas.collections.shared and replicas.journal.unpurged()
             if kept or replicas.journal.erasing():
                 found.append(health.UNPURGED)
             return list(dict.fromkeys(found))
@@ -190,7 +190,7 @@ class ChromaStore(SqlStore):
         replicas = self._replicas
         wrong: Touched | None = None
         texts: dict[str, str] = {}
-        for _ in range(LOOKS if replicas.connection.shared else 1):
+        for _ in range(LOOKS if replicas.collections.shared else 1):
             with replicas.reading(user) as replica:
                 found, texts = replicas.mirror.differing(replica)
             wrong = {it: how for it, how in found.items() if wrong is None or it in wrong}
@@ -230,7 +230,7 @@ class ChromaStore(SqlStore):
         purge stays known, for whoever opens its folder.
         """
         with self._settled() as replicas:
-            place, journal = replicas.connection.place, replicas.journal
+            place, journal = replicas.collections.place, replicas.journal
             erasing = journal.erasing()
             for user in erasing:
                 done = False
@@ -238,9 +238,7 @@ class ChromaStore(SqlStore):
                     with replicas.reading(user) as replica:
                         done = replicas.rebase(replica)
             if isinstance(place, Folder) and (erasing or journal.unpurged()):
-                replicas.collections.rewrite()
-                replicas.connection.vacuum(place)
-                replicas.collections.look()
+                replicas.collections.rewrite(place)
                 journal.purged()
             return isinstance(place, Folder)
 
@@ -256,8 +254,8 @@ class ChromaStore(SqlStore):
         part = Folder(target.with_name(target.name + PART))
         shutil.rmtree(part.path, ignore_errors=True)
         try:
-            with self._settled() as replicas, closing(Connection(part)) as connection:
-                _copy(replicas, Collections(connection))
+            with self._settled() as replicas, closing(Collections(part)) as collections:
+                _copy(replicas, collections)
             with translated(part):
                 part.path.rename(target)
         finally:
@@ -266,7 +264,7 @@ class ChromaStore(SqlStore):
     def size(self) -> int:
         """Return the bytes of the folder; of a server, those of the journal: it takes more."""
         replicas = self._replicas
-        place = replicas.connection.place
+        place = replicas.collections.place
         if isinstance(place, Folder):
             return sum(path.stat().st_size for path in place.path.rglob("*") if path.is_file())
         return replicas.journal.size()
