@@ -179,11 +179,10 @@ def _decode(raw: bytes, place: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        message = (
+        raise InvalidInput(
             f"{place}: not UTF-8 text (byte {raw[error.start]:#04x} at "
             f"position {error.start}); convert the file, for example with iconv -t utf-8"
-        )
-        raise InvalidInput(message) from error
+        ) from error
 
 
 def _parse(text: str | bytes, place: str, line: int | None = None, remedy: str = CORRECT) -> Any:

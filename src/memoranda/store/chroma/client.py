@@ -73,11 +73,10 @@ class Connection:
         try:
             lock.acquire(timeout=PATIENCE)
         except Timeout as error:
-            message = (
+            raise StoreBusy(
                 f"{place.path} is in use by another process; close that one, or let a server "
                 f"share it: chroma run --path {place.path}, and chroma+http://localhost:8000"
-            )
-            raise StoreBusy(message) from error
+            ) from error
         try:
             _log_ahead(place)
             client = _embedded(place)
@@ -220,11 +219,9 @@ def _make_database(place: Server, headers: dict[str, str]) -> None:
     if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
         raise StoreError(REFUSED.format(place=place))
     if not _is_chroma(answer):
-        message = f"{place} answers, but is no Chroma server; check host, port and path"
-        raise StoreError(message)
+        raise StoreError(f"{place} answers, but is no Chroma server; check host, port and path")
     if answer.is_error:
-        message = f"{place} cannot be used: {answer.json().get('message', answer.text)}"
-        raise StoreError(message)
+        raise StoreError(f"{place} cannot be used: {answer.json().get('message', answer.text)}")
 
 
 def _is_chroma(answer: httpx.Response) -> bool:

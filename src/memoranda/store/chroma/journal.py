@@ -178,8 +178,7 @@ class Journal:
         """Return the entry of a row; ``None`` where another process removed a part of it."""
         place = self._collections.place
         if row.get("format", FORMAT) > FORMAT:
-            message = f"{place} was written by a newer memoranda; upgrade this one"
-            raise NotADatabase(message)
+            raise NotADatabase(f"{place} was written by a newer memoranda; upgrade this one")
         try:
             token, numbers = row["token"], range(1, row["parts"])
             ids = [_id(user, row["of"], row["number"], f"{token}-{part}") for part in numbers]
@@ -191,11 +190,10 @@ class Journal:
             patch = b64decode(text, validate=True)
             return JournalEntry(row["through"], patch, token)
         except (KeyError, ValueError, TypeError) as error:
-            message = (
+            raise NotADatabase(
                 f"{place}: an entry of the journal of {user!r} cannot be read; something else "
                 f"changed it. Restore a backup"
-            )
-            raise NotADatabase(message) from error
+            ) from error
 
     # Writing
 

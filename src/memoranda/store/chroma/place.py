@@ -90,8 +90,7 @@ def parse(location: str, *, token: str | None = None) -> Place:
         parts = urlsplit(location)
         port = parts.port
     except ValueError as error:
-        message = f"location {location!r} cannot be read ({error}); {FORMS}"
-        raise ConfigError(message) from error
+        raise ConfigError(f"location {location!r} cannot be read ({error}); {FORMS}") from error
     names = [unquote(name) for name in parts.path.split("/") if name]
     secret = "@" in parts.netloc
     if secret or not parts.hostname or parts.query or parts.fragment or len(names) > DEPTH:

@@ -126,8 +126,7 @@ class Replicas:
 
     def _require_open(self) -> None:
         if self._closed:
-            message = f"{self.collections.place} is closed; open the memory again"
-            raise StoreClosed(message)
+            raise StoreClosed(f"{self.collections.place} is closed; open the memory again")
 
     def _fresh(self, user: str) -> Replica:
         """Return a replica with all that is in the journal, of the model that the store has."""
@@ -225,8 +224,7 @@ class Replicas:
                     replica.keep = None
                 self._after(replica, first)
                 return done
-            message = f"{self.collections.place}: others write all the time; try again later"
-            raise StoreBusy(message)
+            raise StoreBusy(f"{self.collections.place}: others write all the time; try again later")
 
     def settle(self) -> None:
         """Write to the memories all that was committed, whoever did not come to do it."""
@@ -306,8 +304,7 @@ class Replicas:
         new = [each for each, how in touched.items() if how is MirrorChange.NEW]
         taken = self.mirror.known(new) if new else set()
         if taken:
-            message = f"the id {min(taken)!r} is taken; records need ids of their own"
-            raise InvalidInput(message)
+            raise InvalidInput(f"the id {min(taken)!r} is taken; records need ids of their own")
         shared = self.collections.shared
         try:
             self.journal.append(replica.user, entry, erases=erases)
@@ -327,11 +324,10 @@ class Replicas:
             except StoreError as error:
                 last = error
                 Event().wait(POLL)
-        message = (
+        raise StoreError(
             f"{self.collections.place} stopped answering while something was stored; it may be "
             f"there or not: look before you store it again ({last})"
-        )
-        raise StoreError(message) from last
+        ) from last
 
     def _is_first(self, replica: Replica, entry: JournalEntry) -> bool:
         won = self.journal.won(replica.user, entry, replica.at.epoch)

@@ -78,8 +78,7 @@ class ChromaStore(SqlStore):
     @property
     def _replicas(self) -> Replicas:
         if self._opened is None:
-            message = "this store is closed; open the memory again"
-            raise StoreClosed(message)
+            raise StoreClosed("this store is closed; open the memory again")
         return self._opened
 
     @contextmanager
@@ -246,8 +245,7 @@ class ChromaStore(SqlStore):
         """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
         target = Path(path)
         if target.exists():
-            message = f"{path} exists already; name a folder that does not"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{path} exists already; name a folder that does not")
         if not target.absolute().parent.is_dir():
             message = f"{target.parent} is no folder; make it first, or name another place"
             raise StoreReadOnly(message)
@@ -291,8 +289,7 @@ def foreign_memories(path: Path, analyzer: Analyzer) -> list[tuple[str, str, dic
     with closing(Replicas.opened(place, analyzer)) as replicas, replicas.lock:
         collections = replicas.collections
         if MEMORIES not in collections:
-            message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{path} has no collection {MEMORIES!r}; there is nothing to import")
         found: list[tuple[str, str, dict[str, Any]]] = []
         for page in collections.pages(MEMORIES, None, ["documents", "metadatas"]):
             rows = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
