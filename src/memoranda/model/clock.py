@@ -69,10 +69,11 @@ class IdFactory:
             else:
                 self._last += 1
             number = self._last
-        return f"{prefix}_{_encode(number)}"
+        return f"{prefix}_{encode_id(number)}"
 
 
-def _encode(number: int) -> str:
+def encode_id(number: int) -> str:
+    """Return a number of 130 bits at most as the letters of an id."""
     pairs = []
     for _ in range(LENGTH // 2):
         pairs.append(PAIRS[number & 1023])

@@ -121,15 +121,13 @@ def _transcripts(path: Path) -> list[Path]:
 def _start(path: Path) -> str | None:
     """Return the first time in a transcript, or no text; ``None`` where it is none."""
     known = False
-    with suppress(OSError), path.open("rb") as file:
-        for raw in islice(file, FIRST_LINES):
-            try:
-                value = json.loads(raw)
-            except (ValueError, RecursionError):
-                continue
-            known = known or recognise(value) == FileFormat.CLAUDE_CODE
-            if known and isinstance(value, dict) and isinstance(value.get("timestamp"), str):
-                return str(value["timestamp"])
+    with suppress(InvalidInput):
+        items = JsonFile(path, by_lines=True).items(broken=lambda _place, _line: None)
+        for item in islice(items, FIRST_LINES):
+            known = known or recognise(item.value) == FileFormat.CLAUDE_CODE
+            match item.value:
+                case {"timestamp": str(began)} if known:
+                    return began
     return "" if known else None
 
 

@@ -17,15 +17,15 @@ from itertools import groupby
 from memoranda.errors import StoreError
 from memoranda.model.actions import OpenConversation, UpdateConversation
 from memoranda.model.checks import EPOCH, clean, content_hash, located, to_ms
-from memoranda.model.clock import ALPHABET
+from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
 from memoranda.model.query import Filter
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
 from memoranda.transfer.json_files import JsonFile, LeftOut, moment_of, plain_text
 
-# Letters of an id, of five bits each: the millisecond, then the digest.
-TIME_LETTERS, KEY_LETTERS = 10, 16
+# The last letters of an id, of five bits each: the digest. The millisecond is before it.
+KEY_LETTERS = 16
 # How often a talk is looked at anew because another process has stored some of it.
 ATTEMPTS = 3
 # Conversations that are searched for messages which another one repeats.
@@ -283,13 +283,14 @@ class ConversationImport:
         ]
 
     def _id(self, item: ForeignMessage, at: datetime) -> str:
-        return f"msg_{_letters(max(0, to_ms(max(at, EPOCH))), TIME_LETTERS)}{self._digest(item)}"
+        stamp = encode_id(to_ms(max(at, EPOCH)) << RANDOM_BITS)
+        return f"msg_{stamp[:-KEY_LETTERS]}{self._digest(item)}"
 
     def _digest(self, item: ForeignMessage) -> str:
         # Two users of one store may import the same file, and ids are unique in a store.
         text = f"{self.target.scope.user}\n{self.format}\n{item.key}"
         number = int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=10).digest())
-        return _letters(number, KEY_LETTERS)
+        return encode_id(number)[-KEY_LETTERS:]
 
 
 def import_conversations(
@@ -340,7 +341,3 @@ def _batches(said: Sequence[ForeignMessage]) -> Iterator[Sequence[ForeignMessage
 def _last(marks: Sequence[bool]) -> int:
     """Return the place behind the last mark that is set; 0 where none is."""
     return max((place for place, mark in enumerate(marks, 1) if mark), default=0)
-
-
-def _letters(number: int, length: int) -> str:
-    return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(length)))

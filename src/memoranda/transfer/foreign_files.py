@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
@@ -147,20 +147,29 @@ class ForeignFolder:
         return str(path)
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raise an ``InvalidInput`` that names the file in place of an error of the file system."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InvalidInput(f"there is no file {path}; check the path") from error
+    except IsADirectoryError as error:
+        raise InvalidInput(f"{path} is a folder; name a file in it") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
+        raise InvalidInput(message) from error
+
+
 def root_of(path: Path) -> tuple[Path, Path | None]:
     """Return the folder to read, and the file in it if ``path`` is one; links are followed.
 
     Raises:
         InvalidInput: there is nothing at ``path``, or it is neither file nor folder.
     """
-    try:
+    with reading(path):
         place = path.resolve(strict=True)
         mode = place.stat().st_mode
-    except FileNotFoundError as error:
-        raise InvalidInput(f"there is no file {path}; check the path") from error
-    except (OSError, RuntimeError, ValueError) as error:
-        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
-        raise InvalidInput(message) from error
     if stat.S_ISDIR(mode):
         return place, None
     return place.parent, place

@@ -19,7 +19,9 @@ from memoranda.conversation.session_format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware
 from memoranda.model.json_object import JsonObject
+from memoranda.records.drafts import DRAFT_KEYS
 from memoranda.text.patterns import compile_pattern
+from memoranda.transfer.foreign_files import reading
 
 
 class FileFormat(StrEnum):
@@ -53,9 +55,7 @@ KNOWN = (
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
-OWN_ARGUMENTS = frozenset(
-    {"kind", "tags", "metadata", "event_time", "session", "confidence", "decay_rate"}
-)
+OWN_ARGUMENTS = DRAFT_KEYS - {"content", "role"}
 # What they are called in an archive; large exports have several: ``conversations-000.json``.
 CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
 # Bytes of a file in an archive that are still read.
@@ -161,18 +161,9 @@ class JsonFile:
 
     def _raw_lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield lines with their numbers, split at newlines alone; text would split at others."""
-        try:
-            with self.path.open("rb") as file:
-                for number, raw in enumerate(file, 1):
-                    yield number, raw.removeprefix(BOM) if number == 1 else raw
-        except FileNotFoundError as error:
-            raise InvalidInput(f"there is no file {self.path}; check the path") from error
-        except IsADirectoryError as error:
-            raise InvalidInput(f"{self.path} is a folder; name a file in it") from error
-        except (OSError, ValueError) as error:
-            name = f"{self.path!s:.200}"
-            message = f"{name} cannot be read ({error}); check its name and permissions"
-            raise InvalidInput(message) from error
+        with reading(self.path), self.path.open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                yield number, raw.removeprefix(BOM) if number == 1 else raw
 
 
 def _decode(raw: bytes, place: str) -> str:
