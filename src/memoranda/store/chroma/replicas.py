@@ -19,7 +19,7 @@ from memoranda.store.chroma.journal import Journal, JournalEntries, JournalEntry
 from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder, Place
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched, stamp
-from memoranda.store.sql.health import ANALYZER, follow_analyzer, meta
+from memoranda.store.sql.health import ANALYZER, follow_analyzer
 from memoranda.store.sql.reads import DIMENSIONS, MODEL
 from memoranda.store.sql.store import drop_vectors
 
@@ -340,17 +340,6 @@ class Replicas:
         return won
 
     # What all users have in common
-
-    def name_model(self, name: str, dimensions: int) -> None:
-        """Name the model of the vectors, so that those of others do not count."""
-
-        def work(replica: Replica) -> None:
-            with replica.write() as connection:
-                generation = int(meta(connection, GENERATION) or 0) + 1
-                drop_vectors(connection, name, dimensions)
-                stamp(connection, {GENERATION: str(generation)})
-
-        self.change(STORE_ITSELF, work)
 
     def _aligned(self, replica: Replica) -> Replica:
         """Return a replica whose vectors and terms are of the model and analyzer of today."""

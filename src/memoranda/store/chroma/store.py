@@ -20,11 +20,11 @@ from memoranda.store.chroma.collections import MEMORIES, Collections
 from memoranda.store.chroma.journal import Journal
 from memoranda.store.chroma.mirror import OURS, Mirror
 from memoranda.store.chroma.place import Folder, Place
-from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched
-from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
+from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched, stamp
+from memoranda.store.chroma.replicas import GENERATION, STORE_ITSELF, Replicas
 from memoranda.store.sql import health
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.store import NOBODY, USERS, SqlStore, user_key
+from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors, user_key
 
 T = TypeVar("T")
 PART = ".part"
@@ -135,7 +135,13 @@ class ChromaStore(SqlStore):
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Let vectors of other models count no more; those of a user go when it is next read."""
-        self._replicas.name_model(model, dimensions)
+
+        def work(connection: SqlConnection) -> None:
+            generation = int(health.meta(connection, GENERATION) or 0) + 1
+            drop_vectors(connection, model, dimensions)
+            stamp(connection, {GENERATION: str(generation)})
+
+        self._write(None, work)
 
     # Upkeep
 
@@ -158,9 +164,8 @@ class ChromaStore(SqlStore):
         found: list[str] = []
         with self._settled() as replicas:
             for user in replicas.journal.users():
-                if replicas.mirror.metadata(
-                    {"user": user}, limit=1
-                ):  # So that few of them are loaded for this alone.
+                # So that few of them are loaded for this alone.
+                if replicas.mirror.metadata({"user": user}, limit=1):
                     found.append(user)
                 elif user != STORE_ITSELF:
                     with replicas.reading(user) as replica:
