@@ -27,7 +27,6 @@ from memoranda.model.models import (
     ConversationInfo,
     Image,
     Message,
-    PrunedSpan,
     Pruning,
     ToolCall,
     ToolResult,
@@ -254,10 +253,9 @@ def parse_metadata(value: object, name: str) -> tuple[ConversationInfo, list[Pru
 
 
 def _parse_pruning(item: JsonObject) -> Pruning:
-    cuts = tuple(read_dataclass(PrunedSpan, cut, blank=("why",)) for cut in item.objects("cuts"))
-    for cut in cuts:
+    pruning = read_dataclass(Pruning, item, blank=("id", "trigger", "why", "strategy"))
+    for cut in pruning.cuts:
         if not 1 <= cut.messages <= cut.last - cut.first + 1:
             message = f"a cut from {cut.first} to {cut.last} cannot hold {cut.messages} messages"
             raise InvalidInput(message)
-    names = ("id", "trigger", "why", "strategy")
-    return read_dataclass(Pruning, item, blank=names, cuts=cuts)
+    return pruning

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware, storable
@@ -162,9 +162,10 @@ def read_dataclass(
     """Return a dataclass of the values that ``line`` has under the names of its fields.
 
     Args:
-        cls: the dataclass; its fields are texts, numbers, moments, flags or optional ones.
+        cls: the dataclass; its fields are texts, numbers, moments, flags, optional ones, or other
+            dataclasses of such fields, alone or in a tuple.
         line: the object.
-        blank: fields whose text may be blank.
+        blank: fields whose text may be blank, also those of dataclasses in it.
         given: the values of other fields, and of those that are to be read in another way.
 
     Raises:
@@ -173,7 +174,7 @@ def read_dataclass(
     return cls(
         **given,
         **{
-            field.name: _read(field, hint, line, field.name in blank)
+            field.name: _read(field, hint, line, blank)
             for field, hint in _fields(cls)
             if field.name not in given
         },
@@ -186,14 +187,24 @@ def _fields(kind: Any) -> tuple[tuple[Field[Any], object], ...]:
     return tuple((field, hints[field.name]) for field in fields(kind))
 
 
-def _read(field: Field[Any], hint: object, line: JsonObject, blank: bool) -> object:  # noqa: FBT001 - private
+@cache
+def _nested(hint: object) -> Any:
+    """Return the dataclass that a field holds, alone or in a tuple; ``None`` where it does not."""
+    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
+
+
+def _read(field: Field[Any], hint: object, line: JsonObject, blank: Collection[str]) -> object:
     name = field.name
     if field.default is not MISSING and line.get(name) is None:
         return field.default
+    if nested := _nested(hint):
+        if get_origin(hint) is tuple:
+            return tuple(read_dataclass(nested, each, blank=blank) for each in line.objects(name))
+        return read_dataclass(nested, JsonObject(line.get(name)), blank=blank)
     if hint is float:
         return line.number(name, 0.0)
-    if hint is str or blank:
-        return line.text(name, blank=blank)
+    if hint is str or name in blank:
+        return line.text(name, blank=name in blank)
     return _READERS[hint](line, name)
 
 

@@ -41,17 +41,13 @@ from memoranda.model.checks import clean, content_hash, located, parse_metadata
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
 from memoranda.model.models import (
     NO_ATTRIBUTES,
-    Calibration,
     ConversationInfo,
-    Image,
     Kind,
     Message,
     PrunedSpan,
     Pruning,
     Record,
     Scope,
-    ToolCall,
-    ToolResult,
     Trust,
 )
 from memoranda.model.ports import Store
@@ -90,6 +86,8 @@ KEYS = {
 }  # fmt: skip
 # The keys of each line, in their order.
 CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
+# What may be blank in a message, its calls and its result.
+BLANK = ("content", "task", "id", "name", "arguments", "call_id")
 IMPORTED = "imported"
 
 
@@ -237,17 +235,9 @@ def archive_entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
             elif kind == "session":
                 yield ArchiveEntry(place, session=read_dataclass(ArchivedSession, line))
             else:
-                opened = _OpenConversation(place, _read_info(line))
+                opened = _OpenConversation(place, read_dataclass(ConversationInfo, line))
     if opened:
         yield opened.entry()
-
-
-def _read_info(line: JsonObject) -> ConversationInfo:
-    given = line.get("calibration")
-    calibration = Calibration()
-    if given is not None:
-        calibration = read_dataclass(Calibration, JsonObject(given))
-    return read_dataclass(ConversationInfo, line, calibration=calibration)
 
 
 def _exported_at(header: Mapping[str, Any]) -> datetime | None:
@@ -343,7 +333,8 @@ def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
     known: dict[str, Any] = opened.messages
     found: Message | Pruning
     if kind == "message":
-        found = _read_message(line)
+        role = parse_role(line.get("role"))
+        found = read_dataclass(Message, line, blank=BLANK, id=_id(line, "msg"), role=role)
     else:
         places = {key: place for place, key in enumerate(known)}
         cuts = tuple(_read_cut(cut, places) for cut in line.objects("cuts"))
@@ -353,25 +344,6 @@ def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
         message = f"two {kind}s of the conversation {name!r} have the same id {found.id!r}"
         raise InvalidInput(message)
     known[found.id] = found
-
-
-def _read_message(line: JsonObject) -> Message:
-    result = line.get("tool_result")
-    if result is not None:
-        result = read_dataclass(ToolResult, JsonObject(result), blank=("call_id",))
-    return read_dataclass(
-        Message,
-        line,
-        blank=("content", "task"),
-        id=_id(line, "msg"),
-        role=parse_role(line.get("role")),
-        tool_calls=tuple(
-            read_dataclass(ToolCall, call, blank=("id", "name", "arguments"))
-            for call in line.objects("tool_calls")
-        ),
-        tool_result=result,
-        images=tuple(read_dataclass(Image, image) for image in line.objects("images")),
-    )
 
 
 def _read_cut(line: JsonObject, places: Mapping[str, int]) -> PrunedSpan:
