@@ -69,7 +69,6 @@ class Replicas:
         self._users = 1
         self._closed = False
         self._seen: set[str] | None = None
-        self._aligning: set[str] = set()
 
     @classmethod
     def opened(cls, place: Place, analyzer: Analyzer) -> Replicas:
@@ -128,8 +127,13 @@ class Replicas:
         if self._closed:
             raise StoreClosed(f"{self.collections.place} is closed; open the memory again")
 
-    def _fresh(self, user: str) -> Replica:
-        """Return a replica with all that is in the journal, of the model that the store has."""
+    def _fresh(self, user: str, *, align: bool = True) -> Replica:
+        """Return a replica with all that is in the journal, of the model that the store has.
+
+        Args:
+            user: whose it is.
+            align: whether its vectors and terms are to be of the model and analyzer of today.
+        """
         self._require_open()
         wanted = [each for each in dict.fromkeys((STORE_ITSELF, user)) if self._is_stale(each)]
         known = {each: self._held[each].at for each in wanted if self._held[each].at.commit}
@@ -137,7 +141,7 @@ class Replicas:
         for each in wanted:
             self._follow(each, found.get(each))
         replica = self._held[user] = self._held.pop(user)  # Behind all others.
-        return self._aligned(replica)
+        return self._aligned(replica) if align else replica
 
     def _is_stale(self, user: str) -> bool:
         """Return whether the journal has to be asked for a user; loads what is not there."""
@@ -194,7 +198,7 @@ class Replicas:
 
     # Writing
 
-    def change(self, user: str, work: Callable[[Replica], T]) -> T:
+    def change(self, user: str, work: Callable[[Replica], T], *, align: bool = True) -> T:
         """Let ``work`` change the rows of a user, each of its transactions all or nothing.
 
         Where another process was first, it is called again.
@@ -205,8 +209,8 @@ class Replicas:
         """
         with self.lock:
             for _ in range(TRIES):
-                self._mirror(self._fresh(user))
-                replica = self._aligned(self._held[user])
+                self._mirror(self._fresh(user, align=align))
+                replica = self._aligned(self._held[user]) if align else self._held[user]
                 first = replica.at.commit
                 replica.keep = self._keep
                 try:
@@ -320,24 +324,22 @@ class Replicas:
         """Ask whose a commit is, and ask again: what was sent cannot be taken back."""
         for _ in range(ASKED):
             try:
-                return self._is_first(replica, entry)
+                won = self.journal.won(replica.user, entry, replica.at.epoch)
+                if won is None:
+                    # The journal was rewritten meanwhile, with this commit or without it.
+                    with closing(self._loaded(replica.user)) as replaced:
+                        won = replaced.knows(entry)
+                    if not won:
+                        self.journal.forget(entry.token)
             except StoreError as error:
                 last = error
                 Event().wait(POLL)
+            else:
+                return won
         raise StoreError(
             f"{self.collections.place} stopped answering while something was stored; it may be "
             f"there or not: look before you store it again ({last})"
         ) from last
-
-    def _is_first(self, replica: Replica, entry: JournalEntry) -> bool:
-        won = self.journal.won(replica.user, entry, replica.at.epoch)
-        if won is None:
-            # The journal was rewritten meanwhile, with this commit or without it.
-            with closing(self._loaded(replica.user)) as replaced:
-                won = replaced.knows(entry)
-            if not won:
-                self.journal.forget(entry.token)
-        return won
 
     # What all users have in common
 
@@ -349,7 +351,7 @@ class Replicas:
         self.mirror.generation = int(store[GENERATION] or 0)
         stamps = {name: value for name, value in store.items() if value is not None}
         stamps[ANALYZER] = self._analyzer.name
-        if user == STORE_ITSELF or replica.stamps == stamps or user in self._aligning:
+        if user == STORE_ITSELF or replica.stamps == stamps:
             return replica
 
         def work(replica: Replica) -> None:
@@ -360,11 +362,7 @@ class Replicas:
                     stamp(connection, stamps)
 
         if replica.at.commit and any(replica.meta(name) != it for name, it in stamps.items()):
-            self._aligning.add(user)
-            try:
-                self.change(user, work)
-            finally:
-                self._aligning.discard(user)
+            self.change(user, work, align=False)
         replica = self._held[user]
         replica.stamps = stamps
         return replica
