@@ -152,6 +152,7 @@ def test_fading_twice_or_in_two_processes_changes_nothing(tmp_path):
     with closing(remembering(path)) as one, closing(remembering(path)) as other:
         learned(one)
         one.embed_pending()
+        one.entities()  # What waits is linked now, and not in the background meanwhile.
         clock_of(one).advance(20 * DAY)
         clock_of(other).set(clock_of(one).now())
         assert one.decay().count == 2

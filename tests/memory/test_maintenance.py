@@ -297,6 +297,7 @@ def full(tmp_path):
         memory.consolidate()
         talk(memory, "open", "I live in Lisbon.", "I'm vegetarian.", "I have a dog named Rex.")
         memory.embed_pending()
+        memory.entities()  # What waits is linked now, and not in the background meanwhile.
         yield path, memory
 
 

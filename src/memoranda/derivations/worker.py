@@ -70,7 +70,9 @@ class DerivationWorker:
         self._thread: threading.Thread | None = None
         self._background = background
         self._mismatched: Embedder | None = None
-        self._adopt_model()
+        if embedder is not None and store.vector_model() is None:
+            store.reset_vectors(embedder.name, embedder.dimensions)
+        self._check_model()
 
     @property
     def has_model(self) -> bool:
@@ -171,13 +173,6 @@ class DerivationWorker:
 
     def _can_do(self, work: str) -> bool:
         return work == ENTITIES or self.has_model
-
-    def _adopt_model(self) -> None:
-        if self._embedder is None:
-            return
-        if self._store.vector_model() is None:
-            self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
-        self._check_model()
 
     def _check_model(self) -> None:
         # Asked before each search: another process may have made all vectors anew.

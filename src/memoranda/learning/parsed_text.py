@@ -22,7 +22,8 @@ _TOKEN = compile_pattern(
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*[+#]*)"
     r"|(?P<sign>[%€$£¥°]|[\u2600-\u27BF\U0001F300-\U0001FAFF])"
 )
-_UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+# Scripts that set no blanks between words.
+UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
 _UNSPACED_NOT = compile_pattern(r"[不没沒無无未非]|ない|ません")
 _THOUSANDS = compile_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _TRAILING_ZERO = compile_pattern(r"-?\d+\.\d*0")
@@ -181,7 +182,7 @@ def _split_token(kind: str, token: str) -> list[tuple[str, bool]]:
         return [(token.strip("\x01"), False)]
     if kind == "number":
         return [(_write_number(token), False)]
-    if _UNSPACED.fullmatch(token):
+    if UNSPACED.fullmatch(token):
         return [(token[at : at + 2], False) for at in range(max(len(token) - 1, 1))]
     low = token.casefold()
     if low in _EN.mapping("contracted") or low.endswith("n't"):

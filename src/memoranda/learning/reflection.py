@@ -248,9 +248,7 @@ class ReflectionWriter:
         insights = Filter(now=now, kinds=(Kind.REFLECTION,))
         last = store.records(scope, insights, order=Order.LATEST, limit=1)
         facts, episodes = (
-            store.records(
-                scope, Filter(now=now, kinds=(kind,), recorded_since=now - WEEK), order=Order.NEWEST
-            )[::-1]
+            store.records(scope, Filter(now=now, kinds=(kind,), recorded_since=now - WEEK))
             for kind in (Kind.FACT, Kind.EPISODE)
         )
         later = Filter(now=now, kinds=(Kind.FACT,), since=now)

@@ -25,6 +25,12 @@ def is_participle(word: str) -> bool:
     return word in _FORMS.words("participles") or _ends_as_past(word)
 
 
+def is_finite(word: str) -> bool:
+    """Return whether ``word``, in lower case, is an auxiliary, a past form or does as one does."""
+    habit = word.endswith("s") and word[:-1] in _FORMS.words("habits", "likes")
+    return habit or is_past(word) or word in _FORMS.words("auxiliaries", "modals")
+
+
 def _ends_as_past(word: str) -> bool:
     ends = len(word) >= _SHORTEST_PAST and word.endswith("ed")
     return ends and word not in _FORMS.words("not_past")

@@ -86,8 +86,7 @@ def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[in
     while True:
         lead = _EN.pattern("lead_in").match(text, start, end)
         begin = lead.end() if lead else start
-        while begin < end and text[begin] in _EDGE:
-            begin += 1
+        begin = end - len(text[begin:end].lstrip(_EDGE))
         stop = begin
         while stop < end and text[stop].isalpha():
             stop += 1
@@ -96,8 +95,7 @@ def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[in
         if begin == start:
             break
         start = begin
-    while end > start and text[end - 1] in _EDGE and text[end - 1] != MASK:
-        end -= 1
+    end = start + len(text[start:end].rstrip(_EDGE))
     comma = text.rfind(",", start, end)
     if comma > start and _is_name(text[comma + 1 : end].strip(), names):
         end = comma

@@ -33,7 +33,7 @@ from memoranda.learning.extraction.statements import (
     find_values,
     read_statement,
 )
-from memoranda.learning.verbs import is_past
+from memoranda.learning.verbs import is_finite, is_past
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.statements import DateParser
@@ -378,14 +378,8 @@ def _find_person(group: Sequence[ClauseToken]) -> str:
 def _has_subject(shown: str) -> bool:
     """Return whether a corrected clause says itself what it is of: ``my start date was …``."""
     words = [word.low for word in split_tokens(shown)]
-    verbs = (
-        low in _EN.words("auxiliaries", "modals")
-        or is_past(low)
-        or (low.endswith("s") and low[:-1] in _EN.words("likes", "habits"))
-        for low in words
-        if low != "may"
-    )
-    return bool(words) and (words[0] in _EN.words("own_subjects") or any(verbs))
+    own = not _EN.words("own_subjects").isdisjoint(words[:1])
+    return own or any(is_finite(low) for low in words if low != "may")
 
 
 def _is_bare(words: Sequence[ClauseToken]) -> bool:

@@ -192,14 +192,9 @@ def _owning(low: Sequence[str], place: int, *, base: float) -> ClauseStatement |
         return None
     if _EN.words("junk_objects").intersection((*head[:2], head[-1])):
         return None
-    kinds = (
-        ("appointments", head, Category.PLAN, -0.02),
-        ("relatives", head, Category.RELATION, 0.08),
-        ("tastes", head[:3], Category.PREFERENCE, 0.04),
-    )
-    for name, words, category, more in kinds:
-        if not _EN.words(name).isdisjoint(words):
-            return ClauseStatement(category, base + more, place)
+    for name, reach, kind, more in load("en", "extraction")["owned"]:
+        if not _EN.words(name).isdisjoint(head[:reach]):
+            return ClauseStatement(Category(kind), base + more, place)
     return ClauseStatement(Category.POSSESSION, base, place)
 
 

@@ -10,7 +10,7 @@ from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
 from memoranda.learning.extraction.sentences import MASK
-from memoranda.learning.verbs import is_participle, is_past
+from memoranda.learning.verbs import is_finite, is_participle
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -177,7 +177,7 @@ def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | Non
         return None
     verb, rest = low[place], low[place:]
     past = verb in _EN.words("elided_past")
-    doing = verb in _EN.words("elided_doings") and not any(map(_is_finite, rest))
+    doing = verb in _EN.words("elided_doings") and not any(map(_may_be_present, rest))
     if verb == "been":
         prefix, spelled = "I have", ["have", *low]
     elif past:
@@ -193,8 +193,8 @@ def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | Non
     return reading._replace(score=reading.score - 0.03, rest=begin, prefix=prefix)
 
 
-def _is_finite(word: str) -> bool:
-    """Return whether ``word`` is a verb or can be one of a third person in the present."""
+def _may_be_present(word: str) -> bool:
+    """Return whether ``word`` is an auxiliary or can be a verb of a third person in the present."""
     third = word.endswith("s") and word[:-1] in _EN.words("habits", "light", "mental")
     return third or word.endswith("'s") or word in _EN.words("auxiliaries", "modals")
 
@@ -203,11 +203,9 @@ def _group_end(low: Low, start: int) -> int | None:
     """Return the place of the verb after the noun group that begins at ``start``."""
     least = 2 if low[start] in {"my", "our", "the"} else 1
     for place in range(start + least, min(len(low), start + _LONGEST_GROUP)):
-        each = low[place]
-        habit = each.endswith("s") and each[:-1] in _EN.words("habits", "likes")
-        if habit or is_past(each) or each in _EN.words("auxiliaries", "modals", "value_verbs"):
+        if is_finite(low[place]) or low[place] in _EN.words("value_verbs"):
             return place
-        if each in _EN.words("group_breaks"):
+        if low[place] in _EN.words("group_breaks"):
             return None
     return None
 
@@ -299,15 +297,9 @@ def _attribute(group: Low, spelled: Low) -> ClauseStatement:
     if _has(group, "goals"):
         return ClauseStatement(Category.PLAN, 0.56, 1)
     judged = all(each in _EN.words("evaluative", "stop") for each in spelled[1:4])
-    liked = "hobby" in group or any(each.startswith("fav") for each in group)
-    kinds = (
-        (liked, Category.PREFERENCE),
-        ("budget" in group, Category.CONSTRAINT),
-        (_has(group, "state_nouns"), Category.STATE),
-        (True, Category.IDENTITY),
-    )
-    category = next(category for holds, category in kinds if holds)
-    return ClauseStatement(category, 0.4 if judged else 0.72, 1)
+    kinds = _EN.mapping("kinds_of_attributes")
+    kind = next((kinds[nouns] for nouns in kinds if _has(group, nouns)), Category.IDENTITY)
+    return ClauseStatement(Category(kind), 0.4 if judged else 0.72, 1)
 
 
 def _named(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:

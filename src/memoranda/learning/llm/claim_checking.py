@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.learning.parsed_text import replace_idioms
+from memoranda.learning.parsed_text import UNSPACED, replace_idioms
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
 from memoranda.model.ports import DateReader
@@ -33,10 +33,6 @@ EVIDENCE = LanguageData("mul", "evidence")
 COMPARISON = LanguageData("en", "comparison")
 WORD = compile_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 NUMBER = compile_pattern(r"\d+(?:[.,:]\d+)*")
-# Scripts that set no blanks between words: two signs stand for a word.
-UNSPACED = compile_pattern(
-    r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}"
-)
 _NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 STEM = 4
 # What may stand between a sentence and a name in it.
@@ -253,6 +249,7 @@ def stems(text: str) -> set[str]:
     """Return the words of ``text`` that say something, cut to their beginnings."""
     folded = without_accents(text)
     words = {_bare(word) for word in WORD.findall(folded)} - COMPARISON.words("stop_words")
+    # In scripts without blanks between words, two signs stand for a word.
     pairs = {
         run[place : place + 2] for run in UNSPACED.findall(folded) for place in range(len(run) - 1)
     }
