@@ -24,9 +24,9 @@ from memoranda.entities.pipeline import (
     fast_extractor,
     open_entity_providers,
 )
-from memoranda.errors import InvalidInput
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
+from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import Recall, Record, Scope
@@ -136,10 +136,10 @@ class Services:
         clock: Clock | None,
     ) -> None:
         """Open the store at ``location`` and build what works on it."""
-        _require(settings, "settings", "embedding", "retention")
-        _require(embedder, "embedder", "name", "dimensions", "embed")
-        _require(None if isinstance(llm, str) else llm, "llm", "name", "ask")
-        _require(clock, "clock", "now")
+        require_attributes(settings, "settings", "embedding", "retention")
+        require_attributes(embedder, "embedder", "name", "dimensions", "embed")
+        require_attributes(None if isinstance(llm, str) else llm, "llm", "name", "ask")
+        require_attributes(clock, "clock", "now")
         from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
 
         self.settings = chosen = settings or Settings()
@@ -407,10 +407,3 @@ class Services:
             self.embedder.close()
         self.lazy.close()
         self.store.close()
-
-
-def _require(given: object | None, name: str, *wanted: str) -> None:
-    missing = [attribute for attribute in wanted if not hasattr(given, attribute)]
-    if given is not None and missing:
-        message = f"{name}={given!r:.80} cannot be used: it has no {' and no '.join(missing)}"
-        raise InvalidInput(message)

@@ -10,11 +10,11 @@ from typing import Annotated, cast
 
 from memoranda.agent import console
 from memoranda.conversation.conversation import Conversation
-from memoranda.errors import InvalidInput, LLMError, StoreClosed
+from memoranda.errors import LLMError, StoreClosed
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
-from memoranda.model.checks import clean, named
+from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
@@ -321,7 +321,5 @@ def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
         own = services_of(memory).models.model
         return cast("ChatModel", own) if hasattr(own, "chat") else None
     model: object = open_language_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
-    if not hasattr(model, "chat"):
-        message = f"llm={llm!r:.80} cannot be used: it has no chat(messages)"
-        raise InvalidInput(message)
+    require_attributes(model, "llm", "chat")
     return cast("ChatModel", model)

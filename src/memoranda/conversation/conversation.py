@@ -42,7 +42,7 @@ from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
-from memoranda.model.checks import clean, known, limited, several
+from memoranda.model.checks import clean, known, limited, require_attributes, several
 from memoranda.model.events import Callback, Events
 from memoranda.model.models import (
     NO_RECALL,
@@ -583,9 +583,5 @@ class Conversation:
 
 
 def _checked(settings: Settings | None) -> Settings:
-    missing = [name for name in ("conversation", "tokens") if not hasattr(settings, name)]
-    if settings is not None and missing:
-        raise InvalidInput(
-            f"settings={settings!r:.80} cannot be used: it has no {' and no '.join(missing)}"
-        )
+    require_attributes(settings, "settings", "conversation", "tokens")
     return settings or Settings()

@@ -26,7 +26,7 @@ from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, storable
+from memoranda.model.checks import limited, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
@@ -278,11 +278,7 @@ class Pruner:
         events: Events,
     ) -> None:
         """Start with no message read."""
-        summarizer = services.summarizer
-        if summarizer is not None and not callable(getattr(summarizer, "summarize", None)):
-            raise InvalidInput(
-                f"summarizer={summarizer!r:.80} cannot be used: it has no summarize(messages)"
-            )
+        require_attributes(services.summarizer, "summarizer", "summarize")
         self._transcript = transcript
         self._states = states
         self._limits = limits

@@ -25,7 +25,7 @@ from memoranda.model.actions import (
     Touch,
     UpdateConversation,
 )
-from memoranda.model.checks import content_hash, named
+from memoranda.model.checks import content_hash, limited, named
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -117,11 +117,12 @@ def with_settings(info: ConversationInfo, given: TranscriptSettings) -> Conversa
     Raises:
         InvalidInput: one cannot be stored.
     """
+    limit = given.get("context_limit")
     return replace(
         info,
         system=named(given.get("system"), "system") or info.system,
         model=named(given.get("model"), "model") or info.model,
-        context_limit=given.get("context_limit") or info.context_limit,
+        context_limit=info.context_limit if limit is None else limited(limit, "context_limit"),
     )
 
 

@@ -138,6 +138,18 @@ def named(text: object, name: str) -> str | None:
     return None if text is None else clean(text, name)
 
 
+def require_attributes(given: object | None, name: str, *wanted: str) -> None:
+    """Refuse an object that lacks what it is to be used for; ``None`` is not given.
+
+    Raises:
+        InvalidInput: an attribute is missing.
+    """
+    missing = [attribute for attribute in wanted if not hasattr(given, attribute)]
+    if given is not None and missing:
+        message = f"{name}={given!r:.80} cannot be used: it has no {' and no '.join(missing)}"
+        raise InvalidInput(message)
+
+
 def several(items: Iterable[Item], name: str) -> Iterable[Item]:
     """Return ``items`` if they are many things rather than one.
 
