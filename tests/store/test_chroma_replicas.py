@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import MemorandaError
 from memoranda.model import actions as do
-from memoranda.model.models import Calibration, ConversationInfo, Kind, Message
+from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.usage import Usage
 from memoranda.store.chroma.journal import JournalEntry
@@ -22,8 +22,6 @@ from memoranda.testing.samples import (
     ANA,
     DIMENSIONS,
     MODEL,
-    PLANNER,
-    WRITER,
     cut,
     insert,
     moment,
@@ -34,7 +32,7 @@ from memoranda.testing.samples import (
 )
 
 NAMES = PlainNames()
-SCOPES = (ANA, ANA, PLANNER, WRITER)
+SCOPES = (ANA, ANA, Scope("ana", "planner"), Scope("ana", "writer"))
 TEXTS = ("Zoe Lopez met Dan", "Zoe sings", "Dan Brown", "tea", "Zoe Moss", "Dan met Eve", "met Eve")
 WORDS = ("Zoe", "Dan", "Zoe Lopez", "Eve", "Dan Brown", "Bob")
 KINDS = (Kind.FACT, Kind.EPISODE, Kind.CONTEXT)

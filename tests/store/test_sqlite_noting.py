@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 
 from memoranda.model.actions import Close
-from memoranda.model.models import Kind, Trust
-from memoranda.testing.samples import ANA, PLANNER, WRITER, User, insert, moment, record
+from memoranda.model.models import Kind, Scope, Trust
+from memoranda.testing.samples import ANA, User, insert, moment, record
 
 FEW, MANY = 10, 400
 
@@ -29,7 +29,7 @@ def steps_of(store, ask):
 
 def fill(store, number):
     """Store facts of all fates, and episodes."""
-    for scope in (ANA, PLANNER):
+    for scope in (ANA, User(store).planner.scope):
         texts = [f"text {place}" for place in range(number)]
         for trust in (Trust.PERSON, Trust.EXTERNAL):
             facts = User(store, scope).remember(*texts, trust=trust)
@@ -37,10 +37,10 @@ def fill(store, number):
         ended = User(store, scope).remember(*texts)
         by = facts[0].id
         store.apply(scope, [Close(item.id, moment(1), "corrected", by) for item in ended])
-    User(store, PLANNER).remember(*texts, valid_until=moment(1_000))
+    User(store).planner.remember(*texts, valid_until=moment(1_000))
 
 
-@pytest.mark.parametrize("scope", [ANA, WRITER, PLANNER])
+@pytest.mark.parametrize("scope", [ANA, Scope("ana", "writer"), Scope("ana", "planner")])
 def test_a_version_costs_the_same(store, scope):
     """With a hundred times the facts, it takes no more steps to see whether others stand."""
     User(store).remember("late", valid_until=moment(2_000))

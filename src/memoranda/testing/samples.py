@@ -36,8 +36,6 @@ from memoranda.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")
 BEN = Scope("ben")
-PLANNER = Scope("ana", "planner")
-WRITER = Scope("ana", "writer")
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = START + timedelta(days=10_000)
 ALL = Filter(now=LATER, retired=True)
@@ -133,7 +131,7 @@ def noted(*items: Record, folder: str = NOTES) -> NotesBase:
     return NotesBase(folder, tuple(NotedLine(item.id, item.content_hash) for item in items))
 
 
-@dataclass(eq=False)
+@dataclass
 class User:
     """A user of the store under test, or an agent of one; what they do is a transaction each.
 
@@ -142,6 +140,16 @@ class User:
 
     store: Store
     scope: Scope = ANA
+
+    @property
+    def planner(self) -> User:
+        """An agent of this user."""
+        return User(self.store, Scope(self.scope.user, "planner"))
+
+    @property
+    def writer(self) -> User:
+        """Another agent of this user."""
+        return User(self.store, Scope(self.scope.user, "writer"))
 
     def __getattr__(self, name: str) -> Any:
         """Return the method ``name`` of the store, for the scope of this user."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memoranda.model.ports import Store
-from memoranda.testing.samples import ANA, BEN, PLANNER, WRITER, User
+from memoranda.testing.samples import ANA, BEN, User
 
 Reopen = Callable[[Store], Store]
 ONE_STORE = settings(
@@ -37,16 +37,6 @@ class Contract:
     def ana(self, store: Store) -> User:
         """Give the user of whom most laws speak."""
         return User(store, ANA)
-
-    @pytest.fixture
-    def planner(self, store: Store) -> User:
-        """Give an agent of Ana's."""
-        return User(store, PLANNER)
-
-    @pytest.fixture
-    def writer(self, store: Store) -> User:
-        """Give another agent of hers."""
-        return User(store, WRITER)
 
     @pytest.fixture
     def ben(self, store: Store) -> User:

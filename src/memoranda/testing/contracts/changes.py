@@ -88,16 +88,14 @@ class ApplyContract(Contract):
         assert step > 0
         assert ana.everything() != before
 
-    def test_what_fails_leaves_no_user(
-        self, store: Store, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_what_fails_leaves_no_user(self, store: Store, ana: User, ben: User) -> None:
         """Neither an empty plan, a failed one nor a record under a wrong name makes a user."""
-        tea, planned = ana.insertion("tea"), planner.insertion("tea")
+        tea, planned = ana.insertion("tea"), ana.planner.insertion("tea")
         ana.apply()
         plans: list[tuple[User, list[do.Action]]] = [
             (ana, [tea, do.Close("fact_nothing", moment(1), "never")]),
             (ben, [tea]),
-            (writer, [planned]),
+            (ana.writer, [planned]),
         ]
         for user, plan in plans:
             with pytest.raises(MemorandaError):
@@ -144,22 +142,20 @@ class BeliefContract(Contract):
         assert ana.found(item) == replace(item, **touched(2))
         assert [change.action for change in ana.history(item.id)] == ["insert"]
 
-    def test_recalls_into_a_conversation_are_known(
-        self, ana: User, planner: User, writer: User
-    ) -> None:
+    def test_recalls_into_a_conversation_are_known(self, ana: User) -> None:
         """Its records come once each, the last first, to whom they are visible."""
         one, two, other = ana.remember("one", "two", "other")
-        (planned,) = planner.remember("planned")
+        (planned,) = ana.planner.remember("planned")
         both = (one.id, planned.id, "fact_nothing")
         ana.apply(do.Touch(both, moment(1), "trip"), do.Touch((other.id,), moment(2)))
-        writer.apply(do.Touch((two.id, planned.id), moment(3), "trip"))
+        ana.writer.apply(do.Touch((two.id, planned.id), moment(3), "trip"))
         assert ana.recalled("trip") == [two.id, planned.id, one.id]
         assert ana.found(planned).access_count == 1
         ana.apply(do.Touch((one.id,), moment(4), "trip"))
-        assert writer.recalled("trip") == [one.id, two.id]
+        assert ana.writer.recalled("trip") == [one.id, two.id]
         assert ana.recalled("other") == []
         ana.erase(one)
-        assert writer.recalled("trip") == [two.id]
+        assert ana.writer.recalled("trip") == [two.id]
 
     def test_a_credit_adds_sources(self, ana: User) -> None:
         """New sources come after those it has, and it fades anew; known ones change nothing."""
@@ -195,11 +191,11 @@ class BeliefContract(Contract):
                 ana.apply(do.Supersede(new.id, by, SOON, 0.3, "x"))
         assert ana.found(new).superseded_by is None
 
-    def test_lineage_names_what_is_there(self, ana: User, planner: User, writer: User) -> None:
+    def test_lineage_names_what_is_there(self, ana: User) -> None:
         """Sources and replacements that exist come in pairs, whichever agent asks."""
         one, two = ana.remember("one", "two")
         (fact,) = ana.remember("fact", source_ids=(one.id, "ep_nothing", two.id))
-        (planned,) = planner.remember("planned", source_ids=(two.id,))
+        (planned,) = ana.planner.remember("planned", source_ids=(two.id,))
         plan: list[do.Action] = [
             do.Supersede(one.id, fact.id, SOON, 0.3, "x"),
             do.Close(two.id, moment(1), "corrected", superseded_by=planned.id),
@@ -209,7 +205,7 @@ class BeliefContract(Contract):
         kept = ana.get(ana.ordinals(ALL))
         ordinals = {item.id: number for number, item in kept.items()}
         first, second, drawn, other = (ordinals[it.id] for it in (one, two, fact, planned))
-        lineage = writer.index_changes(UNREAD).lineage
+        lineage = ana.writer.index_changes(UNREAD).lineage
         assert lineage is not None
         assert set(lineage.sources) == {(drawn, first), (drawn, second), (other, second)}
         assert set(lineage.replaced) == {(first, drawn), (second, other)}
@@ -267,16 +263,14 @@ class EraseContract(Contract):
     """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
 
     @pytest.mark.parametrize("by", ["ana", "writer"])
-    def test_what_goes_along(
-        self, ana: User, ben: User, planner: User, writer: User, by: str
-    ) -> None:
+    def test_what_goes_along(self, ana: User, ben: User, by: str) -> None:
         """What rests on it, what it replaced and copies go, of all agents; of others nothing."""
         first, item, new = ana.remember("first", "secret", "new")
         replacing = [(first, item), (item, new)]
         ana.apply(*(do.Close(old.id, moment(1), "corrected", other.id) for old, other in replacing))
-        (copy,) = planner.remember("secret")
-        (drawn,) = planner.remember("drawn", source_ids=(item.id,))
-        (end,) = writer.remember("end", source_ids=(drawn.id,))
+        (copy,) = ana.planner.remember("secret")
+        (drawn,) = ana.planner.remember("drawn", source_ids=(item.id,))
+        (end,) = ana.writer.remember("end", source_ids=(drawn.id,))
         ana.remember("rests on the copy", source_ids=(copy.id,))
         ana.remember("secrets")
         ben.remember("secret", source_ids=(item.id,))
@@ -287,7 +281,7 @@ class EraseContract(Contract):
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
         assert ana.related([item.id], RecordRelation.COPIES) == [copy.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
-        {"ana": ana, "writer": writer}[by].erase(item)
+        {"ana": ana, "writer": ana.writer}[by].erase(item)
         assert (ana.page(), ben.page()) == (["new", "secrets"], ["secret"])
         assert [change.action for change in ana.history(end.id)] == ["erase"]
         assert [message.content for message in ana.messages("trip")] == ["hello"]

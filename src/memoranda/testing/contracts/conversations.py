@@ -223,20 +223,18 @@ class PruningContract(Contract):
         done = (replace(one, summary="new"), replace(two, summary="in short"), three)
         assert ana.prunings("trip") == [replace(receipt, cuts=done), other]
 
-    def test_a_summary_goes_with_what_it_may_quote(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_a_summary_goes_with_what_it_may_quote(self, ana: User, ben: User) -> None:
         """Who of the user erases a message takes the summary of each cut that covers it."""
         one, two = ana.remember("secret", "other secret")
         ids = {1: one.id, 4: two.id}
-        for user in (planner, ben):
+        for user in (ana.planner, ben):
             user.open_conversation("trip")
             for number in range(6):
                 user.say("trip", f"line {number}", record_id=ids.get(number))
             user.prune("trip", cut(0, 2, summary="x"), cut(5, 5, summary="last"))
         more = (cut(0, 4, summary="all"), cut(1, 1), cut(3, 3, summary="three"))
-        planner.prune("trip", *more)
-        writer.erase(one)
+        ana.planner.prune("trip", *more)
+        ana.writer.erase(one)
         assert summaries(ana) == [[None, "last"], [None, None, "three"]]
         ana.erase(two)
         assert summaries(ana) == [[None, "last"], [None, None, "three"]]

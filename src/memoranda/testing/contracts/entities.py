@@ -71,18 +71,16 @@ class EntityContract(Contract):
             assert [(entity.name, entity.mention_count) for entity in entities] == expected
         assert mentioned(ana, ana.profile("bob").id) == [item.content]
 
-    def test_whose_entities_they_are(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_whose_entities_they_are(self, ana: User, ben: User) -> None:
         """The same name of two users is two entities; agents share one, as far as they see it."""
-        planner.remember("Zoe Lopez sings", "Carl left")
-        writer.remember("Zoe dances")
+        ana.planner.remember("Zoe Lopez sings", "Carl left")
+        ana.writer.remember("Zoe dances")
         ben.remember("Zoe cooks")
-        assert writer.entity_id("zoe") == ana.entity_id("zoe")
+        assert ana.writer.entity_id("zoe") == ana.entity_id("zoe")
         assert ben.entity_id("zoe") != ana.entity_id("zoe")
         assert mentioned(ana, ana.entity_id("zoe")) == ["Zoe dances", "Zoe Lopez sings"]
-        assert [each.profile("zoe").mention_count for each in (ana, writer)] == [2, 1]
-        assert writer.entity_names() == ["Zoe Lopez"]
+        assert [each.profile("zoe").mention_count for each in (ana, ana.writer)] == [2, 1]
+        assert ana.writer.entity_names() == ["Zoe Lopez"]
 
     def test_names_that_are_found_later(self, ana: User) -> None:
         """A record stored without mentions waits for them, and is linked once."""
@@ -179,17 +177,17 @@ class DecisionContract(Contract):
                 ana.apply(action)
         assert (groups(ana), ana.decisions()) == (before, {})
 
-    def test_who_decides(self, ana: User, ben: User, planner: User, writer: User) -> None:
+    def test_who_decides(self, ana: User, ben: User) -> None:
         """Users decide for themselves, agents on what they see."""
         ana.remember("Bob sings", "Zoe dances")
-        planner.remember("Carl left", "Zoe Lopez sings")
+        ana.planner.remember("Carl left", "Zoe Lopez sings")
         ben.remember("Bob sings", "Carl left")
         bob, carl, zoe = (ana.entity_id(name) for name in ("Bob", "Carl", "Zoe"))
         with pytest.raises(NotFound):
-            writer.apply(do.SplitEntity(zoe, "Zoe Lopez"))
-        planner.apply(do.MergeEntities(bob, carl), do.SplitEntity(zoe, "Zoe"))
-        assert planner.decisions() == {"carl": "bob", "zoe": "zoe"}
-        assert (writer.decisions(), ben.decisions()) == ({"zoe": "zoe"}, {})
+            ana.writer.apply(do.SplitEntity(zoe, "Zoe Lopez"))
+        ana.planner.apply(do.MergeEntities(bob, carl), do.SplitEntity(zoe, "Zoe"))
+        assert ana.planner.decisions() == {"carl": "bob", "zoe": "zoe"}
+        assert (ana.writer.decisions(), ben.decisions()) == ({"zoe": "zoe"}, {})
 
     def test_an_import_keeps_decisions(self, store: Store, ana: User) -> None:
         """One made elsewhere holds for what is there and what comes, unless there is one."""

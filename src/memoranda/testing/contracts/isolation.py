@@ -26,10 +26,11 @@ TRICKY = [
 NAMES = st.sampled_from(TRICKY) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
 )
+Pair = tuple[str, str]
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
-def users(store: Store, names: tuple[str, str]) -> tuple[User, User]:
+def users(store: Store, names: Pair) -> tuple[User, User]:
     """Return two users with these names."""
     one, other = names
     return User(store, Scope(one)), User(store, Scope(other))
@@ -40,9 +41,7 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS)
     @ONE_STORE
-    def test_no_action_of_one_changes_what_another_sees(
-        self, store: Store, pair: tuple[str, str]
-    ) -> None:
+    def test_no_action_of_one_changes_what_another_sees(self, store: Store, pair: Pair) -> None:
         """Whatever one user does, every read of another gives the same as before."""
         one, other = users(store, pair)
         one.remember("tea of one", session_id="s", tags=("t",))
@@ -56,23 +55,21 @@ class IsolationContract(Contract):
         assert other.everything() == after
         assert set(pair) <= set(store.users())
 
-    def test_no_action_of_an_agent_changes_what_another_sees(
-        self, ana: User, planner: User, writer: User
-    ) -> None:
+    def test_no_action_of_an_agent_changes_what_another_sees(self, ana: User) -> None:
         """What an agent has is as if it were not there for others; the user sees all of it."""
         ana.remember("shared tea")
-        writer.remember("Zoe dances", session_id="w", decay_rate=0.1)
-        writer.turns("w", "written")
-        writer.open_conversation("w")
-        before, version = writer.visible(), writer.noteworthy_version(now=LATER)
-        plan = planner.prepare()
-        assert writer.visible() == before
-        planner.apply(*plan)
-        assert writer.visible() == before
-        assert writer.noteworthy_version(now=LATER) == version
-        own = writer.page()
+        ana.writer.remember("Zoe dances", session_id="w", decay_rate=0.1)
+        ana.writer.turns("w", "written")
+        ana.writer.open_conversation("w")
+        before, version = ana.writer.visible(), ana.writer.noteworthy_version(now=LATER)
+        plan = ana.planner.prepare()
+        assert ana.writer.visible() == before
+        ana.planner.apply(*plan)
+        assert ana.writer.visible() == before
+        assert ana.writer.noteworthy_version(now=LATER) == version
+        own = ana.writer.page()
         assert own == ["shared tea", "Zoe dances", "written"]
-        planned = planner.page()
+        planned = ana.planner.page()
         assert set(own) & set(planned) == {"shared tea"}
         assert set(ana.page()) == {*own, *planned}
         for scope, texts in ((Scope("planner"), []), (Scope("ana", "ana"), ["shared tea"])):
@@ -80,17 +77,17 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS)
     @ONE_STORE
-    def test_ids_of_others_do_not_exist(self, store: Store, pair: tuple[str, str]) -> None:
+    def test_ids_of_others_do_not_exist(self, store: Store, pair: Pair) -> None:
         """With the id of another's record nothing can be read, changed or found out."""
         self._check_ids(*users(store, pair))
 
-    def test_ids_of_other_agents_do_not_exist(self, planner: User, writer: User) -> None:
+    def test_ids_of_other_agents_do_not_exist(self, ana: User) -> None:
         """Nor with that of another agent's, or of nobody's; only the name of a talk is taken."""
-        self._check_ids(planner, writer, "fact_nothing")
-        planner.open_conversation("plan", system="hers")
+        self._check_ids(ana.planner, ana.writer, "fact_nothing")
+        ana.planner.open_conversation("plan", system="hers")
         with pytest.raises(InvalidInput):
-            writer.open_conversation("plan")
-        assert planner.conversations("plan")["plan"].system == "hers"
+            ana.writer.open_conversation("plan")
+        assert ana.planner.conversations("plan")["plan"].system == "hers"
 
     def _check_ids(self, one: User, other: User, *unknown: str) -> None:
         talk = new_id("talk")
@@ -154,9 +151,7 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS, word=NAMES)
     @ONE_STORE
-    def test_no_filter_or_query_crosses_over(
-        self, store: Store, pair: tuple[str, str], word: str
-    ) -> None:
+    def test_no_filter_or_query_crosses_over(self, store: Store, pair: Pair, word: str) -> None:
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
         one, other = users(store, pair)
         fields = {"session_id": word, "tags": (word,), "attributes": {word: word}}

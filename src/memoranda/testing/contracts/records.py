@@ -39,12 +39,12 @@ NESTED: st.SearchStrategy[Any] = st.sampled_from(
 class RecordContract(Contract):
     """Records come back as they were stored, in the order in which they were stored."""
 
-    def test_a_record_comes_back_as_it_was(self, ana: User, planner: User, reopen: Reopen) -> None:
+    def test_a_record_comes_back_as_it_was(self, ana: User, reopen: Reopen) -> None:
         """Every field survives the store and its closing; only the position is the store's."""
         item = record(
             "Ana moved to Łódź 🏡",
             kind=Kind.EPISODE,
-            scope=planner.scope,
+            scope=ana.planner.scope,
             session_id="trip",
             event_time=moment(-500),
             valid_until=moment(5_000_000),
@@ -63,7 +63,7 @@ class RecordContract(Contract):
             attributes=MappingProxyType({"n": 1, "deep": {"a": [None, True, 0.5, "ü"]}}),
         )
         bare = record("tea", confidence=0.5)
-        planner.apply(do.Insert(item))
+        ana.planner.apply(do.Insert(item))
         ana.apply(do.Insert(bare))
         ana.store = reopen(ana.store)
         assert ana.found(item) == replace(item, position=0)
@@ -113,18 +113,16 @@ class RecordContract(Contract):
             paged, after = paged + [item.content for item in part], part[-1].id
         assert paged == [*texts, "late", "same", "early"]
 
-    def test_a_page_begins_after_a_record(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_a_page_begins_after_a_record(self, ana: User, ben: User) -> None:
         """Which may match no longer, but neither be unknown, another's nor erased."""
         one, two, gone = ana.remember("one", "two", "gone")
-        (his,), (planned,) = (each.remember("three") for each in (ben, planner))
+        (his,), (planned,) = (each.remember("three") for each in (ben, ana.planner))
         ana.close(one)
         ana.erase(gone)
-        assert writer.records(ACTIVE, limit=5, after=one.id) == [two]
+        assert ana.writer.records(ACTIVE, limit=5, after=one.id) == [two]
         for unknown in ("fact_nothing", his.id, gone.id, planned.id):
             with pytest.raises(NotFound):
-                writer.records(ALL, limit=1, after=unknown)
+                ana.writer.records(ALL, limit=1, after=unknown)
 
     def test_the_first_of_each_order(self, ana: User) -> None:
         """Stored last, recorded last and happened last are three things; a circle has no first."""
@@ -174,12 +172,12 @@ class RecordContract(Contract):
         ana.erase(other)
         assert ana.passing(citing=[other.id]) == []
 
-    def test_history_tells_what_was_done(self, ana: User, planner: User, writer: User) -> None:
+    def test_history_tells_what_was_done(self, ana: User) -> None:
         """Each change, whoever made it, leaves time, name and reason; an erasure only itself."""
         (item,) = ana.remember("tea", created_at=moment(0))
         ana.apply(do.Reweigh(item.id, moment(1), 0.5, 0.1, "conflict"))
-        planner.apply(do.Close(item.id, moment(2), "corrected", "fact_new"))
-        changes = writer.history(item.id)
+        ana.planner.apply(do.Close(item.id, moment(2), "corrected", "fact_new"))
+        changes = ana.writer.history(item.id)
         assert [(change.at, change.action, change.reason) for change in changes] == [
             (moment(0), "insert", "remembered"),
             (moment(1), "reweigh", "conflict"),
@@ -271,9 +269,7 @@ class FilterContract(Contract):
             ),
         ],
     )
-    def test_each_condition(
-        self, ana: User, planner: User, writer: User, fields: dict[str, Any], expected: str
-    ) -> None:
+    def test_each_condition(self, ana: User, fields: dict[str, Any], expected: str) -> None:
         """All conditions must hold, each of them whole; what other agents have never passes."""
         both, city = ("diet", "a,b"), {"city": "Łódź"}
         said, noon, later = Kind.EPISODE, moment(0), moment(60)
@@ -296,8 +292,8 @@ class FilterContract(Contract):
             ana.apply(do.Insert(items[-1], None if text == "e" else tuple(mentions)))
         ana.apply(do.Touch((items[1].id, items[3].id), moment(9), "trip"))
         known = {"kind": said, "session_id": "s", "tags": both}
-        planner.remember("hers", attributes=city, **known)
-        assert writer.passing(**fields) == list(expected)
+        ana.planner.remember("hers", attributes=city, **known)
+        assert ana.writer.passing(**fields) == list(expected)
 
     @pytest.mark.parametrize(
         ("fields", "expected"),

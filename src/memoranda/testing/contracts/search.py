@@ -57,11 +57,9 @@ class Reader:
 class IndexContract(Contract):
     """A reader that follows the changes knows what one that reads everything knows."""
 
-    def test_a_row_tells_all_but_the_text(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_a_row_tells_all_but_the_text(self, ana: User, ben: User) -> None:
         """A row holds what ranking needs of a record, whoever asks, also of what has ended."""
-        (item,) = planner.remember(
+        (item,) = ana.planner.remember(
             "Three little wörds",
             kind=Kind.EPISODE,
             session_id="s",
@@ -72,11 +70,11 @@ class IndexContract(Contract):
         )
         text = ("s", 0, len("Three little wörds"), 3, "episode", "planner", "user")
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
-        for user in (ana, planner, writer):
+        for user in (ana, ana.planner, ana.writer):
             (row,) = user.index_changes(UNREAD).rows
             assert row[1:] == (*text, *times, 0.5)
         assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
-        for user in (ben, writer):
+        for user in (ben, ana.writer):
             assert user.get([row.ordinal]) == {}
         assert ana.get([]) == {}
 
@@ -162,17 +160,15 @@ class TermContract(Contract):
         assert list(matches.frequencies) == [3, 2, 0]
         assert list(ana.match_terms([], limit=5).ordinals) == []
 
-    def test_the_records_of_the_user_count(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_the_records_of_the_user_count(self, ana: User, ben: User) -> None:
         """Of all agents, also beyond the limit and retired; not what is erased or another's."""
         ben.remember(*["tea"] * 20)
-        planner.remember("tea cake")
+        ana.planner.remember("tea cake")
         _, closed, gone = ana.remember("tea", "tea pie", "tea cup")
         ana.close(closed)
         ana.erase(gone)
         for limit in (1, 5):
-            matches = writer.match_terms(["tea", "cake"], limit=limit)
+            matches = ana.writer.match_terms(["tea", "cake"], limit=limit)
             assert list(matches.frequencies) == [3, 1]
         assert ben.seen(matches.ordinals) == set()
         assert ana.seen(matches.ordinals) == {"tea", "tea cake", "tea pie"}
@@ -236,18 +232,16 @@ class TermContract(Contract):
 class VectorContract(Contract):
     """Every record waits for its vector until it has one of the store's model."""
 
-    def test_the_oldest_wait_first(
-        self, store: Store, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_the_oldest_wait_first(self, store: Store, ana: User, ben: User) -> None:
         """Records wait in the order of recording, for a user, an agent or all, each whole."""
         one, *_ = ana.remember("one")
         (his,) = ben.remember("his")
-        (planned,) = planner.remember("planned")
-        (two,) = writer.remember("two")
+        (planned,) = ana.planner.remember("planned")
+        (two,) = ana.writer.remember("two")
         for scope, waiting in (
             (None, [one, his, planned, two]),
             (ana.scope, [one, planned, two]),
-            (writer.scope, [one, two]),
+            (ana.writer.scope, [one, two]),
             (ben.scope, [his]),
             (Scope("nobody"), []),
         ):

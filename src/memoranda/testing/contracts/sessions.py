@@ -105,45 +105,43 @@ class SessionContract(Contract):
             ana.apply(ana.insertion("again"), read)
         assert ana.page() == ["one", "two", "learned"]
 
-    def test_an_unknown_session(self, ana: User, ben: User, planner: User, writer: User) -> None:
+    def test_an_unknown_session(self, ana: User, ben: User) -> None:
         """Without episodes one sees it cannot be consolidated; notes of it are passed over."""
-        planner.turns("a", "hello")
+        ana.planner.turns("a", "hello")
         ana.remember("fact", session_id="b")
-        for user, name in ((ana, "b"), (ana, "c"), (ben, "a"), (writer, "a")):
+        for user, name in ((ana, "b"), (ana, "c"), (ben, "a"), (ana.writer, "a")):
             user.apply(do.AdvanceNotes(name, 0), user.insertion("kept"))
             with pytest.raises(NotFound):
                 user.apply(done(name, 0))
         assert progress(ana, "a") == (-1, False, -1)
 
-    def test_each_agent_reads_for_itself(self, ana: User, planner: User, writer: User) -> None:
+    def test_each_agent_reads_for_itself(self, ana: User) -> None:
         """For the user, a session waits for the agent that lags behind."""
         ana.turns("a", "shared")
-        planner.turns("a", "planned")
-        writer.turns("a", "written")
-        writer.apply(done("a", 2), do.AdvanceNotes("a", 2))
-        for user, expected in ((writer, 2), (planner, -1), (ana, -1)):
-            assert progress(user, "a") == (expected, user is writer, expected)
+        ana.planner.turns("a", "planned")
+        ana.writer.turns("a", "written")
+        ana.writer.apply(done("a", 2), do.AdvanceNotes("a", 2))
+        for user, expected in ((ana.writer, 2), (ana.planner, -1), (ana, -1)):
+            assert progress(user, "a") == (expected, user.scope == ana.writer.scope, expected)
         ana.apply(done("a", 2), do.AdvanceNotes("a", 2))
-        for user in (writer, planner, ana):
+        for user in (ana.writer, ana.planner, ana):
             assert progress(user, "a") == (2, True, 2)
 
-    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(
-        self, ana: User, planner: User, writer: User
-    ) -> None:
+    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(self, ana: User) -> None:
         """Who has nothing more to tell, is new, or took it back, holds back no other."""
-        planner.turns("a", "planned")
-        writer.turns("a", "written")
+        ana.planner.turns("a", "planned")
+        ana.writer.turns("a", "written")
         ana.apply(do.AdvanceNotes("a", 1))
-        (more,) = writer.turns("a", "more")
+        (more,) = ana.writer.turns("a", "more")
         last = more.position or 0
-        writer.apply(do.AdvanceNotes("a", last))
+        ana.writer.apply(do.AdvanceNotes("a", last))
         assert progress(ana, "a")[2] == last
         (new,) = User(ana.store, Scope("ana", "new")).turns("a", "new")
         assert progress(ana, "a")[2] == last
         assert ana.episodes("a", after=last) == [new]
-        (planned,) = planner.turns("b", "planned")
-        writer.turns("b", "written")
-        writer.apply(do.AdvanceNotes("b", 1))
+        (planned,) = ana.planner.turns("b", "planned")
+        ana.writer.turns("b", "written")
+        ana.writer.apply(do.AdvanceNotes("b", 1))
         assert progress(ana, "b")[2] == -1
         ana.close(planned)
         assert progress(ana, "b")[2] == 1
@@ -159,23 +157,23 @@ class SessionContract(Contract):
         for through in (read, noted):
             assert ana.episodes("a", after=through) == [three]
 
-    def test_usage_adds_up(self, ana: User, planner: User, writer: User, reopen: Reopen) -> None:
+    def test_usage_adds_up(self, ana: User, reopen: Reopen) -> None:
         """Calls of a stage to a model are summed: of the user all, of an agent its and nobody's."""
         first = Usage(requests=1, input_tokens=100, output_tokens=10, cost=0.25, seconds=1.5)
         second = Usage(requests=2, failures=1, input_tokens=50, seconds=0.5)
         assert ana.usage() == []
         for user, stage, model, usage in (
             (ana, "reflect", "m", first),
-            (planner, "reflect", "m", second),
-            (writer, "reflect", "m", first),
+            (ana.planner, "reflect", "m", second),
+            (ana.writer, "reflect", "m", first),
             (ana, "enrich", "m", second),
             (ana, "reflect", "a", second),
         ):
             user.apply(do.Spend(stage, model, usage, SOON))
         others = [StageUsage("enrich", "m", second), StageUsage("reflect", "a", second)]
-        ana.store = writer.store = reopen(ana.store)
+        ana.store = reopen(ana.store)
         assert ana.usage() == [*others, StageUsage("reflect", "m", first + second + first)]
-        assert writer.usage() == [*others, StageUsage("reflect", "m", first + first)]
+        assert ana.writer.usage() == [*others, StageUsage("reflect", "m", first + first)]
 
 
 class NotesBaseContract(Contract):
@@ -193,17 +191,17 @@ class NotesBaseContract(Contract):
         ana.store = reopen(ana.store)
         assert ana.notes_bases() == {(ana.scope, NOTES): base}
 
-    def test_each_scope_and_folder_has_its_own(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
+    def test_each_scope_and_folder_has_its_own(self, ana: User, ben: User) -> None:
         """A user is told who of the agents has notes, an agent of itself; nobody of a user."""
-        kept: dict[User, dict[tuple[Scope, str], NotesBase]] = {}
-        for user in (ana, planner, writer, ben, User(ana.store, Scope("ben", "planner"))):
+        kept: dict[Scope, dict[tuple[Scope, str], NotesBase]] = {}
+        for user in (ana, ana.planner, ana.writer, ben, ben.planner):
             bases = [noted(record(f"{user.scope}"), folder=folder) for folder in ("/a", "/A")]
             user.apply(*map(do.KeepNotes, bases))
-            kept[user] = {(user.scope, base.folder): base for base in bases}
-        assert ana.notes_bases() == kept[ana] | kept[planner] | kept[writer]
-        assert planner.notes_bases() == kept[planner]
+            kept[user.scope] = {(user.scope, base.folder): base for base in bases}
+        assert (
+            ana.notes_bases() == kept[ana.scope] | kept[ana.planner.scope] | kept[ana.writer.scope]
+        )
+        assert ana.planner.notes_bases() == kept[ana.planner.scope]
         assert User(ana.store, Scope("nobody")).notes_bases() == {}
 
     def test_an_erased_line_is_known_until_the_file_is_cleaned(
@@ -260,24 +258,21 @@ class NoteworthyVersionContract(Contract):
     @ONE_STORE
     def test_other_facts_have_another_version(self, store: Store, steps: list[Step]) -> None:
         """Whatever is done, and however time goes, one version never means two sets of facts."""
-        name = new_id("user")
-        user, planner = (User(store, Scope(name, agent)) for agent in (None, "planner"))
-        known: dict[tuple[User, str], set[str]] = {}
+        user = User(store, Scope(new_id("user")))
+        known: dict[tuple[Scope, str], set[str]] = {}
         for step in steps:
             user.apply(*plan_of(user, step))
-            for each, minute in product((user, planner), (0, 15, 40)):
+            for each, minute in product((user, user.planner), (0, 15, 40)):
                 now = moment(minute)
                 ids = {item.id for item in each.noteworthy(now=now)}
                 version = each.noteworthy_version(now=now)
-                assert known.setdefault((each, version), ids) == ids
+                assert known.setdefault((each.scope, version), ids) == ids
 
-    def test_only_an_end_changes_it_without_a_change(
-        self, ana: User, writer: User, reopen: Reopen
-    ) -> None:
+    def test_only_an_end_changes_it_without_a_change(self, ana: User, reopen: Reopen) -> None:
         """A fact that ends by itself leaves another version behind; other kinds leave it."""
         ana.remember("early", "early, too", valid_until=moment(10))
         ana.remember("late", valid_until=moment(20))
-        for user in (ana, writer):
+        for user in (ana, ana.writer):
             times = (0, 9.99, 10, 19.99, 20, 99)
             versions = [user.noteworthy_version(now=moment(at)) for at in times]
             assert versions[0::2] == versions[1::2]
