@@ -26,25 +26,10 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent, Answer
-from memoranda.cli.chat_commands import (
-    EXIT,
-    MEANINGS,
-    NEW,
-    QUIT,
-    RUN,
-    ChatDesk,
-    parse_command,
-    resolve_command,
-)
+from memoranda.cli import chat_commands
+from memoranda.cli.chat_commands import MEANINGS, NEW, ChatDesk
 from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
-from memoranda.cli.command import (
-    FAILED,
-    Session,
-    command,
-    handle_signals,
-    make_console,
-    write_json,
-)
+from memoranda.cli.command import FAILED, Session, command, handle_signals, make_console, write_json
 from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
@@ -132,10 +117,10 @@ class ChatLoop:
         while (text := self.desk.reader.read()) is not None:
             if not text.strip():
                 continue
-            command, rest = parse_command(text) or (None, "")
+            command, rest = chat_commands.parse_command(text) or (None, "")
             try:
-                command = command and resolve_command(command, rest)
-                if command in {EXIT, QUIT}:
+                command = command and chat_commands.resolve_command(command, rest)
+                if command in {chat_commands.EXIT, chat_commands.QUIT}:
                     return
                 self._handle(NEW if command == NEW else text, command, rest)
             except BrokenPipeError:
@@ -153,7 +138,7 @@ class ChatLoop:
             else:
                 self._speak(text, command)
             return
-        rendered = RUN[command](self.desk, rest)
+        rendered = chat_commands.RUN[command](self.desk, rest)
         if as_json:
             self._write(Answer(_render_plain(rendered), command=command))
             return

@@ -17,11 +17,11 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
+from memoranda.rendering.conversations import alert_colour, budget_bar, format_use, join_messages
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import join_messages, list_erased
+from memoranda.rendering.records import list_erased
 from memoranda.text.patterns import compile_pattern
 
 NEW, EXIT, QUIT = "/new", "/exit", "/quit"

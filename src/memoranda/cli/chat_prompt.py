@@ -14,14 +14,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
 
 from memoranda.notes.service import folder_name
+from memoranda.text.files import NO_LINK, PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -32,8 +33,7 @@ LEAVES = "Ctrl+C again leaves; the session stays"
 KEPT = 1_000
 # Entries from which the file is cut to those.
 MOST = 2 * KEPT
-PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+PRIVATE_FOLDER = 0o700
 
 
 def history_file(user: str) -> Path:
@@ -62,7 +62,7 @@ class PromptHistory:
         with self._told():
             entries = self._read()
             if len(entries) > MOST:
-                self._rewrite(entries[-KEPT:])
+                write_whole(self._path, map(_line, entries[-KEPT:]))
         return entries[-KEPT:]
 
     def add(self, text: str) -> None:
@@ -71,7 +71,7 @@ class PromptHistory:
             return
         with self._told():
             self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-            with _open_private(self._path, "ab") as file:
+            with open(self._path, "ab", opener=_open_private) as file:
                 if hasattr(os, "fchmod"):  # It may have been made by hand.
                     os.fchmod(file.fileno(), PRIVATE)
                 file.write(_line(text))
@@ -83,7 +83,7 @@ class PromptHistory:
             entries = self._read()
             left = [each for each in entries if not any(text in each.casefold() for text in gone)]
             if len(left) < len(entries):
-                self._rewrite(left)
+                write_whole(self._path, map(_line, left))
 
     def _read(self) -> list[str]:
         entries = []
@@ -91,16 +91,6 @@ class PromptHistory:
             with suppress(ValueError):  # Another program's line, or half of one.
                 entries.append(json.loads(line))
         return [entry for entry in entries if isinstance(entry, str)]
-
-    def _rewrite(self, entries: Iterable[str]) -> None:
-        new = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        try:
-            with _open_private(new, "xb") as file:
-                file.writelines(map(_line, entries))
-            new.replace(self._path)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -112,8 +102,8 @@ class PromptHistory:
             self._warn = None
 
 
-def _open_private(path: Path, mode: str) -> IO[bytes]:
-    return open(path, mode, opener=lambda name, flags: os.open(name, flags | NO_LINK, PRIVATE))
+def _open_private(name: str, flags: int) -> int:
+    return os.open(name, flags | NO_LINK, PRIVATE)
 
 
 def _line(text: str) -> bytes:

@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -103,6 +103,18 @@ class Session:
 
         return Settings()
 
+    @property
+    def quiet_settings(self) -> Settings:
+        """The settings without the background thread, which a command would not wait for.
+
+        What waits is embedded by the next search, or by the command itself with a progress bar
+        that then counts all there is. Nor is anything cleaned up at start: who looks at a memory,
+        or asks for a dry run, changes nothing.
+        """
+        return self.settings.with_values(
+            embedding={"background": False}, schedule={"expire_at_start": False}
+        )
+
     @cached_property
     def view(self) -> Display:
         """Standard output, in the user's time zone."""
@@ -127,8 +139,7 @@ class Session:
 
         file = self.location
         new = file is not None and not file.exists()
-        settings = without_background(self.settings)
-        memory = Memory(self.shared.db, user=self.user, settings=settings)
+        memory = Memory(self.shared.db, user=self.user, settings=self.quiet_settings)
         if new and not writes:
             self.note(f"{file} is new and holds nothing yet")
         return self.closing.enter_context(memory)
@@ -162,6 +173,23 @@ class Session:
     def warn(self, text: str) -> None:
         """Tell a person that something did not work, though the command goes on."""
         self.err.print(safe_text(f"warning: {text}", "yellow"), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Progress]:
+        """Show how far the work in the block is, on standard error if that is a terminal."""
+        from rich import progress  # noqa: PLC0415 - few commands show one
+
+        columns = (
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+        )
+        silent = not sys.stderr.isatty()
+        shown = progress.Progress(*columns, console=self.err, transient=True, disable=silent)
+        with shown:
+            task = shown.add_task(title, total=None)
+            yield lambda done, total: shown.update(task, completed=done, total=total)
 
     def confirm(self, question: str) -> bool:
         """Ask a question whose answer is no unless it is yes."""
@@ -208,35 +236,6 @@ def write_json(value: Any, *, indent: int | None = 2) -> None:
 def read_argument(text: str) -> str:
     """Return ``text``, or standard input where it is a dash."""
     return sys.stdin.read().removesuffix("\n") if text == "-" else text
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Progress]:
-    """Show how far the work in the block is, on standard error if that is a terminal."""
-    from rich import progress  # noqa: PLC0415 - few commands show one
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-    )
-    console, silent = make_console(stderr=True), not sys.stderr.isatty()
-    with progress.Progress(*columns, console=console, transient=True, disable=silent) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def without_background(settings: Settings) -> Settings:
-    """Return ``settings`` without the background thread, which a command would not wait for.
-
-    What waits is embedded by the next search, or by the command itself with a progress bar
-    that then counts all there is. Nor is anything cleaned up at start: who looks at a memory,
-    or asks for a dry run, changes nothing.
-    """
-    return settings.with_values(
-        embedding={"background": False}, schedule={"expire_at_start": False}
-    )
 
 
 def command(
@@ -362,7 +361,7 @@ class ListingGroup(TyperGroup):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["list", *args])
 
 
-def complete(names: Callable[[], Sequence[str]] | Sequence[str]) -> Callable[[str], list[str]]:
+def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:
     """Return what completes the beginning of one of ``names``."""
 
     def found(incomplete: str) -> list[str]:

@@ -13,35 +13,17 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from memoranda.cli.command import (
-    Session,
-    command,
-    complete,
-    make_group,
-    progress_bar,
-    read_argument,
-)
+from memoranda.cli.command import Session, command, complete, make_group, read_argument
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
-from memoranda.settings.configure import (
-    GENERAL,
-    Explanation,
-    Setting,
-    SettingChange,
-    explain,
-    groups,
-    list_settings,
-    put,
-    stray_variables,
-    summaries,
-    unset,
-)
+from memoranda.settings import configure
+from memoranda.settings.configure import GENERAL, Explanation, Setting, SettingChange
 from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 
 # Group, name in it, value or meaning, and source.
 Row = tuple[str, str, Text, Text | None]
-NAME: dict[str, Any] = {"metavar": "NAME", "autocompletion": complete(lambda: list(summaries()))}
+NAME: dict[str, Any] = {"metavar": "NAME", "autocompletion": complete(configure.summaries)}
 
 commands = typer.Typer()
 
@@ -60,12 +42,12 @@ def show(session: Session) -> None:
         for name, (option, value) in options.items()
         if value is not None
     }
-    found = [given.get(each.name, each) for each in list_settings(session.settings)]
+    found = [given.get(each.name, each) for each in configure.list_settings(session.settings)]
     file = config_path()
     state = "" if file.is_file() else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
     session.show(found, line, *_tabulate(map(_setting_row, found)))
-    for stray in stray_variables():
+    for stray in configure.stray_variables():
         session.note(stray)
 
 
@@ -94,13 +76,13 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         memoranda config explain conversation
         memoranda config explain conversation.strategy
     """
-    if name is None or name in groups():
-        meanings = summaries(name)
+    if name is None or name in configure.groups():
+        meanings = configure.summaries(name)
         rows = [(*_split(each), safe_text(meaning), None) for each, meaning in meanings.items()]
         found = [{"name": each, "meaning": meaning} for each, meaning in meanings.items()]
         session.show(found, *_tabulate(rows))
         return
-    explanation = explain(name)
+    explanation = configure.explain(name)
     session.show(explanation, _show_explanation(explanation))
     if explanation.problem is not None:
         session.warn(explanation.problem)
@@ -121,7 +103,7 @@ def set_(session: Session, *, name: str, value: str) -> None:
         memoranda config set tokens.limits.my-model 32000
         memoranda config set embedding.api_key - < key.txt
     """
-    done = put(name, read_argument(value))
+    done = configure.put(name, read_argument(value))
     what = f"{done.name} = {_format(done.value)}"
     _report(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
 
@@ -137,7 +119,7 @@ def unset_(session: Session, *, name: str) -> None:
         memoranda config unset conversation.strategy
         memoranda config unset embedding
     """
-    done = unset(name)
+    done = configure.unset(name)
     where = f"{'removed from' if done.changed else 'is not in'} {done.path}"
     _report(session, done, done.name, where)
 
@@ -164,7 +146,7 @@ def pull(session: Session, *, base_url: str | None = None) -> None:
         memoranda config models pull
         memoranda config models pull --from URL
     """
-    with progress_bar("downloading") as progress:
+    with session.progress("downloading") as progress:
         url = base_url or model_files.BASE_URL
         folder = model_files.pull(session.settings.embedding.folder, url, progress)
     session.show({"folder": folder}, safe_text(f"the model is in {folder}"))
@@ -197,7 +179,7 @@ def _tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
     rows = list(rows)
     wide = max(len(name) for _, name, _, _ in rows)
     sources = [source.cell_len for *_, source in rows if source is not None]
-    for group, about in groups().items():
+    for group, about in configure.groups().items():
         inside = [row for row in rows if row[0] == group]
         made = Table.grid(padding=(0, 2, 0, 0), expand=True)
         made.add_column(width=wide + 2, no_wrap=True)

@@ -24,13 +24,14 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from memoranda.cli.command import Session, command, progress_bar, without_background
+from memoranda.cli.command import Session, command
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.models import Hit, Record
+from memoranda.rendering.conversations import join_messages
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import join_messages, speaker
+from memoranda.rendering.records import speaker
 from memoranda.store.locations import medium
 from memoranda.testing.clocks import FrozenClock
 
@@ -68,12 +69,12 @@ def demo(session: Session) -> None:
     place = session.shared.db or str(Path(tempfile.mkdtemp(prefix="memoranda-demo-")) / "demo.db")
     clock = FrozenClock(datetime.fromisoformat(story["sessions"][0]["date"]))
     # Nothing happens by itself, so that each run is the same, and the user's notes stay alone.
-    settings = without_background(session.settings).with_values(
+    settings = session.quiet_settings.with_values(
         consolidation={"automatic": False, "extractor": "rules"}, notes={"folder": None}
     )
     user = session.shared.user or story["user"]
     with Memory(place, user=user, settings=settings, clock=clock) as memory:
-        done = Demo(memory, clock, story, place)
+        done = Demo(session, memory, clock, story, place=place)
     session.show(vars(done), *_show(done, session.view))
 
 
@@ -119,7 +120,13 @@ class Demo:
     """
 
     def __init__(
-        self, memory: Memory, clock: FrozenClock, story: Mapping[str, Any], place: str
+        self,
+        session: Session,
+        memory: Memory,
+        clock: FrozenClock,
+        story: Mapping[str, Any],
+        *,
+        place: str,
     ) -> None:
         """Store the story, ask its questions, correct a fact, and look at what is there then.
 
@@ -137,7 +144,7 @@ class Demo:
         self.storing = perf_counter() - start
         self.asked = datetime.fromisoformat(story["questions"][0]["date"])
         clock.set(self.asked)
-        self.embedding = _embed(memory)
+        self.embedding = _embed(session, memory)
         self.learned, self.learning = _learn(memory)
         self.answers = [
             DemoAnswer(each["ask"], each["expect"], memory.search(each["ask"], limit=HITS))
@@ -176,10 +183,10 @@ def _store(memory: Memory, clock: FrozenClock, session: Mapping[str, Any]) -> di
     return {"id": session["id"], "date": date, "turns": len(turns), "opening": opening}
 
 
-def _embed(memory: Memory) -> float:
+def _embed(session: Session, memory: Memory) -> float:
     start = perf_counter()
     try:
-        with progress_bar("embedding") as progress:
+        with session.progress("embedding") as progress:
             made = memory.embed_pending(progress)
     except EmbeddingError:
         # The demo goes on without vectors; stats() says why.

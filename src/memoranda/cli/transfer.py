@@ -15,14 +15,7 @@ from pathlib import Path
 import typer
 from typer.core import TyperGroup
 
-from memoranda.cli.command import (
-    FAILED,
-    Session,
-    command,
-    make_group,
-    progress_bar,
-    without_background,
-)
+from memoranda.cli.command import FAILED, Session, command, make_group
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
 from memoranda.rendering.layout import safe_text
@@ -59,7 +52,7 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
         memoranda import ~/.claude/projects/trip/memory --format memory-md
     """
     memory = session.memory(writes=True)
-    with progress_bar("reading") as progress:
+    with session.progress("reading") as progress:
         report = memory.import_(path, format, progress=progress)
     embedded = _embed(session, memory)
     parts = [pluralize(report.records, "record"), pluralize(report.messages, "message")]
@@ -80,7 +73,7 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
 
 def _embed(session: Session, memory: Memory) -> int:
     try:
-        with progress_bar("embedding") as progress:
+        with session.progress("embedding") as progress:
             return memory.embed_pending(progress)
     except EmbeddingError as error:
         session.warn(f"all is stored, but has no vectors yet: {error}")
@@ -164,7 +157,7 @@ def claude_code(session: Session, *, learn: bool = False) -> None:
         session.err.print(safe_text(f"memoranda: nothing to save, {path} is not there or empty"))
         return
     # Nothing else may take its time before the command can end.
-    settings = without_background(session.settings).with_values(consolidation={"automatic": False})
+    settings = session.quiet_settings.with_values(consolidation={"automatic": False})
     with Memory(session.shared.db, user=session.user, settings=settings) as memory:
         report = memory.import_(path, FileFormat.CLAUDE_CODE)
         learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""

@@ -17,7 +17,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.cli.command import FAILED, Session, command, complete, handle_signals, progress_bar
+from memoranda.cli.command import FAILED, Session, command, complete, handle_signals
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of, unpurged
@@ -176,7 +176,7 @@ def doctor(
     if purge and not memory.purge():
         session.warn(unpurged(memory))
     if reembed:
-        with progress_bar("embedding") as progress:
+        with session.progress("embedding") as progress:
             made = memory.reembed(progress)
         session.note(f"embedded {pluralize(made, 'record')}")
     checks = doctors.examine(memory, session.location)
@@ -207,7 +207,7 @@ def consolidate(
         memoranda consolidate
         memoranda consolidate trip --dry-run
     """
-    with progress_bar("reading sessions") as progress:
+    with session.progress("reading sessions") as progress:
         memory = session.memory()
         found = consolidate_sessions(memory, of, dry_run=dry_run, progress=progress)
     session.show(found, show_learned(found, session.view, limit), _summarize(found))
@@ -297,7 +297,7 @@ def _run_stages(
 ) -> list[StageReport]:
     """Run the stages for each user, show what each did or would do, and return the reports."""
     done: list[tuple[Memory, list[StageReport]]] = []
-    with progress_bar("planning" if dry_run else "maintaining") as progress:
+    with session.progress("planning" if dry_run else "maintaining") as progress:
         for number, memory in enumerate(users):
             progress(number, len(users))
             done.append((memory, [_run_stage(memory, each, dry_run=dry_run) for each in stages]))

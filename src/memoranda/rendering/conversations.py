@@ -16,15 +16,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
-from memoranda.conversation.explain import (
-    SHOWN,
-    ExplainedMessage,
-    ExplainedTask,
-    MessageState,
-    ViewExplanation,
-)
+from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
 from memoranda.conversation.ledger import join_period, reference, start_of
-from memoranda.model.models import Message, Pruning, ToolCall
+from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
 from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
@@ -50,6 +44,7 @@ LONG_CALL = 2  # lines of a call on a terminal
 NARROW = 24  # columns of text below which it goes under its heading
 ROLE, TIME, SCORE = 9, 5, 5
 GAP = "  "
+MESSAGE = " message"
 RULE = 60  # columns of a rule that goes to no terminal
 ANSWER = "↳ "
 ADDRESS = 200  # characters of an address
@@ -108,6 +103,19 @@ def format_use(tokens: int, whole: int, *, exact: bool) -> Text:
     colour = alert_colour(share)
     used = Text("" if exact else "about ").append(f"{tokens:,}", f"bold {colour}")
     return used.append(f" of {whole:,} tokens ").append(f"({share:.0%})".replace("%", " %"), colour)
+
+
+def join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
+    """Yield the parts of a context in order, the messages of the conversation as one."""
+    messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
+    roles = Counter(item.what.removesuffix(MESSAGE) for item in messages)
+    for item in receipt.included:
+        if item not in messages:
+            yield item
+        elif item is messages[0]:
+            of = ", ".join(f"{number} of {role}" for role, number in roles.items())
+            tokens = sum(each.tokens for each in messages)
+            yield ReceiptLine(pluralize(len(messages), "message"), tokens, of)
 
 
 def format_age(moment: datetime, now: datetime, view: Display) -> str:
@@ -272,7 +280,7 @@ class TranscriptRows:
         self._day: date | None = None
         self._task = 0
         tasks = {task.number: task for task in found.tasks}
-        self._tasks: dict[int, ExplainedTask] = tasks if len(tasks) > 1 else {}
+        self._tasks = tasks if len(tasks) > 1 else {}
         self._calls = {
             call.id: (call.name, len(line.message.tool_calls))
             for line in found.lines

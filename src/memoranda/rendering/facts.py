@@ -24,17 +24,8 @@ from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.records.pages import record_pages
-from memoranda.rendering.layout import (
-    DOT,
-    LONGEST,
-    Column,
-    Display,
-    details,
-    join,
-    safe_text,
-    table,
-)
-from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.layout import LONGEST, Column, Display, details, safe_text, table
+from memoranda.rendering.plain import DOT, join, one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes
 
 CATEGORY = "category"

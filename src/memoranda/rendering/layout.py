@@ -19,11 +19,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from memoranda.rendering.plain import escape_controls, one_line
+from memoranda.rendering.plain import DOT, escape_controls, one_line
 
 LONGEST = 280  # characters of a text in a list; a view of one value has all of it
 BAR = 16
-DOT = " · "
 
 
 def safe_text(text: str, style: str = "") -> Text:
@@ -172,8 +171,3 @@ def bar(share: float, width: int = BAR) -> Text:
     """Return ``share``, 1 at most, as the length of a line."""
     filled = max(1, round(min(share, 1.0) * width)) if share > 0 else 0
     return Text("━" * filled, style="cyan")
-
-
-def join(*parts: str) -> str:
-    """Return what is not empty of ``parts``, with dots between."""
-    return DOT.join(filter(None, parts))

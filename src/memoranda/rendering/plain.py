@@ -16,6 +16,7 @@ from typing import Any
 
 from memoranda.text.patterns import compile_pattern
 
+DOT = " · "
 LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
 # Control characters, and what is shown for them: Unicode has pictures of those of ASCII.
 VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
@@ -53,6 +54,11 @@ def one_line(text: str, longest: int | None = None) -> str:
     """Return ``text`` on one line, safe to show, cut to ``longest`` characters if given."""
     line = escape_controls(" ".join(text.split()))
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def join(*parts: str) -> str:
+    """Return what is not empty of ``parts``, with dots between."""
+    return DOT.join(filter(None, parts))
 
 
 def pluralize(number: int, one: str, many: str | None = None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,30 +12,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from memoranda.model.models import (
-    Change,
-    Context,
-    ContextReceipt,
-    Entity,
-    ForgetReceipt,
-    Hit,
-    ReceiptLine,
-    Record,
-)
-from memoranda.rendering.layout import (
-    LONGEST,
-    Column,
-    Display,
-    bar,
-    details,
-    join,
-    safe_text,
-    table,
-)
-from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.model.models import Change, Context, Entity, ForgetReceipt, Hit, Record
+from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
+from memoranda.rendering.plain import escape_controls, join, one_line, pluralize
 
 NAME = 14  # characters of a speaker
-MESSAGE = " message"
 CHANGES = (
     Column("when", "at", whole=True),
     Column("what", "action"),
@@ -187,19 +167,6 @@ def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
     about = "" if receipt.exact else "about "
     total = Text(f"{about}{receipt.tokens} of {receipt.budget} tokens", "bold")
     yield total.append(left, "not bold")
-
-
-def join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
-    """Yield the parts of a context in order, the messages of the conversation as one."""
-    messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
-    roles = Counter(item.what.removesuffix(MESSAGE) for item in messages)
-    for item in receipt.included:
-        if item not in messages:
-            yield item
-        elif item is messages[0]:
-            of = ", ".join(f"{number} of {role}" for role, number in roles.items())
-            tokens = sum(each.tokens for each in messages)
-            yield ReceiptLine(pluralize(len(messages), "message"), tokens, of)
 
 
 def list_erased(receipt: ForgetReceipt) -> list[str]:

@@ -53,19 +53,17 @@ class TomlFormat:
         """Return ``text`` with ``value`` at ``place``, a new line below the others of its table."""
         import tomlkit
 
-        document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
+        document = tomlkit.parse(text)
         table: Any = document
         for name in place[:-1]:
             table = table.setdefault(name, tomlkit.table())
-        if place[-1] in table:
-            table[place[-1]] = value
-            changed = tomlkit.dumps(document)
-            return changed if text.endswith("\n") else changed.removesuffix("\n")
         # Added at the end it would stand below comments on what follows.
         body, groups = getattr(table, "value", table), tomlkit.items.AoT | tomlkit.items.Table
         lines = [k for k, v in getattr(body, "body", ()) if k and not isinstance(v, groups)]
         item = tomlkit.item(value)
-        if lines and not isinstance(table, tomlkit.items.InlineTable):
+        if place[-1] in table:
+            table[place[-1]] = value
+        elif lines and not isinstance(table, tomlkit.items.InlineTable):
             item.trivia.indent = body[lines[-1]].trivia.indent
             body._insert_after(lines[-1], tomlkit.key(place[-1]), item)  # noqa: SLF001 - the only way to say where
         else:
@@ -127,7 +125,7 @@ class YamlFormat:
             last = next(reversed(group), None)
             above = last is not None and "#" in self._comment_below(group, last)
             group.insert(len(group) - above, rest[0], value)
-        return self._dump(engine, document, text)
+        return self._dump(engine, document)
 
     def delete(self, text: str, place: Place) -> str:
         """Return ``text`` without ``place``; its name stays, empty, where a comment is below it."""
@@ -139,7 +137,7 @@ class YamlFormat:
             del group[place[-1]]
         elif not isinstance(group[place[-1]], Mapping):
             group[place[-1]] = None
-        return self._dump(engine, document, text)
+        return self._dump(engine, document)
 
     @staticmethod
     def _quote(value: Any) -> Any:
@@ -170,11 +168,10 @@ class YamlFormat:
         return engine, document
 
     @staticmethod
-    def _dump(engine: Any, document: Any, text: str) -> str:
+    def _dump(engine: Any, document: Any) -> str:
         written = io.StringIO()
         engine.dump(document, written)
-        changed = written.getvalue()
-        return changed if text.endswith("\n") or not text else changed.removesuffix("\n")
+        return written.getvalue()
 
     @staticmethod
     def _comment_below(group: Any, name: str) -> str:
@@ -253,14 +250,15 @@ def change(form: Format, text: str, place: Place, value: Any = MISSING) -> str:
     values = form.parse(text)
     if value is MISSING and value_at(values, place) is MISSING:
         return text
+    ended = text if text.endswith("\n") or not text else f"{text}\n"
     # tomlkit's own errors are ValueErrors; others come of what stands in the way.
     with suppress(AttributeError, LookupError, TypeError, ValueError):
         if value is MISSING:
-            wanted, changed = without(values, place), form.delete(text, place)
+            wanted, changed = without(values, place), form.delete(ended, place)
         else:
             wanted = with_value(values, place, form.stored(value))
-            changed = form.insert(text, place, value)
+            changed = form.insert(ended, place, value)
         # A group that has lost its last value may go, too.
         if compact(form.parse(changed)) == compact(wanted):
-            return changed
+            return changed if ended == text else changed.removesuffix("\n")
     raise ValueError("it is written in a way that cannot be changed here")

@@ -12,15 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from memoranda.settings.parsing import names, parse_span
 
@@ -32,7 +24,7 @@ FORM = "write TOKEN=USER, and a comma between several"
 class Section(BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = {"frozen": True, "extra": "forbid"}
 
 
 class MemorySettings(Section):
