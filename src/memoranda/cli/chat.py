@@ -27,8 +27,7 @@ from rich.text import Text
 
 from memoranda.agent import Agent, Answer
 from memoranda.cli import chat_commands
-from memoranda.cli.chat_commands import MEANINGS, NEW, ChatDesk
-from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
+from memoranda.cli.chat_commands import MEANINGS, NEW, ChatDesk, PipeReader
 from memoranda.cli.command import FAILED, Session, command, handle_signals, make_console, write_json
 from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
@@ -86,12 +85,19 @@ def chat(
         answering = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
         agent = Agent(memory, session=in_session, system=system, llm=answering)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
-        history = PromptHistory(history_file(memory.user), session.warn)
-        reader = TerminalReader(history, MEANINGS) if live else PipeReader()
+        reader = open_prompt(memory.user, session.warn) if live else PipeReader()
         loop = ChatLoop(ChatDesk(session, agent, reader), answering, live=live)
         loop.run()
     if loop.failed and not loop.live:
         raise typer.Exit(FAILED)
+
+
+def open_prompt(user: str, warn: Callable[[str], None]) -> PipeReader:
+    """Return the prompt of a user, with what they typed in earlier chats."""
+    from memoranda.cli import chat_prompt  # noqa: PLC0415 - a pipe does without its library
+
+    history = chat_prompt.PromptHistory(chat_prompt.history_file(user), warn)
+    return chat_prompt.TerminalReader(history, MEANINGS)
 
 
 @dataclass(slots=True)

@@ -1,9 +1,10 @@
-"""What the slash commands of ``memoranda chat`` do."""
+"""What the slash commands of ``memoranda chat`` do, and where their answers come from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,7 +12,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
-from memoranda.cli.chat_prompt import PipeReader
 from memoranda.cli.command import Session
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
@@ -55,6 +55,25 @@ FORGOTTEN = 160
 BAR = 12
 
 Rendered = Iterator[RenderableType]
+
+
+class PipeReader:
+    """Lines of standard input, each a message of its own. Nobody can be asked."""
+
+    def read(self) -> str | None:
+        """Return the next line that is not blank; ``None`` at the end."""
+        for line in sys.stdin:
+            if line.strip():
+                return line.rstrip("\r\n")
+        return None
+
+    def ask(self, question: str) -> str | None:
+        """Return the answer to a question; ``None``, as nobody can be asked."""
+        del question
+        return None
+
+    def forget(self, contents: Collection[str]) -> None:
+        """Keep none of ``contents``; nothing is kept anyway."""
 
 
 @dataclass(frozen=True, slots=True)

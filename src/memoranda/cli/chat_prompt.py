@@ -1,32 +1,30 @@
-"""The prompt of ``memoranda chat`` on a terminal, its history, and the lines of a pipe.
+"""The prompt of ``memoranda chat`` on a terminal, and its history.
 
 What was typed is kept in a file of its own for each user, in their data folder, which only they
 may read. One line holds one entry as JSON, so that several chats can add to it at once, and a
-text of several lines is one entry. The prompt's library loads with the first prompt: no other
-command waits for it.
+text of several lines is one entry. Only a terminal loads this module, and the prompt's library.
 """
-
-# Imports stand in functions here, as the docstring says.
-# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import DummyHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
 
+from memoranda.cli.chat_commands import PipeReader
 from memoranda.notes.service import folder_name
 from memoranda.text.files import NO_LINK, PRIVATE, write_whole
-
-if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 LEAVES = "Ctrl+C again leaves; the session stays"
 # Entries that are offered again.
@@ -110,25 +108,6 @@ def _line(text: str) -> bytes:
     return json.dumps(text).encode() + b"\n"
 
 
-class PipeReader:
-    """Lines of standard input, each a message of its own. Nobody can be asked."""
-
-    def read(self) -> str | None:
-        """Return the next line that is not blank; ``None`` at the end."""
-        for line in sys.stdin:
-            if line.strip():
-                return line.rstrip("\r\n")
-        return None
-
-    def ask(self, question: str) -> str | None:
-        """Return the answer to a question; ``None``, as nobody can be asked."""
-        del question
-        return None
-
-    def forget(self, contents: Collection[str]) -> None:
-        """Keep none of ``contents``; nothing is kept anyway."""
-
-
 class TerminalReader(PipeReader):
     """A line editor: history, completion of commands, Alt+Enter for another line.
 
@@ -145,8 +124,6 @@ class TerminalReader(PipeReader):
 
     def read(self) -> str | None:
         """Return what was typed; ``None`` where the person leaves."""
-        from prompt_toolkit.patch_stdout import patch_stdout
-
         if self._session is None:
             self._session = self._make()
         self._set_leaving(leaving=False)
@@ -161,9 +138,6 @@ class TerminalReader(PipeReader):
 
     def ask(self, question: str) -> str | None:
         """Return the answer on one line; empty for Ctrl+C and Ctrl+D."""
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import DummyHistory
-
         try:
             return PromptSession[str](history=DummyHistory()).prompt(f"{question} ").strip()
         except (EOFError, KeyboardInterrupt):
@@ -175,12 +149,6 @@ class TerminalReader(PipeReader):
         self._session = None
 
     def _make(self) -> PromptSession[str]:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import WordCompleter
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.history import InMemoryHistory
-        from prompt_toolkit.styles import Style
-
         session = PromptSession[str](
             history=InMemoryHistory(self._history.load()),
             completer=WordCompleter(
@@ -206,9 +174,6 @@ class TerminalReader(PipeReader):
         return found[0][len(line.text) :] or None
 
     def _keys(self) -> KeyBindings:
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.key_binding import KeyBindings
-
         keys = KeyBindings()
 
         @keys.add("tab", filter=Condition(lambda: self._complete_only() is not None))

@@ -114,12 +114,7 @@ class Provenance:
 
 
 def list_facts(
-    memory: Memory,
-    query: str | None = None,
-    *,
-    category: str | None = None,
-    everything: bool = False,
-    limit: int = 20,
+    memory: Memory, query: str | None, *, category: str | None, everything: bool, limit: int
 ) -> list[Fact]:
     """Return facts: those that answer ``query``, best first; without one the last said first.
 
@@ -396,11 +391,7 @@ class LearnedFacts:
 
 
 def consolidate_sessions(
-    memory: Memory,
-    session: str | None = None,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
+    memory: Memory, session: str | None, *, dry_run: bool, progress: Progress
 ) -> LearnedFacts:
     """Consolidate one session, or all that wait, and return what was learned.
 
@@ -423,8 +414,7 @@ def consolidate_sessions(
             if session is not None:
                 raise
             # It was erased since the list was made.
-        if progress is not None:
-            progress(done, len(waiting))
+        progress(done, len(waiting))
     actions = [action for report in reports for action in report.actions]
     made = {action.record.id: action.record for action in actions if isinstance(action, Insert)}
     repeated = [action for action in actions if isinstance(action, Reinforce)]
@@ -474,11 +464,10 @@ LEARNED = (
 Row = tuple[str, datetime | None, str, RenderableType]
 
 
-def show_learned(found: LearnedFacts, view: Display, limit: int | None = None) -> RenderableType:
+def show_learned(found: LearnedFacts, view: Display, limit: int) -> RenderableType:
     """Return what was learned: new (+), said again (=), replaced (-)."""
     rows = list(_rows(found))
-    more = [] if limit is None else rows[limit:]
-    if more:
+    if more := rows[limit:]:
         rows[limit:] = [("", None, "", Text(f"… {len(more):,} more", "dim"))]
     empty = "nothing new was said" if found.sessions else "nothing waits to be read"
     return table(rows, LEARNED, view, empty=empty)
