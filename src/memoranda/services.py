@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING
 
 from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
-from memoranda.entities.pipeline import (
-    ACCURATE,
-    FAST,
-    EntityPipeline,
-    fast_extractor,
-    open_entity_providers,
-)
+from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
@@ -149,7 +143,7 @@ class Services:
         self.catalog = Catalog(**dict(chosen.tokens))
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
-        self.extractor = fast_extractor(self.providers, chosen.entities)
+        self.extractor = EntityPipeline(self.providers, {FAST: names(chosen.entities.fast)})
         self.embedder, off_because = open_embedder(chosen.embedding, embedder)
         require_model(chosen.retrieval, off_because)
         self.store = open_store(location, chosen, RuleNameMatcher())

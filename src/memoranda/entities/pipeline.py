@@ -15,7 +15,6 @@ from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
-from memoranda.settings.parsing import names as strategy_names
 
 if TYPE_CHECKING:
     from memoranda.settings.sections import EntitySettings
@@ -45,14 +44,6 @@ def open_entity_providers(settings: EntitySettings) -> dict[str, EntityExtractor
 
         ready["spacy"] = SpacyNames(settings.spacy_model)
     return ready
-
-
-def fast_extractor(
-    providers: Mapping[str, EntityExtractor], settings: EntitySettings
-) -> EntityExtractor:
-    """Return what reads each text as it is stored, without a model."""
-    order = tuple(name for name in strategy_names(settings.fast) if name in providers)
-    return providers[RULES] if order == (RULES,) else EntityPipeline(providers, {FAST: order})
 
 
 @dataclass(frozen=True, slots=True)

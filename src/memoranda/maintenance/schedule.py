@@ -106,9 +106,7 @@ def due(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
         last_due: for when the last finished run was due.
         now: the present.
     """
-    if job.times is None or (last_due is not None and last_due >= now):
-        return None
-    return job.times.last(now, since=last_due)
+    return None if job.times is None else job.times.last(now, since=last_due)
 
 
 def following(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
@@ -174,7 +172,7 @@ class Schedule:
         now = require_aware(self._clock.now() if now is None else now, "now")
         self._started = self._started or now
         self._seen = self._last()
-        found = [(self._due(job, self._seen.get(job.name), now), job) for job in self._jobs]
+        found = ((self._due(job, self._seen.get(job.name), now), job) for job in self._jobs)
         ready = [(moment, job) for moment, job in found if moment is not None]
         ran: list[JobResult] = []
         for moment, job in sorted(ready, key=lambda pair: pair[0]):

@@ -6,7 +6,6 @@ that the store believes now. A line is known by its text, so one that was only m
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -50,11 +49,9 @@ def alike(first: Sequence[str], second: Sequence[str]) -> float:
 
     Exact from :data:`ALIKE` on; below that it may be a little more.
     """
-    common = sum((Counter(first) & Counter(second)).values())
-    bound = 2 * common / max(len(first) + len(second), 1)
-    if bound < ALIKE:
-        return bound
-    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    bound = matcher.quick_ratio() if first else 0.0
+    return bound if bound < ALIKE else matcher.ratio()
 
 
 def shared(first: frozenset[str], second: frozenset[str]) -> float:
