@@ -8,7 +8,6 @@ the next writer moves it to ``NAME.torn``.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 from bisect import bisect_left
@@ -50,7 +49,16 @@ from memoranda.errors import (
 from memoranda.model.checks import EPOCH
 from memoranda.model.models import NO_ATTRIBUTES, ConversationInfo, Message
 from memoranda.model.ports import MessageMeter
-from memoranda.text.files import BINARY, PRIVATE, sync_folder, write_whole
+from memoranda.text.files import (
+    BINARY,
+    FORBIDDEN,
+    FULL,
+    PRIVATE,
+    open_at_end,
+    sync_folder,
+    write_at_once,
+    write_whole,
+)
 
 log = logging.getLogger("memoranda.sessions")
 
@@ -59,8 +67,6 @@ Meters = Callable[[str | None], MessageMeter]
 
 POLL = 0.002  # seconds between two looks at a lock that another writer holds
 TAIL = 64  # bytes by which the place is known again up to which the file was read
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class FileTranscript(MemoryTranscript):
@@ -185,17 +191,10 @@ class FileTranscript(MemoryTranscript):
         data = b"".join(line + b"\n" for line in message_lines(messages))
         if not data:
             return
-        with self._writing(), self.path.open("ab", buffering=0) as file:
-            size = file.tell()
-            try:
-                # In one call, or it could be torn by others.
-                if os.write(file.fileno(), data) < len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - undone below
-                if self._power_safe:
-                    os.fsync(file.fileno())
-            except BaseException:
-                file.truncate(size)
-                raise
+        with self._writing(), open_at_end(self.path) as descriptor:
+            write_at_once(descriptor, data)
+            if self._power_safe:
+                os.fsync(descriptor)
 
     # Locks
 

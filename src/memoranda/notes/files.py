@@ -7,7 +7,6 @@ ever sees half of a text that was written, and after a crash the old text or the
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -26,10 +25,16 @@ from memoranda.errors import (
     StoreReadOnly,
 )
 from memoranda.model.checks import storable
-from memoranda.text.files import BINARY, NO_LINK, PRIVATE, sync_folder, write_whole
+from memoranda.text.files import (
+    FORBIDDEN,
+    FULL,
+    PRIVATE,
+    open_at_end,
+    sync_folder,
+    write_at_once,
+    write_whole,
+)
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 PRIVATE_FOLDER = 0o700
 LOCK = ".memoranda.lock"
 PART = ".memoranda.part"
@@ -172,8 +177,11 @@ class NotesFolder:
         data = _encoded(text, "text")
         with self.locked(), ExitStack() as opened:
             paths = dict.fromkeys(map(self._path, names))  # A link may make two names one file.
-            ends = [opened.enter_context(_at_end(path)) for path in paths]
-            for path, descriptor in zip(paths, ends, strict=True):
+            ends: dict[Path, int] = {}
+            for path in paths:
+                with _translated(path, writing=True):
+                    ends[path] = opened.enter_context(open_at_end(path))
+            for path, descriptor in ends.items():
                 with _translated(path, writing=True):
                     _add(descriptor, data)
 
@@ -293,33 +301,13 @@ def _read(path: Path) -> bytes:
     return b""
 
 
-@contextmanager
-def _at_end(path: Path) -> Iterator[int]:
-    """Open a file to add to it; if that fails, it becomes what it was."""
-    is_new = not path.exists()
-    with _translated(path, writing=True):
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK | BINARY, PRIVATE)
-    try:
-        size = os.lseek(descriptor, 0, os.SEEK_END)
-        try:
-            yield descriptor
-        except BaseException:
-            os.ftruncate(descriptor, size)
-            if is_new and not size:
-                path.unlink(missing_ok=True)
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def _add(descriptor: int, data: bytes) -> None:
-    """Add a block in one call, or readers and other writers could find a part of it."""
+    """Add a block on a new line."""
     if os.lseek(descriptor, 0, os.SEEK_END):
         os.lseek(descriptor, -1, os.SEEK_END)
         if os.read(descriptor, 1) != b"\n":  # A crash or an editor left the last line open.
             data = b"\n" + data
-    if os.write(descriptor, data) < len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    write_at_once(descriptor, data)
 
 
 def _encoded(text: str, name: str) -> bytes:

@@ -1,15 +1,17 @@
 """Writes a file whole or not at all: settings, notes, conversations, exports, models.
 
-The new file is written beside the old one and takes its place in one step. So nobody ever sees
-half a file, and after a crash the old one or the new one is there.
+The new file is written beside the old one and takes its place in one step; what is only added comes
+with a single write at the end. So nobody ever sees half of what was written, and after a crash the
+old file or the new one is there.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 
@@ -18,6 +20,9 @@ PRIVATE = 0o600
 # Windows would change line ends without it.
 BINARY: int = getattr(os, "O_BINARY", 0)
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+# The errors that say that there is no room, and no permission.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
 
 
@@ -67,6 +72,30 @@ def _copy_owner(old: Path, new: Path) -> None:
         with suppress(PermissionError):
             os.chown(new, theirs.st_uid, theirs.st_gid)
     new.chmod(stat.S_IMODE(theirs.st_mode))
+
+
+@contextmanager
+def open_at_end(path: Path) -> Iterator[int]:
+    """Open a file to add to it, or a new one; if that fails, it becomes what it was."""
+    is_new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK | BINARY, PRIVATE)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        try:
+            yield descriptor
+        except BaseException:
+            os.ftruncate(descriptor, size)
+            if is_new and not size:
+                path.unlink(missing_ok=True)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_at_once(descriptor: int, data: bytes) -> None:
+    """Write a block in one call, or readers and other writers could find a part of it."""
+    if os.write(descriptor, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def sync_folder(folder: Path) -> None:
