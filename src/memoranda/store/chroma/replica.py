@@ -8,9 +8,9 @@ is made again, from the terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from functools import partial
+from importlib.resources import files
 from typing import Any
 from uuid import uuid4
 
@@ -23,42 +23,15 @@ from memoranda.store.sql.health import meta
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import MEMORY, Fts5, SqliteConnection, SqliteDatabase
 
-# What only a replica has: the terms, which make the full-text index as they come and go, and which
-# records have changed in what the collection of the memories tells of them.
-EXTRA = """
-CREATE TABLE record_terms (
-    record_key  INTEGER PRIMARY KEY REFERENCES records(key) ON DELETE CASCADE,
-    terms       TEXT NOT NULL
-);
-CREATE TABLE touched (id TEXT PRIMARY KEY, how INTEGER NOT NULL) WITHOUT ROWID
-"""
-INDEX = """
-CREATE TRIGGER terms_{event} AFTER {event} ON record_terms BEGIN
-    DELETE FROM records_fts WHERE rowid = {row}.record_key;
-    INSERT INTO records_fts (rowid, terms) SELECT key, CASE {row}.terms WHEN '' THEN ''
-            ELSE user_key || 'q' || replace({row}.terms, ' ', ' ' || user_key || 'q') END
-        FROM records WHERE key = {row}.record_key AND '{event}' <> 'DELETE';
-END
-"""
-TOUCH = """
-CREATE TRIGGER {table}_{event}_{how} AFTER {event} {columns} ON {table} {when} BEGIN
-    INSERT INTO touched SELECT {id}, {how} WHERE {id} IS NOT NULL ON CONFLICT (id) DO UPDATE
-    SET how = CASE WHEN {new} IN (how, excluded.how) THEN {new} ELSE max(how, excluded.how) END;
-END
-"""
 # The tables of which changes are recorded: all but those of the full-text index.
 RECORDED = (*TABLES, "record_terms")
 KEPT_TERMS = """
 SELECT t.record_key, r.user_key, t.terms FROM record_terms t JOIN records r ON r.key = t.record_key
 """
-# Columns of records that are also in the collection of the memories, beside the text.
-MIRRORED = (
-    "kind", "agent", "created_at", "valid_until", "closed_at", "superseded_by", "session_id",
-    "indexed", "attributes",
-)  # fmt: skip
-# Tables of which a row belongs to what is told of a record there.
-LINKED = ("record_entities", "derivations", "vectors")
-EVENTS = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
+# What was touched, once each: what is new stays new, whatever is done to it next.
+TOUCHED = """
+SELECT id, CASE WHEN max(how = 2) THEN 2 ELSE max(how) END FROM touched GROUP BY id
+"""
 STAMP = """
 INSERT INTO meta VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
@@ -94,32 +67,6 @@ class StoredTerms(Fts5):
         connection.run("DELETE FROM record_terms")
 
 
-def _triggers() -> Iterator[str]:
-    touch = partial(TOUCH.format, new=MirrorChange.NEW.value)
-    for event, row in EVENTS.items():
-        yield INDEX.format(event=event, row=row)
-        for table in LINKED:
-            is_vector = table == "vectors" and event == "INSERT"
-            how = MirrorChange.REPLACED if is_vector else MirrorChange.CHANGED
-            record = f"(SELECT id FROM records WHERE key = {row}.record_key)"
-            yield touch(table=table, event=event, columns="", when="", id=record, how=how.value)
-    for event, columns, how in (
-        ("INSERT", (), MirrorChange.NEW),
-        ("DELETE", (), MirrorChange.REPLACED),
-        ("UPDATE", ("content",), MirrorChange.REPLACED),
-        ("UPDATE", MIRRORED, MirrorChange.CHANGED),
-    ):
-        told = " OR ".join(f"old.{name} IS NOT new.{name}" for name in columns)
-        yield touch(
-            table="records",
-            event=event,
-            columns=f"OF {', '.join(columns)}" if columns else "",
-            when=f"WHEN {told}" if columns else "",
-            id=f"{EVENTS[event]}.id",
-            how=how.value,
-        )
-
-
 class Replica(SqliteDatabase):
     """The rows of one user.
 
@@ -147,8 +94,8 @@ class Replica(SqliteDatabase):
     def _migrate(self) -> None:
         super()._migrate()
         with self.write() as connection:
-            for sql in (*EXTRA.split(";"), *_triggers()):
-                connection.run(sql)
+            schema = (files("memoranda.store.chroma") / "replica.sql").read_text("utf-8")
+            connection.raw.execute(schema).fetchall()
 
     def all(self, sql: str, **values: Any) -> list[Any]:
         """Return what a query gives."""
@@ -228,8 +175,8 @@ class Replica(SqliteDatabase):
             number, token = self.at.commit + 1, uuid4().hex
             stamp(connection, {_slot(number): token})
             erases = connection.run(DROP_MARK, {"name": PURGE}) > 0
-            rows = connection.all("DELETE FROM touched RETURNING id, how")
-            touched = {record: MirrorChange(how) for record, how in rows}
+            touched = {record: MirrorChange(how) for record, how in connection.all(TOUCHED)}
+            connection.run("DELETE FROM touched")
             self.keep(self, JournalEntry(number, session.patchset(), token), touched, erases)
             self.at = self.at._replace(epoch=max(self.at.epoch, 0), commit=number)
             for each, how in touched.items():
