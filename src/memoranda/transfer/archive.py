@@ -55,7 +55,7 @@ from memoranda.model.query import Filter
 from memoranda.records.drafts import parse_kind, parse_tags
 from memoranda.records.pages import record_pages
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
-from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonFile
+from memoranda.transfer.json_files import ARCHIVE_NAMES, NAMES, FileFormat, JsonFile
 
 VERSION = 3
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
@@ -63,28 +63,8 @@ VERSION = 3
 READABLE = (1, 2, VERSION)
 ENRICHED = "enriched_at"
 ENDINGS = {"closed_at": "close", "retired_at": "retire"}
-KEYS = {
-    "record": (
-        "id", "kind", "content", "content_hash", "agent", "session_id", "position", "event_time",
-        "created_at", "valid_until", *ENDINGS, "superseded_by", "confidence",
-        "access_count", "last_accessed", "decay_rate", "strength", "strength_at", "source_ids",
-        "source_role", "origin", "trust", "tags", "attributes",
-    ),
-    "decision": ("name", "target"),
-    "session": ("id", "consolidated_at", "through"),
-    "conversation": (
-        "id", "system", "model", "context_limit", "created_at", "ended_at", "cleared_through",
-        "calibration",
-    ),
-    "message": (
-        "conversation", "id", "role", "content", "timestamp", "tokens", "importance", "pinned",
-        "tool_calls", "tool_result", "images", "task", "record_id",
-    ),
-    "pruning": (
-        "conversation", "id", "at", "trigger", "why", "strategy", "before", "after", "cuts",
-    ),
-}  # fmt: skip
-# The keys of each line, in their order.
+# The keys of each line, and of each span in a pruning, in their order.
+KEYS: Mapping[str, list[str]] = NAMES["archive"]
 CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
 # What may be blank in a message, its calls and its result.
 BLANK = ("content", "task", "id", "name", "arguments", "call_id")

@@ -6,21 +6,17 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.transfer.conversations import ForeignMessage, joined
-from memoranda.transfer.json_files import LeftOut, moment_of
+from memoranda.transfer.json_files import NAMES, LeftOut, moment_of
 
 # Where a conversation has its id, its time and its title.
 KEYS = ("uuid", "created_at", "name")
 SENDERS = {"human": "user", "assistant": "assistant"}
-PARTS = {
-    "thinking": "thoughts of the model",
-    "tool_use": "calls of tools",
-    "tool_result": "results of tools",
-}
+NO_TALK: Mapping[str, str] = NAMES["claude"]["no_talk"]
 
 
 def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[ForeignMessage]:
@@ -55,8 +51,8 @@ def _text(message: JsonObject, left_out: LeftOut) -> str:
         match block:
             case {"type": "text", "text": str(text)}:
                 texts.append(text)
-            case {"type": str(kind)} if kind in PARTS:
-                left_out.add(PARTS[kind])
+            case {"type": str(kind)} if kind in NO_TALK:
+                left_out.add(NO_TALK[kind])
             case _:
                 left_out.add("parts of other kinds")
     return joined(texts)

@@ -26,6 +26,7 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, FENCE, OPENING
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct, joined
 from memoranda.transfer.json_files import (
+    NAMES,
     FileFormat,
     JsonFile,
     JsonItem,
@@ -34,40 +35,18 @@ from memoranda.transfer.json_files import (
     recognise,
 )
 
-WRAPPERS = (
-    "system-reminder|user-prompt-submit-hook|session-start-hook|"
-    "command-name|command-message|command-args|command-contents|"
-    "local-command-stdout|local-command-stderr|local-command-caveat|"
-    "bash-input|bash-stdout|bash-stderr|"
-    "ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|"
-    "task-notification|task-id|background-task-output"
-)
-WRAPPING = compile_pattern(rf"<({WRAPPERS})(?:\s[^<>]*)?>")
+_NAMES = NAMES["claude_code"]
+WRAPPING = compile_pattern(rf"<({'|'.join(_NAMES['wrappers'])})(?:\s[^<>]*)?>")
 INTERRUPTED = compile_pattern(r"\[Request interrupted by user(?: for tool use)?\]")
 REMINDING = compile_pattern(r"<(system-reminder)>")
-# The tools of memory, over MCP and of agents.
-OWN_TOOLS = frozenset({
-    "search_memories", "store_memory", "forget_memory", "recall_context", "search_memory",
-    "remember_fact", "correct_fact", "confirm_fact", "memory_stats", "get_entity_info",
-    "expand_messages",
-})  # fmt: skip
+OWN_TOOLS = frozenset(_NAMES["own_tools"])
 # A command of a shell that calls the program ``memoranda``.
 OWN_COMMAND = compile_pattern(r"(?:^|[;&|(]\s*|\s)(?:\S*/)?memoranda\s+\w")
 TALK = ("user", "assistant")
-MARKED = {
-    "isSidechain": "lines of side chains",
-    "isMeta": "meta lines",
-    "isCompactSummary": "summaries of talk that is there",
-    "isVisibleInTranscriptOnly": "summaries of talk that is there",
-    "isApiErrorMessage": "errors of the service",
-}
+MARKED: Mapping[str, str] = _NAMES["marked"]
 # The model of messages that the program itself wrote in the assistant's place.
 SYNTHETIC = "<synthetic>"
-NO_TALK = {
-    "thinking": "thoughts of the model",
-    "redacted_thinking": "thoughts of the model",
-    "image": "pictures",
-}
+NO_TALK: Mapping[str, str] = _NAMES["no_talk"]
 # Deeper there are only the transcripts of the agent's own agents.
 PATTERNS = ("*.jsonl", "*/*.jsonl")
 # Lines by which a transcript is told from other files.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -51,6 +53,10 @@ KNOWN = (
     "mem0 (its memories), mcp-memory (the graph of the MCP memory server), "
     "chroma (a folder of Chroma with a collection memories of another program) "
     "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
+)
+# What the files of each format hold under which names.
+NAMES: Mapping[str, Any] = tomllib.loads(
+    (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})

@@ -16,16 +16,11 @@ from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Mention, Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, plain_text, text_of
+from memoranda.transfer.json_files import NAMES, JsonFile, JsonItem, LeftOut, plain_text, text_of
 
-TYPES = {
-    "person": "person people human user friend colleague contact family",
-    "organization": "organization organisation company org team employer institution school",
-    "location": "location place city country town region address",
-    "project": "project product software tool app application library repository service",
-    "date": "date event",
+TYPE_OF = {
+    word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
 }
-TYPE_OF = {word: kind for kind, words in TYPES.items() for word in words.split()}
 OTHER = "other"
 KINDS = {"entities": "entity", "relations": "relation"}
 
