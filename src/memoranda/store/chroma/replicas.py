@@ -67,7 +67,6 @@ class Replicas:
         self._most = MOST_BYTES
         self._checked = False
         self._users = 1
-        self._closed = False
         self._seen: set[str] | None = None
 
     @classmethod
@@ -87,15 +86,13 @@ class Replicas:
         """Release the place, once all that opened it have closed it."""
         with self._opening, self.lock:
             self._users -= 1
-            if self._users > 0 or self._closed:
+            if self._users:
                 return
             with suppress(StoreError):  # It is found out when the place is opened again.
                 self._say_mirrored()
-            self._closed = True
             self.forget(all=True)
             self.collections.close()
-            for key in [key for key, each in self._folders.items() if each is self]:
-                del self._folders[key]
+            self._folders.pop(self.collections.place, None)
 
     # Reading
 
@@ -124,7 +121,7 @@ class Replicas:
                 self._held.pop(user).close()
 
     def _require_open(self) -> None:
-        if self._closed:
+        if self._users < 1:
             raise StoreClosed(f"{self.collections.place} is closed; open the memory again")
 
     def _fresh(self, user: str, *, align: bool = True) -> Replica:
