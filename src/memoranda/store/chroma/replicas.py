@@ -34,7 +34,7 @@ POLL = 0.005
 MOST_BYTES = 1 << 29
 # Commits after which the journal of a user begins anew with all there is; of a larger user, which
 # takes longer to write and to read, one for each so many bytes.
-COMMITS, BYTES_OF_COMMIT = 64, 1 << 15
+COMMITS, BYTES_OF_COMMIT = 64, 1 << 14
 # How often a model was named: vectors of an older one do not count.
 GENERATION = "generation"
 OF_STORE = (GENERATION, MODEL, DIMENSIONS)
