@@ -1,0 +1,60 @@
+"""A file is written whole or not at all, by whoever writes one."""
+
+import stat
+
+import pytest
+
+from memoranda.text.files import write_whole
+
+
+def names(folder):
+    """Return the names of what is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def broken():
+    """Give a part of a file, and fail before the next."""
+    yield b"half"
+    message = "no more"
+    raise ValueError(message)
+
+
+def test_a_new_file_is_its_owners_alone(tmp_path):
+    """It holds all parts, in their order, and nobody else can read it."""
+    path = tmp_path / "a.txt"
+    assert write_whole(path, [b"one ", b"two"])
+    assert path.read_bytes() == b"one two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_file_keeps_its_permissions(tmp_path):
+    """Who may read the old file may read the new one."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    assert write_whole(path, [b"new"])
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("name", [None, "part"])
+def test_what_fails_leaves_the_old_file(tmp_path, name):
+    """Nothing of the new one stays, and what a crash left is no obstacle."""
+    path, part = tmp_path / "a.txt", name and tmp_path / name
+    path.write_bytes(b"old")
+    if part:
+        part.write_bytes(b"of a crash")
+    with pytest.raises(ValueError, match="no more"):
+        write_whole(path, broken(), part=part)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_what_changed_meanwhile_stays(tmp_path):
+    """The last look is when all is on the disk."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"by hand")
+    assert not write_whole(path, [b"new"], unchanged=lambda: path.read_bytes() == b"old")
+    assert path.read_bytes() == b"by hand"
+    assert names(tmp_path) == ["a.txt"]
