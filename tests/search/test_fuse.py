@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.evidence import LONGEST_LIST, Weights, blend, rrf
+from memoranda.search.evidence import LONGEST_LIST, Weights, blend, rrf, total
 
 ARMS = list(asdict(Weights()))
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=6, max_size=6)
@@ -23,11 +23,11 @@ MASKS = st.lists(st.booleans(), min_size=6, max_size=6)
 def test_blended_shares_add_up_and_full_evidence_is_one(evidence):
     """The score is the sum of the shares; full evidence of every arm that counts gives 1."""
     weights = Weights(entity=0.5)
-    fused = blend(evidence, weights)
-    np.testing.assert_allclose(fused.score, sum(fused.shares.values()), atol=1e-6)
-    assert (fused.score <= 1 + 1e-6).all()
+    shares = blend(evidence, weights)
+    np.testing.assert_allclose(total(shares), sum(shares.values()), atol=1e-6)
+    assert (total(shares) <= 1 + 1e-6).all()
     full = blend({name: np.ones(6, np.float32) for name in evidence}, weights)
-    np.testing.assert_allclose(full.score, 1, atol=1e-6)
+    np.testing.assert_allclose(total(full), 1, atol=1e-6)
 
 
 @given(evidence=EVIDENCE)
@@ -35,14 +35,15 @@ def test_more_evidence_never_lowers_a_blend(evidence):
     """Raising what one arm says raises the score or leaves it."""
     name = next(iter(evidence))
     more = evidence | {name: evidence[name] + np.float32(0.5)}
-    assert (blend(more, Weights(entity=1)).score >= blend(evidence, Weights(entity=1)).score).all()
+    weights = Weights(entity=1)
+    assert (total(blend(more, weights)) >= total(blend(evidence, weights))).all()
 
 
 @given(evidence=EVIDENCE, k=st.integers(1, 100), wanted=MASKS)
 def test_reciprocal_ranks_are_exact(evidence, k, wanted):
     """Seed 004: the score is the sum of 1 / (k + rank) over the arms that found the record."""
     mask = np.array(wanted)
-    fused = rrf(evidence, mask, k)
+    shares = rrf(evidence, mask, k)
     for row in range(6):
         expected = 0.0
         for values in evidence.values():
@@ -53,21 +54,21 @@ def test_reciprocal_ranks_are_exact(evidence, k, wanted):
                     if mask[other] and (-values[other], other) < (-values[row], row)
                 ]
                 expected += 1 / (k + 1 + len(before))
-        assert fused.score[row] == pytest.approx(expected, abs=1e-6)
-    np.testing.assert_allclose(fused.score, sum(fused.shares.values()), atol=1e-6)
+        assert total(shares)[row] == pytest.approx(expected, abs=1e-6)
+    np.testing.assert_allclose(total(shares), sum(shares.values()), atol=1e-6)
 
 
 def test_a_long_list_ends():
     """A rank beyond the longest list adds nothing."""
     values = np.arange(LONGEST_LIST + 10, 0, -1).astype(np.float32)
-    fused = rrf({"lexical": values}, np.ones(len(values), bool), 60)
-    assert np.count_nonzero(fused.score) == LONGEST_LIST
-    assert fused.score[0] == pytest.approx(1 / 61)
+    score = total(rrf({"lexical": values}, np.ones(len(values), bool), 60))
+    assert np.count_nonzero(score) == LONGEST_LIST
+    assert score[0] == pytest.approx(1 / 61)
 
 
 def test_an_arm_that_was_not_asked_takes_no_share():
     """The score is divided by the weights in use, so a missing arm costs nothing."""
     words = {"lexical": np.array([1, 0], np.float32)}
-    assert blend(words, Weights()).score.tolist() == [1, 0]
+    assert total(blend(words, Weights())).tolist() == [1, 0]
     both = words | {"vector": np.array([1, 0], np.float32)}
-    assert blend(both, Weights()).score[0] == pytest.approx(1)
+    assert total(blend(both, Weights()))[0] == pytest.approx(1)

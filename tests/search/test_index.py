@@ -97,8 +97,8 @@ def test_places_leave_out_what_is_not_there(memory, store):
     memory.remember_many(["one", "two"])
     rows = UserIndex().rows(store, SCOPE)
     ordinals = rows.table["ordinal"].tolist()
-    assert rows.places([ordinals[1], 10_000, -5, ordinals[0]]).tolist() == [1, 0]
-    assert rows.places([]).tolist() == []
+    assert rows.found([ordinals[1], 10_000, -5, ordinals[0]])[0].tolist() == [1, 0]
+    assert rows.found([])[0].tolist() == []
 
 
 def test_another_user_has_an_index_of_his_own(memory, store):

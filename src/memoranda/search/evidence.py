@@ -164,7 +164,7 @@ class ScoredRecords:
     """Every record of a user against one query: evidence by arm, factors and score."""
 
     evidence: Mapping[str, Floats]
-    fused: FusedEvidence
+    shares: Mapping[str, Floats]
     recency: Floats
     confidence: Floats
     precedence: Floats
@@ -191,9 +191,9 @@ class ScoredRecords:
         factors = self.recency * self.confidence * self.precedence
         lacking = LENT * np.maximum(evidence - self.score, 0) / np.maximum(factors, 1e-9)
         share: Floats = lacking.astype(np.float32)
-        fused = FusedEvidence(self.fused.score + share, {**self.fused.shares, name: share})
+        shares = {**self.shares, name: share}
         score: Floats = self.score + LENT * np.maximum(evidence - self.score, 0)
-        return replace(self, evidence={**self.evidence, name: evidence}, fused=fused, score=score)
+        return replace(self, evidence={**self.evidence, name: evidence}, shares=shares, score=score)
 
 
 LONGEST_LIST = 1_000  # a rank below this adds next to nothing
@@ -215,36 +215,26 @@ class Weights:
     user: float = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class FusedEvidence:
-    """The fused scores of all records, and the share of each arm in them."""
+def blend(evidence: Mapping[str, Floats], weights: Weights) -> dict[str, Floats]:
+    """Return what each arm adds to the scores: its ``evidence`` by its share of the weights.
 
-    score: Floats
-    shares: Mapping[str, Floats]
-
-
-def blend(evidence: Mapping[str, Floats], weights: Weights) -> FusedEvidence:
-    """Return the weighted sum of ``evidence``, divided by the sum of the weights in use.
-
-    The score is 1 for a record with full evidence of every arm that was asked.
+    They add up to 1 for a record with full evidence of every arm that was asked.
     """
     used: dict[str, float] = {name: getattr(weights, name) for name in evidence}
     whole = sum(used.values()) or 1.0
-    shares = {
+    return {
         name: (evidence[name] * (weight / whole)).astype(np.float32)
         for name, weight in used.items()
         if weight
     }
-    return FusedEvidence(_total(shares), shares)
 
 
-def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> FusedEvidence:
-    """Return the sum of ``1 / (k + rank)`` over the arms in which a record was found.
+def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> dict[str, Floats]:
+    """Return what each arm in which a record was found adds to its score: ``1 / (k + rank)``.
 
     A record without evidence in an arm, or one that is not ``wanted``, has no rank there.
     """
-    shares = {name: _reciprocal(values, wanted, k) for name, values in evidence.items()}
-    return FusedEvidence(_total(shares), shares)
+    return {name: _reciprocal(values, wanted, k) for name, values in evidence.items()}
 
 
 def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
@@ -258,7 +248,7 @@ def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
     """
     score: Floats = np.clip(evidence, 0, 1).astype(np.float32)
     same = np.ones(len(score), np.float32)
-    return ScoredRecords({arm: score}, FusedEvidence(score, {arm: score}), same, same, same, score)
+    return ScoredRecords({arm: score}, {arm: score}, same, same, same, score)
 
 
 def merge_facts(
@@ -297,9 +287,10 @@ def pairs_among(pairs: Places, found: Mask) -> Places:
     return both
 
 
-def _total(shares: Mapping[str, Floats]) -> Floats:
-    total: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
-    return total
+def total(shares: Mapping[str, Floats]) -> Floats:
+    """Return the sum of what all arms add to each score."""
+    summed: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
+    return summed
 
 
 def _reciprocal(values: Floats, wanted: Mask, k: int) -> Floats:

@@ -163,12 +163,8 @@ class Rows:
         other = int(order[there])
         return other if self.table["thread"][other] == self.table["thread"][row] else None
 
-    def places(self, ordinals: Sequence[int]) -> npt.NDArray[np.intp]:
-        """Return the row of each ordinal that is here; others are left out."""
-        return self.found(ordinals)[0]
-
-    def found(self, ordinals: Sequence[int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Return the rows as :meth:`places` does, and of each ordinal whether it is here."""
+    def found(self, ordinals: Sequence[int]) -> tuple[Places, Mask]:
+        """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
         wanted = np.asarray(ordinals, np.int64)
         places = np.searchsorted(self.table["ordinal"], wanted)
         inside = places < len(self.table)

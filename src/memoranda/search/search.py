@@ -139,7 +139,7 @@ class Retriever:
         wanted = visible & _filtered(rows, where)
         if where.tags or where.metadata:
             passing = np.zeros(len(rows), bool)
-            passing[rows.places(self.store.ordinals(scope, where))] = True
+            passing[rows.found(self.store.ordinals(scope, where))[0]] = True
             wanted &= passing
         if not wanted.any():
             return []
@@ -201,8 +201,7 @@ class SingleSearch:
             and self.read[row].id not in skip
             and (min_score is None or scored.score[row] >= min_score)
         ][:limit]
-        shares = scored.fused.shares
-        ranks = {name: _ranks(scored.evidence[name], picked) for name in shares}
+        ranks = {name: _ranks(scored.evidence[name], picked) for name in scored.shares}
         hits = []
         for row in picked:
             record = self.read[row]
@@ -210,7 +209,7 @@ class SingleSearch:
                 name: ArmEvidence(
                     ranks[name][row], float(scored.evidence[name][row]), float(share[row])
                 )
-                for name, share in shares.items()
+                for name, share in scored.shares.items()
                 if share[row]
             }
             before, after = (self.read.get(beside.get((row, step), -1)) for step in (-1, 1))
@@ -296,7 +295,7 @@ class SingleSearch:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
         ranking, table = self.parts.ranking, self.rows.table
         found = self._evidence()
-        fused = (
+        shares = (
             evidence.rrf(found, self.wanted, ranking.rrf_k)
             if ranking.fusion == "rrf"
             else evidence.blend(found, ranking.weights)
@@ -306,8 +305,8 @@ class SingleSearch:
         recency = np.ones(len(self.rows), np.float32)
         recency[fades] = 1 - ranking.recency * (1 - 0.5 ** (age / ranking.recency_days))
         confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
-        score: Floats = fused.score * recency * confidence
-        return ScoredRecords(found, fused, recency, confidence, np.ones_like(recency), score)
+        score: Floats = evidence.total(shares) * recency * confidence
+        return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""

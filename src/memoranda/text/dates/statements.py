@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memoranda.model.models import DateMention
@@ -130,15 +130,6 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 # --- one sentence ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _PlacedTime:
-    """A time expression with the words that open it, and what it means at last."""
-
-    begin: int
-    finish: int
-    bounds: Bounds
-
-
 class _DatedSentence:
     """One sentence, said at one moment."""
 
@@ -154,17 +145,14 @@ class _DatedSentence:
         for atom in self._joined(self._offsets(self._atoms())):
             try:
                 placed = self._placed(atom)
-                if placed is None or placed.begin < reached:
-                    continue
-                if is_empty(placed.bounds):
+                if placed is None or placed[0] < reached or is_empty(placed[2]):
                     continue
             except (ValueError, OverflowError, LookupError):
                 continue
-            reached = finish = self._without_stop(placed.finish)
-            words = self._text[placed.begin : finish]
-            yield DateMention(
-                words, placed.begin, finish, *placed.bounds, find_precision(placed.bounds)
-            )
+            begin, end, bounds = placed
+            reached = finish = self._without_stop(end)
+            words = self._text[begin:finish]
+            yield DateMention(words, begin, finish, *bounds, find_precision(bounds))
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
@@ -273,8 +261,8 @@ class _DatedSentence:
 
     # --- placing -------------------------------------------------------------------------
 
-    def _placed(self, atom: TimeExpression) -> _PlacedTime | None:
-        """Return what an expression means here, with the words that belong to it."""
+    def _placed(self, atom: TimeExpression) -> tuple[int, int, Bounds] | None:
+        """Return where the words of an expression begin and end, and what it means here."""
         text, found = self._text, atom.found
         cue = cues.find_cue(text, atom.begin)
         if not cues.is_time(text, atom, cue):
@@ -292,9 +280,8 @@ class _DatedSentence:
         if name == "before" and DATES.end_of.search(text, atom.begin, finish):
             name = "until"
         if name in {"since", "after", "before", "until"}:
-            opened = self._opened(bounds, name, atom)
-            return None if opened is None else _PlacedTime(begin, finish, opened)
-        return _PlacedTime(begin, finish, bounds)
+            bounds = self._opened(bounds, name, atom)
+        return None if bounds is None else (begin, finish, bounds)
 
     def _direction(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> str:
         if cue and cue.name == "since":

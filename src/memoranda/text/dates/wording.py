@@ -38,16 +38,6 @@ def _replaceable() -> frozenset[str]:
     return _DATA.words("words").union(months, (month[:3] for month in months))
 
 
-def absolute_wording(mention: DateMention) -> str:
-    """Return the time of a mention in absolute words, with the preposition that it needs.
-
-    ``on 7 May 2023``, ``in May 2023``, ``in the week of 1 May 2023``, ``in 2022``,
-    ``since 8 May 2023``, ``on 8 May 2023 at 17:00``.
-    """
-    preposition, words = _phrase(mention)
-    return f"{preposition} {words}" if preposition else words
-
-
 def replace_time(text: str, mention: DateMention) -> str:
     """Return the text that replaces ``mention``, so that ``text`` can be understood alone."""
     written = mention.text
@@ -55,7 +45,7 @@ def replace_time(text: str, mention: DateMention) -> str:
         return written
     if not all(word.lower() in _replaceable() for word in _WORDS.findall(written)):
         return written if _NOTED.match(text, mention.end) else f"{written} ({_numbers(mention)})"
-    preposition, said = _phrase(mention)
+    preposition, said = absolute_wording(mention)
     governed = _DATA.governed.search(text, max(0, mention.start - REACH), mention.start)
     verb = _DATA.subject.match(text, mention.end)
     starts = _starts(text, mention.start)
@@ -72,8 +62,12 @@ def _starts(text: str, start: int) -> bool:
     return _DATA.beginning.search(text, max(0, start - REACH), start) is not None or start == 0
 
 
-def _phrase(mention: DateMention) -> tuple[str, str]:
-    """Return the preposition and the words of a mention."""
+def absolute_wording(mention: DateMention) -> tuple[str, str]:
+    """Return the time of a mention in absolute words: its preposition, if any, and the rest.
+
+    ``on 7 May 2023``, ``in May 2023``, ``in the week of 1 May 2023``, ``in 2022``,
+    ``since 8 May 2023``, ``on 8 May 2023 at 17:00``.
+    """
     opening = _DATA.opening.match(mention.text)
     name = load("en", "date_wording")["openings"].get(opening[0].lower(), "by") if opening else ""
     since, until = mention.since, mention.until
