@@ -13,8 +13,8 @@ from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.store.sql.reads import owned, vector_model
-from memoranda.store.sql.rows import RECORDS, STORED_FLOAT, dump, insertion, record_values
+from memoranda.store.sql.reads import owned
+from memoranda.store.sql.rows import RECORDS, dump, insertion, record_values
 from memoranda.store.sql.transaction import Transaction
 
 ENRICHED_AT = "enriched_at"
@@ -34,6 +34,8 @@ QUEUE = """
 INSERT INTO derivations (work, record_key, user_key) VALUES (:work, :record, :user)
 ON CONFLICT (work, record_key) DO NOTHING
 """
+# The key of a record of the user, unless it was retired.
+INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
 # What came to a session before an agent did was not said to it. One that was done waits again.
 REGISTER = """
@@ -273,55 +275,18 @@ def _change_attributes(
 def enrich(tx: Transaction, action: act.Enrich) -> None:
     """Link a record to more entities, and stamp when."""
     target = tx.target(action.id)
-    indexed = _indexed(tx, action.id) is not None
+    indexed = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
     stamp = action.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     _change_attributes(tx, target.key, lambda known: known | {ENRICHED_AT: stamp})
     tx.log(target, action.at, "enrich", "enriched", links=added)
 
 
-def _indexed(tx: Transaction, id: str) -> int | None:
-    """Return the key of a record of the user, unless it was retired."""
-    key: int | None = tx.connection.value(
-        "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1",
-        {"id": id, "user": tx.user},
-    )
-    return key
-
-
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
     """Link a record to the entities it mentions, and take it off the queue."""
-    key = _indexed(tx, action.id)
+    key = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
     if key is not None and tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key}):
         tx.entity_writer.link(key, action.mentions)
-
-
-def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
-    """Store the embeddings of records and take them off the queue."""
-    model, dimensions = vector_model(tx.connection) or (None, 0)
-    if model != action.model:
-        message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
-        raise InvalidInput(message)
-    for record, vector in action.vectors.items():
-        if vector.shape != (dimensions,):
-            message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
-            raise InvalidInput(message)
-        key = _indexed(tx, record)
-        if key is not None:
-            _put_vector(tx, key, vector.astype(STORED_FLOAT).tobytes())
-
-
-def _put_vector(tx: Transaction, key: int, blob: bytes) -> None:
-    values = {"key": key, "user": tx.user, "blob": blob, "work": VECTORS, "record": key}
-    if tx.connection.run("DELETE FROM vectors WHERE record_key = :key", values):
-        tx.raise_epoch()
-    tx.connection.run("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user", values)
-    tx.connection.run(
-        "INSERT INTO vectors (user_key, seq, record_key, embedding) "
-        "SELECT key, vector_seq, :key, :blob FROM users WHERE key = :user",
-        values,
-    )
-    tx.connection.run(UNQUEUE, values)
 
 
 def advance_session(tx: Transaction, action: act.AdvanceSession) -> None:

@@ -20,38 +20,12 @@ from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, health, record_actions
 from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection
 from memoranda.store.sql.erasing import erase
-from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads
-from memoranda.store.sql.rows import optional_ms
+from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
+from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
+from memoranda.store.sql.rows import STORED_FLOAT, optional_ms
 from memoranda.store.sql.transaction import SET_META, Transaction
 
 T = TypeVar("T")
-CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
-    act.Append: conversation_actions.append,
-    act.OpenConversation: conversation_actions.open_conversation,
-    act.Pin: conversation_actions.pin,
-    act.Prune: conversation_actions.prune,
-    act.Recount: conversation_actions.recount,
-    act.UpdateConversation: conversation_actions.update_conversation,
-    act.Summarize: conversation_actions.summarize,
-    act.Close: record_actions.close,
-    act.AdvanceSession: record_actions.advance_session,
-    act.Reinforce: record_actions.reinforce,
-    act.KeepNameDecision: record_actions.decide,
-    act.Enrich: record_actions.enrich,
-    act.Fade: record_actions.fade,
-    act.KeepNotes: record_actions.keep_notes,
-    act.LinkEntities: record_actions.link_entities,
-    act.MergeEntities: record_actions.merge_entities,
-    act.AdvanceNotes: record_actions.advance_notes,
-    act.PutVectors: record_actions.put_vectors,
-    act.Retire: record_actions.retire,
-    act.Reweigh: record_actions.reweigh,
-    act.Spend: record_actions.spend,
-    act.SplitEntity: record_actions.split_entity,
-    act.Supersede: record_actions.supersede,
-    act.Touch: record_actions.touch,
-    act.Erase: erase,
-}
 USERS = """
 SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key) ORDER BY name
@@ -78,6 +52,70 @@ INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT (work, record_key) DO NOTHING
 """
+ADD_VECTOR = """
+INSERT INTO vectors (user_key, seq, record_key, embedding)
+SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
+"""
+
+
+def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
+    """Drop all vectors, name the model and queue every record."""
+    connection.run("DELETE FROM vectors")
+    connection.run("UPDATE users SET index_epoch = index_epoch + 1, vector_seq = 0")
+    for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
+        connection.run(SET_META, {"name": name, "value": value})
+    connection.run(QUEUE_ALL, {"work": VECTORS})
+
+
+def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
+    """Store the embeddings of records and take them off the queue."""
+    model, dimensions = vector_model(tx.connection) or (None, 0)
+    if model != action.model:
+        message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
+        raise InvalidInput(message)
+    for record, vector in action.vectors.items():
+        if vector.shape != (dimensions,):
+            message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+            raise InvalidInput(message)
+        key = tx.connection.value(INDEXED, {"id": record, "user": tx.user})
+        if key is None:
+            continue
+        blob = vector.astype(STORED_FLOAT).tobytes()
+        values = {"user": tx.user, "record": key, "blob": blob, "work": VECTORS}
+        if tx.connection.run("DELETE FROM vectors WHERE record_key = :record", values):
+            tx.raise_epoch()
+        tx.connection.run("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user", values)
+        tx.connection.run(ADD_VECTOR, values)
+        tx.connection.run(UNQUEUE, values)
+
+
+CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
+    act.Append: conversation_actions.append,
+    act.OpenConversation: conversation_actions.open_conversation,
+    act.Pin: conversation_actions.pin,
+    act.Prune: conversation_actions.prune,
+    act.Recount: conversation_actions.recount,
+    act.UpdateConversation: conversation_actions.update_conversation,
+    act.Summarize: conversation_actions.summarize,
+    act.Close: record_actions.close,
+    act.AdvanceSession: record_actions.advance_session,
+    act.Reinforce: record_actions.reinforce,
+    act.KeepNameDecision: record_actions.decide,
+    act.Enrich: record_actions.enrich,
+    act.Fade: record_actions.fade,
+    act.KeepNotes: record_actions.keep_notes,
+    act.LinkEntities: record_actions.link_entities,
+    act.MergeEntities: record_actions.merge_entities,
+    act.AdvanceNotes: record_actions.advance_notes,
+    act.PutVectors: put_vectors,
+    act.Retire: record_actions.retire,
+    act.Reweigh: record_actions.reweigh,
+    act.Spend: record_actions.spend,
+    act.SplitEntity: record_actions.split_entity,
+    act.Supersede: record_actions.supersede,
+    act.Touch: record_actions.touch,
+    act.Erase: erase,
+}
 
 
 class SqlStore(SqlReads):
@@ -193,15 +231,6 @@ class DatabaseStore(Database[C], SqlStore):
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
         return health.rebuild(self, self._analyzer, self.names, extractor)
-
-
-def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
-    """Drop all vectors, name the model and queue every record."""
-    connection.run("DELETE FROM vectors")
-    connection.run("UPDATE users SET index_epoch = index_epoch + 1, vector_seq = 0")
-    for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
-        connection.run(SET_META, {"name": name, "value": value})
-    connection.run(QUEUE_ALL, {"work": VECTORS})
 
 
 def user_key(connection: SqlConnection, scope: Scope) -> int:
