@@ -115,10 +115,8 @@ class TermTable:
 
     def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
         """Take records out."""
-        connection.run(
-            "DELETE FROM record_terms WHERE record_key IN (@ints(:keys))",
-            {"keys": dump(list(keys))},
-        )
+        sql = "DELETE FROM record_terms WHERE record_key IN (@ints(:keys))"
+        connection.run(sql, {"keys": dump(list(keys))})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -213,11 +211,6 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what the server does by itself."""
         return CAPABILITIES
-
-    def problems(self, connection: SqlConnection) -> list[str]:
-        """Return none: the server checks its own pages."""
-        del connection
-        return []
 
     def purge(self) -> bool:
         """Write every table anew without what was deleted; the server drops the old files."""

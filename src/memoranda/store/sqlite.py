@@ -169,19 +169,16 @@ class Fts5:
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
-        connection.run_many(
-            "INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)",
-            [
-                {"key": key, "terms": _token(user, terms.replace(" ", f" {user}q"))}
-                for key, user, terms in rows
-            ],
-        )
+        indexed = [
+            {"key": key, "terms": _token(user, terms.replace(" ", f" {user}q"))}
+            for key, user, terms in rows
+        ]
+        connection.run_many("INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)", indexed)
 
     def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
         """Take records out."""
-        connection.run_many(
-            "DELETE FROM records_fts WHERE rowid = :key", [{"key": key} for key in keys]
-        )
+        rows = [{"key": key} for key in keys]
+        connection.run_many("DELETE FROM records_fts WHERE rowid = :key", rows)
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -203,12 +200,8 @@ class Fts5:
         if not terms:
             return True
         query = " AND ".join(f'"{_token(user, term)}"' for term in terms)
-        return bool(
-            connection.value(
-                "SELECT 1 FROM records_fts WHERE records_fts MATCH :query AND rowid = :key",
-                {"query": query, "key": key},
-            )
-        )
+        sql = "SELECT 1 FROM records_fts WHERE records_fts MATCH :query AND rowid = :key"
+        return bool(connection.value(sql, {"query": query, "key": key}))
 
 
 def _token(user: int, term: str) -> str:
@@ -291,7 +284,7 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
-        # The writer last: it moves the log into the file. If that of others fails, it is closed.
+        # The writer last, as it moves the log into the file; also where another fails to close.
         with self._write_lock, self._translated(), closing(self._writer.raw):
             super().close()
 

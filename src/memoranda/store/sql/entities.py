@@ -74,6 +74,9 @@ UPDATE entity_decisions SET target = :target WHERE user_key = :user AND target =
 """
 UNDECIDE = "DELETE FROM entity_decisions WHERE user_key = :user AND folded = :folded"
 DECIDED = "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader"
+CREATE = """
+INSERT INTO entities (id, user_key, name, type) VALUES (:id, :user, :name, :type) RETURNING key
+"""
 ADD_NAME = """
 INSERT INTO entity_names (user_key, folded, entity_key, name)
 VALUES (:user, :folded, :entity, :name) ON CONFLICT (user_key, folded, entity_key) DO NOTHING
@@ -146,11 +149,8 @@ class EntityWriter:
             self.rename([entity])
 
     def _find(self, folded: str, mention: Mention) -> int | None:
-        exact: int | None = self._value(
-            "SELECT entity_key FROM entity_names "
-            "WHERE user_key = :user AND folded = :folded LIMIT 1",
-            folded=folded,
-        )
+        same = "SELECT entity_key FROM entity_names WHERE user_key = :user AND folded = :folded"
+        exact: int | None = self._value(same, folded=folded)
         if exact is not None:
             return exact
         known = self.holder(folded)
@@ -170,13 +170,7 @@ class EntityWriter:
         return meant.pop() if len(meant) == 1 else None
 
     def _create(self, name: str, type: str) -> int:
-        key: int = self._value(
-            "INSERT INTO entities (id, user_key, name, type) VALUES (:id, :user, :name, :type) "
-            "RETURNING key",
-            id=f"ent_{secrets.token_hex(10)}",
-            name=name,
-            type=type,
-        )
+        key: int = self._value(CREATE, id=f"ent_{secrets.token_hex(10)}", name=name, type=type)
         return key
 
     def split(self, entity: int, folded: str) -> int:
@@ -203,11 +197,8 @@ class EntityWriter:
 
     def spelled(self, entity: int) -> dict[str, str]:
         """Return the names of an entity: folded form → as it is written."""
-        return dict(
-            self._all(
-                "SELECT folded, name FROM entity_names WHERE entity_key = :entity", entity=entity
-            )
-        )
+        sql = "SELECT folded, name FROM entity_names WHERE entity_key = :entity"
+        return dict(self._all(sql, entity=entity))
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
@@ -216,11 +207,8 @@ class EntityWriter:
 
     def of_records(self, records: Iterable[int]) -> list[int]:
         """Return the entities that these records mention."""
-        rows = self._all(
-            "SELECT DISTINCT entity_key FROM record_entities WHERE record_key IN (@ints(:records))",
-            records=dump(list(records)),
-        )
-        return [row[0] for row in rows]
+        sql = "SELECT DISTINCT entity_key FROM record_entities WHERE record_key IN (@ints(:keys))"
+        return [row[0] for row in self._all(sql, keys=dump(list(records)))]
 
     def forget_unmentioned(self, entities: Iterable[int]) -> None:
         """Drop the spellings that no record uses any more, and the entities left without any."""
@@ -234,10 +222,8 @@ class EntityWriter:
 
     def target(self, folded: str) -> str | None:
         """Return the name to whose entity ``folded`` was given, if it was."""
-        found: str | None = self._value(
-            "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded",
-            folded=folded,
-        )
+        sql = "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded"
+        found: str | None = self._value(sql, folded=folded)
         return found
 
     def holder(self, folded: str) -> int | None:

@@ -31,16 +31,9 @@ UNREADABLE_NOTES = "notes that cannot be read"
 Problems = list[str]
 
 
-class StoreCheck(NamedTuple):
-    """What is to be found nowhere: the statement that finds it, and those that mend it."""
-
-    find: str
-    mend: list[str]
-
-
 @cache
-def checks() -> dict[str, StoreCheck]:
-    """Return the checks of ``checks.toml`` by their names, in the order of mending."""
+def checks() -> dict[str, list[str]]:
+    """Return for each check of ``checks.toml`` what finds it and what mends it, in their order."""
     text = (FOLDER / "checks.toml").read_text("utf-8")
     decided = {"apart": entities.APART, "not_alone": entities.NOT_ALONE}
     found = {}
@@ -48,7 +41,7 @@ def checks() -> dict[str, StoreCheck]:
         place = {"table": row["table"].format(**decided), "where": row["where"]}
         mend = row.get("mend", ["DELETE FROM {table} WHERE {where}"])
         find = "SELECT {show} FROM {table} WHERE {where}".format(**place, show=row["show"])
-        found[name] = StoreCheck(find, [sql.format(**place) for sql in mend])
+        found[name] = [find, *(sql.format(**place) for sql in mend)]
     return found
 
 
@@ -86,9 +79,9 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
-        for name, check in checks().items():
+        for name, (find, *_) in checks().items():
             with _damage(name, problems, database.damage):
-                problems += report(name, [str(row[0]) for row in connection.all(check.find)])
+                problems += report(name, [str(row[0]) for row in connection.all(find)])
         problems += report("records changed behind memoranda's back", list(_altered(connection)))
         with _damage("full-text index", problems, database.damage):
             problems += _index_problems(connection, database, analyzer)
@@ -233,8 +226,8 @@ def rebuild(
             "DELETE FROM vectors WHERE record_key = (SELECT key FROM records WHERE id = :id)",
             altered,
         )
-        for check in checks().values():
-            for sql in check.mend:
+        for _, *mend in checks().values():
+            for sql in mend:
                 connection.run(sql)
         for table in _derived_tables(connection, names).values():
             connection.run(f"DELETE FROM {table.name}")
@@ -242,10 +235,8 @@ def rebuild(
             connection.run_many(insertion(table.name, table.columns), rows)
         for user, folder, lines in _notes_bases(connection):
             if lines is None:  # The file is then read as a new one.
-                connection.run(
-                    "DELETE FROM notes_bases WHERE user_key = :user AND folder = :folder",
-                    {"user": user, "folder": folder},
-                )
+                unread = "DELETE FROM notes_bases WHERE user_key = :user AND folder = :folder"
+                connection.run(unread, {"user": user, "folder": folder})
         relinked = _link_again(connection, names, extractor)
         for (user,) in connection.all("SELECT key FROM users"):
             EntityWriter(connection, user, names).obey_decisions()
@@ -264,10 +255,8 @@ def _link_again(
         writer = EntityWriter(connection, user, names)
         mentions = extractor.extract(content)
         wanted = {names.fold(mention.text) for mention in mentions} - {""}
-        held = connection.all(
-            "SELECT folded FROM record_entities WHERE record_key = :key", {"key": key}
-        )
-        known = {row[0] for row in held}
+        links = "SELECT folded FROM record_entities WHERE record_key = :key"
+        known = {row[0] for row in connection.all(links, {"key": key})}
         # What was read by a slower extractor has links that this one cannot find again.
         if wanted == known or (enriched and wanted < known):
             continue
@@ -282,7 +271,6 @@ def _link_again(
 
 def meta(connection: SqlConnection, name: str) -> str | None:
     """Return a value that is kept for the store as a whole."""
-    found: str | None = connection.value(
-        "SELECT value FROM meta WHERE name = :name", {"name": name}
-    )
+    sql = "SELECT value FROM meta WHERE name = :name"
+    found: str | None = connection.value(sql, {"name": name})
     return found
