@@ -24,7 +24,7 @@ from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, T
 from memoranda.store.chroma.replicas import GENERATION, STORE_ITSELF, Replicas
 from memoranda.store.sql import health
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors, user_key
+from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors
 
 T = TypeVar("T")
 PART = ".part"
@@ -85,7 +85,7 @@ class ChromaStore(SqlStore):
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         user = STORE_ITSELF if scope is None else scope.user
         with self._replicas.reading(user) as replica, replica.read() as connection:
-            yield connection, NOBODY if scope is None else user_key(connection, scope)
+            yield connection, NOBODY if scope is None else self._user_key(connection, scope)
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         def carry_out(replica: Replica) -> T:

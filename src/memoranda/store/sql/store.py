@@ -43,7 +43,7 @@ UPDATE leases SET done_due = claimed_due, done_at = :at, holder = NULL, claimed_
     expires_at = NULL
 WHERE name = :name AND holder = :holder AND claimed_due = :due
 """
-REGISTER = "INSERT INTO users (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"
+REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
@@ -128,14 +128,17 @@ class SqlStore(SqlReads):
         """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
         raise NotImplementedError(scope, work)
 
+    def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
+        """Return the number of the scope's user; ``NOBODY`` where there is none."""
+        sql = "SELECT key FROM users WHERE name = :name"
+        return int(connection.value(sql, {"name": scope.user}) or NOBODY)
+
     def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
         """Carry out ``actions`` in one transaction."""
 
         def carry_out(connection: SqlConnection) -> None:
-            user = user_key(connection, scope)
-            if user == NOBODY:
-                connection.run(REGISTER, {"name": scope.user})
-                user = user_key(connection, scope)
+            known = self._user_key(connection, scope)
+            user = known or int(connection.value(REGISTER, {"name": scope.user}))
             tx = Transaction(connection, scope, user, self._analyzer, self.names, self.full_text)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
@@ -202,6 +205,7 @@ class DatabaseStore(Database[C], SqlStore):
             names: decides which names are one entity.
         """
         self._analyzer, self.names = analyzer, names
+        self._user_keys: dict[str, int] = {}
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:
@@ -212,7 +216,14 @@ class DatabaseStore(Database[C], SqlStore):
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         with self.read() as connection:
-            yield connection, NOBODY if scope is None else user_key(connection, scope)
+            yield connection, NOBODY if scope is None else self._user_key(connection, scope)
+
+    def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
+        # Asked for once: no user ever goes, and none is found here before it is committed.
+        key = self._user_keys.get(scope.user) or super()._user_key(connection, scope)
+        if key != NOBODY:
+            self._user_keys[scope.user] = key
+        return key
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         del scope
@@ -231,12 +242,6 @@ class DatabaseStore(Database[C], SqlStore):
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
         return health.rebuild(self, self._analyzer, self.names, extractor)
-
-
-def user_key(connection: SqlConnection, scope: Scope) -> int:
-    """Return the number of the scope's user; ``NOBODY``, who has nothing, where there is none."""
-    found = connection.value("SELECT key FROM users WHERE name = :name", {"name": scope.user})
-    return NOBODY if found is None else int(found)
 
 
 def _term_matches(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
