@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from memoranda.store.sql.dialect import TABLES
+from memoranda.store.sql.dialect import tables
 
 
 @contextmanager
@@ -33,5 +33,5 @@ def empty(address):
     """Remove all rows of all tables; the schema stays."""
     with psycopg.connect(address, autocommit=True) as connection:
         if connection.execute("SELECT to_regclass('records')").fetchone()[0]:
-            for table in reversed(TABLES):
+            for table in reversed(tables()):
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))

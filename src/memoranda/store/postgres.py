@@ -13,7 +13,6 @@ import psycopg
 
 from memoranda import errors
 from memoranda.model import capabilities
-from memoranda.model.capabilities import Capability
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import NONE, Postings, Row, SqlConnection, Values
@@ -51,20 +50,14 @@ MACROS = {
     "least": "least(",
     "greatest": "greatest(",
 }
-CAPABILITIES = (
-    Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
-    Capability(capabilities.FULL_TEXT, native=True, detail="a table of terms, by user"),
-    Capability(capabilities.NEAREST, native=False, detail="exact, over vectors in memory"),
-    Capability(capabilities.SNAPSHOTS, native=True, detail="repeatable reads"),
-    Capability(capabilities.PROCESSES, native=True, detail="any number on one server"),
-    Capability(
-        capabilities.PURGE,
-        native=True,
-        detail="tables are written anew; the server's log is overwritten in its own time",
-    ),
-)
-
-
+CAPABILITIES = {
+    capabilities.TRANSACTIONS: "one for each plan of actions",
+    capabilities.FULL_TEXT: "a table of terms, by user",
+    capabilities.NEAREST: "exact, over vectors in memory",
+    capabilities.SNAPSHOTS: "repeatable reads",
+    capabilities.PROCESSES: "any number on one server",
+    capabilities.PURGE: "tables are written anew; the server's log is overwritten in its own time",
+}
 DIALECT = Dialect("postgres.sql", MACROS, TYPES)
 
 
@@ -170,6 +163,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     full_text = TermTable()
     damage = psycopg.errors.DataCorrupted
+    details = CAPABILITIES
 
     def __init__(self, address: str, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Connect, and create the schema where there is none."""
@@ -207,10 +201,6 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         with self._lend() as connection, connection.raw.transaction():
             connection.value("SELECT pg_advisory_xact_lock(:lock)", {"lock": WRITER})
             yield connection
-
-    def capabilities(self) -> tuple[Capability, ...]:
-        """Return what the server does by itself."""
-        return CAPABILITIES
 
     def purge(self) -> bool:
         """Write every table anew without what was deleted; the server drops the old files."""

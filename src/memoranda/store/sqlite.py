@@ -21,7 +21,6 @@ import apsw
 
 from memoranda import errors
 from memoranda.model import capabilities
-from memoranda.model.capabilities import Capability
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import (
     NONE,
@@ -55,14 +54,14 @@ STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
 """
-CAPABILITIES = (
-    Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
-    Capability(capabilities.FULL_TEXT, native=True, detail="FTS5, with each user's own statistics"),
-    Capability(capabilities.NEAREST, native=False, detail="exact, over vectors in memory"),
-    Capability(capabilities.SNAPSHOTS, native=True, detail="readers never wait (WAL)"),
-    Capability(capabilities.PROCESSES, native=True, detail="any number on one file"),
-    Capability(capabilities.PURGE, native=True, detail="free pages are overwritten"),
-)
+CAPABILITIES = {
+    capabilities.TRANSACTIONS: "one for each plan of actions",
+    capabilities.FULL_TEXT: "FTS5, with each user's own statistics",
+    capabilities.NEAREST: "exact, over vectors in memory",
+    capabilities.SNAPSHOTS: "readers never wait (WAL)",
+    capabilities.PROCESSES: "any number on one file",
+    capabilities.PURGE: "free pages are overwritten",
+}
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
     apsw.BusyError | apsw.LockedError: (
         errors.StoreBusy,
@@ -417,6 +416,8 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         StoreError: the file cannot be used; it is left as it was.
     """
 
+    details = CAPABILITIES
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -431,10 +432,6 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         self.busy_timeout, self.power_safe, self.vfs = busy_timeout, power_safe, vfs
         super().__init__(os.fspath(path))
         self._begin_with(analyzer, names)
-
-    def capabilities(self) -> tuple[Capability, ...]:
-        """Return what SQLite does by itself: nearly all of it."""
-        return CAPABILITIES
 
     def purge(self) -> bool:
         """Rewrite the index and the file without what was erased; false while others read it."""

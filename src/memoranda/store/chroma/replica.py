@@ -18,13 +18,13 @@ import apsw
 
 from memoranda.store.chroma.journal import JournalEntry, Position
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.dialect import TABLES
+from memoranda.store.sql.dialect import tables
 from memoranda.store.sql.health import meta
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import MEMORY, Fts5, SqliteConnection, SqliteDatabase
 
 # The tables of which changes are recorded: all but those of the full-text index.
-RECORDED = (*TABLES, "record_terms")
+RECORDED = (*tables(), "record_terms")
 KEPT_TERMS = """
 SELECT t.record_key, r.user_key, t.terms FROM record_terms t JOIN records r ON r.key = t.record_key
 """

@@ -13,14 +13,13 @@ from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
-from memoranda.model.checks import to_ms
 from memoranda.model.models import PrunedSpan
-from memoranda.store.sql.rows import MESSAGES, PRUNINGS, SPANS, TORN, dump, insertion, optional_ms
+from memoranda.store.sql import rows
 from memoranda.store.sql.transaction import Transaction
 
 # A span as it is kept: its fields, times in milliseconds, and whether it is torn.
 StoredSpan = dict[str, Any]
-TEAR: StoredSpan = {"summary": None, TORN: True}
+TEAR: StoredSpan = {"summary": None, rows.TORN: True}
 UPDATE = """
 UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
@@ -28,7 +27,7 @@ UPDATE conversations SET revision = revision + :clear,
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
 WHERE key = :key
 """
-APPEND = insertion("messages", ("conversation_key", *MESSAGES.names))
+APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
 
 
 def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
@@ -41,9 +40,7 @@ def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
         "model = excluded.model, context_limit = excluded.context_limit "
         "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
         "OR conversations.agent = excluded.agent",
-        tx.own
-        | {"id": info.id, "system": info.system, "model": info.model}
-        | {"context_limit": info.context_limit, "created_at": to_ms(info.created_at)},
+        tx.own | rows.CONVERSATIONS.values(info),
     )
     if not changed:
         message = f"the conversation {info.id!r} is another agent's; choose another id"
@@ -60,7 +57,7 @@ def append(tx: Transaction, action: act.Append) -> None:
         {"key": conversation},
     )
     place = {"conversation_key": conversation, "position": position}
-    tx.connection.run(APPEND, MESSAGES.values(action.message) | place)
+    tx.connection.run(APPEND, rows.MESSAGES.values(action.message) | place)
 
 
 def pin(tx: Transaction, action: act.Pin) -> None:
@@ -86,7 +83,7 @@ def update_conversation(tx: Transaction, action: act.UpdateConversation) -> None
             "clear": int(action.clear),
             "scale": None if calibration is None else calibration.scale,
             "overhead": None if calibration is None else calibration.overhead,
-            "ended_at": optional_ms(action.ended_at),
+            "ended_at": rows.optional_ms(action.ended_at),
         },
     )
 
@@ -108,18 +105,18 @@ def recount(tx: Transaction, action: act.Recount) -> None:
 def prune(tx: Transaction, action: act.Prune) -> None:
     """Keep the receipt of a pruning."""
     conversation, item = tx.conversation(action.conversation), action.pruning
-    spans = dump([_stored(tx, conversation, span) for span in item.cuts])
+    spans = rows.dump([_stored(tx, conversation, span) for span in item.cuts])
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, spans) VALUES (:conversation, :id, :at, :trigger, :why, "
         ":strategy, :before, :after, :spans)",
-        PRUNINGS.values(item) | {"conversation": conversation, "spans": spans},
+        rows.PRUNINGS.values(item) | {"conversation": conversation, "spans": spans},
     )
     tx.revise(conversation)
 
 
 def _stored(tx: Transaction, conversation: int, span: PrunedSpan) -> StoredSpan:
-    stored = SPANS.values(span)
+    stored = rows.SPANS.values(span)
     held: int = tx.connection.value(
         "SELECT count(*) FROM messages WHERE conversation_key = :conversation "
         "AND position BETWEEN :first AND :last",
@@ -133,7 +130,7 @@ def summarize(tx: Transaction, action: act.Summarize) -> None:
     """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
 
     def summarized(stored: StoredSpan) -> StoredSpan:
-        if TORN in stored or stored["first"] not in action.summaries:
+        if rows.TORN in stored or stored["first"] not in action.summaries:
             return stored
         return stored | {"summary": action.summaries[stored["first"]]}
 
@@ -157,15 +154,14 @@ def _change_spans(
     pruning: str | None = None,
 ) -> None:
     """Change the spans of a pruning, or of all of a conversation."""
-    rows = tx.connection.all(
+    receipts = tx.connection.all(
         "SELECT key, spans FROM prunings WHERE conversation_key = :conversation "
         "AND (CAST(:id AS text) IS NULL OR id = :id)",
         {"conversation": conversation, "id": pruning},
     )
-    for key, text in rows:
-        spans = dump([change(stored) for stored in json.loads(text)])
+    for key, text in receipts:
+        spans = rows.dump([change(stored) for stored in json.loads(text)])
         if spans != text:
-            tx.connection.run(
-                "UPDATE prunings SET spans = :spans WHERE key = :key", {"spans": spans, "key": key}
-            )
+            replaced = "UPDATE prunings SET spans = :spans WHERE key = :key"
+            tx.connection.run(replaced, {"spans": spans, "key": key})
             tx.revise(conversation)

@@ -19,13 +19,6 @@ from importlib.resources import files
 FOLDER = files("memoranda.store.sql")
 COMMENT = re.compile(r"--[^\n]*")
 MACRO = re.compile(r"@(texts|ints|attribute)\(([^()]*)\)|\b(least|greatest)\(")
-# The tables of the schema; a table comes after those to which it refers.
-TABLES = (
-    "meta", "users", "records", "noteworthy_epochs", "record_sources", "vectors", "derivations",
-    "entities", "entity_names", "entity_name_keys", "record_entities", "entity_decisions",
-    "conversations", "messages", "prunings", "sessions", "recalls", "model_usage", "notes_bases",
-    "history", "leases",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +62,9 @@ def schema_steps() -> tuple[str, ...]:
     """Return the schema and the numbered migrations after it, such as ``0002_items.sql``."""
     names = sorted(entry.name for entry in FOLDER.iterdir() if re.match(r"\d+_.*\.sql", entry.name))
     return tuple((FOLDER / name).read_text("utf-8") for name in ("schema.sql", *names))
+
+
+@cache
+def tables() -> tuple[str, ...]:
+    """Return the names of the tables; a table comes after those to which it refers."""
+    return tuple(re.findall(r"^CREATE TABLE (\w+)", "\n".join(schema_steps()), re.MULTILINE))

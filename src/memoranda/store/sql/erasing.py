@@ -31,13 +31,13 @@ DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions)
         AND r.session_id = sessions.session_id AND r.kind = 'episode'
         AND coalesce(r.agent, '') = sessions.agent)
 """
-LAST_POSITION = """
-SELECT coalesce(max(position), -1) FROM records WHERE user_key = :user AND session_id = :session
-"""
+LAST_POSITION = """(
+    SELECT coalesce(max(position), -1) FROM records r
+    WHERE r.user_key = sessions.user_key AND r.session_id = sessions.session_id)"""
 # What comes next takes the place of the last that went, and was neither read nor told.
-SHORTEN_SESSION = """
-UPDATE sessions SET through = least(through, :last), noted = least(noted, :last)
-WHERE user_key = :user AND session_id = :session AND greatest(through, noted) > :last
+SHORTEN_SESSIONS = f"""
+UPDATE sessions SET through = least(through, {LAST_POSITION}), noted = least(noted, {LAST_POSITION})
+WHERE user_key = :user AND session_id IN (@texts(:sessions))
 """
 
 
@@ -63,7 +63,7 @@ def erase(tx: Transaction, action: Erase) -> None:
     values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys)}
     tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
     gone = tx.connection.all(DELETE, values)
-    sessions = sorted({row[0] for row in gone if row[0] is not None})
+    values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
     )
@@ -75,11 +75,8 @@ def erase(tx: Transaction, action: Erase) -> None:
     _forget_sources(tx, ids)
     freed = tx.connection.all(FORGET_REPLACEMENTS, values)
     tx.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
-    tx.connection.run(FORGET_SESSIONS, values | {"sessions": dump(sessions)})
-    for session in sessions:
-        place = {"user": tx.user, "session": session}
-        last = tx.connection.value(LAST_POSITION, place)
-        tx.connection.run(SHORTEN_SESSION, place | {"last": last})
+    tx.connection.run(FORGET_SESSIONS, values)
+    tx.connection.run(SHORTEN_SESSIONS, values)
     # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
     # MEMORY.md, which without them would be read back as additions of a person. It cleans the
     # file and replaces the base right after; until then `verify` says that it has not.

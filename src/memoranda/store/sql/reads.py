@@ -45,11 +45,11 @@ from memoranda.store.sql.rows import (
     MESSAGE,
     PRUNING,
     RECORD,
+    SESSION,
     STORED_FLOAT,
     conversation,
     dump,
     message,
-    optional_time,
     pruning,
     record,
 )
@@ -339,16 +339,8 @@ class SqlReads:
         if pending:
             chosen.append(PENDING_SESSIONS)
         sql = SESSIONS.replace("{chosen}", " AND ".join(chosen))
-        return {
-            row[0]: SessionInfo(
-                id=row[0],
-                first_seen_at=from_ms(row[1]),
-                consolidated_at=optional_time(row[2]),
-                through=row[3],
-                noted=row[4],
-            )
-            for row in self._query(scope, sql, id=id, exclude=exclude)
-        }
+        rows = self._query(scope, sql, id=id, exclude=exclude)
+        return {row[0]: SessionInfo(**SESSION.fields(row)) for row in rows}
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
@@ -360,11 +352,9 @@ class SqlReads:
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
+        sql = "SELECT name, done_due, done_at FROM leases WHERE done_due IS NOT NULL ORDER BY name"
         with self._reading(None) as (connection, _):
-            rows = connection.all(
-                "SELECT name, done_due, done_at FROM leases "
-                "WHERE done_due IS NOT NULL ORDER BY name"
-            )
+            rows = connection.all(sql)
         return [JobRun(row[0].removeprefix(JOB), from_ms(row[1]), from_ms(row[2])) for row in rows]
 
     def vector_model(self) -> tuple[str, int] | None:
@@ -382,10 +372,8 @@ class SqlReads:
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
         with self.snapshot(), self._reading(scope) as (connection, user):
-            state = connection.one(
-                "SELECT index_epoch, vector_seq FROM users WHERE key = :user", {"user": user}
-            )
-            epoch, vector = state or (0, 0)
+            seen = "SELECT index_epoch, vector_seq FROM users WHERE key = :user"
+            epoch, vector = connection.one(seen, {"user": user}) or (0, 0)
             reset = since.epoch != epoch
             start = IndexVersion(epoch) if reset else since
             values = {"user": user, "ordinal": start.ordinal, "seq": start.vector}

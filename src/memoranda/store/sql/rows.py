@@ -28,6 +28,7 @@ from memoranda.model.models import (
     ToolResult,
     Trust,
 )
+from memoranda.model.sessions import SessionInfo
 
 Row = Sequence[Any]
 
@@ -167,6 +168,7 @@ PRUNINGS = Columns(
         ),
     },
 )
+SESSION = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 LAST_CLEARED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import chain, groupby, islice
@@ -13,6 +13,7 @@ import numpy as np
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
+from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
@@ -195,7 +196,13 @@ class SqlStore(SqlReads):
 
 
 class DatabaseStore(Database[C], SqlStore):
-    """Implements :class:`memoranda.model.ports.Store` on a database that holds all users."""
+    """Implements :class:`memoranda.model.ports.Store` on a database that holds all users.
+
+    Attributes:
+        details: how it does what memoranda needs, by the names of capabilities.
+    """
+
+    details: ClassVar[Mapping[str, str]]
 
     def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
         """Index everything anew, where another analyzer made the index.
@@ -229,6 +236,10 @@ class DatabaseStore(Database[C], SqlStore):
         del scope
         with self.write() as connection:
             return work(connection)
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """Return what the database does by itself: all but finding the nearest vectors."""
+        return tuple(Capability(name, name != NEAREST, self.details[name]) for name in NAMES)
 
     def users(self) -> list[str]:
         """Return every user."""
