@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memoranda.learning.extraction.rewriting import ClauseToken, is_mere_article
+from memoranda.learning.extraction.rewriting import ClauseToken
 from memoranda.learning.extraction.sentences import MASK, TurnPart
 from memoranda.text.patterns import LanguageData
 
@@ -183,9 +183,8 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
             return place
         if each in _EN.words("pronouns") or _points(low, place):
             if each in {"this", "these", "those"}:
-                clear = after in _EN.words("calendar_units") or (
-                    each == "this" and is_mere_article([after])
-                )
+                mere_article = each == "this" and after in _EN.words("evaluative")
+                clear = mere_article or after in _EN.words("calendar_units")
             elif each in _EN.words("he_and_she"):
                 clear = persons
             else:

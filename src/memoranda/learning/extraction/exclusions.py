@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memoranda.learning.claims import Turn
@@ -33,7 +33,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     back in the next; a statement that is asked to be forgotten or turns out made up; and what is
     said in a role, until the role or the conversation ends.
     """
-    talk = _TurnRedactor(turns, [turn.text for turn in turns], set())
+    talk = _TurnRedactor(list(turns))
     silent = False
     for at, turn in enumerate(turns):
         said = _plain(turn.text[:TEXT_LIMIT])
@@ -48,10 +48,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
             talk.forget(at, said)
             talk.retract(at, said)
             talk.leave_role(at, said)
-    return [
-        turn if turn.text == text else replace(turn, text=text)
-        for turn, text in zip(turns, talk.texts, strict=True)
-    ]
+    return talk.turns
 
 
 def _plain(text: str) -> str:
@@ -65,19 +62,19 @@ def _fits(pattern: str, cues: str, said: str) -> bool:
 
 @dataclass(slots=True)
 class _TurnRedactor:
-    """The turns of a conversation, what is left of their texts, and who plays a role."""
+    """What is left of the turns of a conversation, and who plays a role."""
 
-    turns: Sequence[Turn]
-    texts: list[str]
-    roles: set[str]
+    turns: list[Turn]
+    roles: set[str] = field(default_factory=set)
 
     def blank(self, at: int) -> None:
         """Withhold a whole turn."""
-        self.cut(at, 0, len(self.texts[at]))
+        self.cut(at, 0, len(self.turns[at].text))
 
     def cut(self, at: int, start: int, end: int) -> None:
         """Withhold a part of a turn."""
-        self.texts[at] = cut_out(self.texts[at], start, end)
+        turn = self.turns[at]
+        self.turns[at] = replace(turn, text=cut_out(turn.text, start, end))
 
     def before(self, at: int) -> int | None:
         """Return the place of the turn that the speaker of ``at`` said before it."""
@@ -96,7 +93,7 @@ class _TurnRedactor:
         if "forget" not in said.lower() and "remember" not in said.lower():
             return
         request = _EN.pattern("forget_request")
-        asked = [(each, request.match(each.shown)) for each in split_sentences(self.texts[at])]
+        asked = [(each, request.match(each.shown)) for each in split_sentences(self.turns[at].text)]
         matched = [(each, found) for each, found in asked if found is not None]
         for sentence, _ in matched:
             self.cut(at, sentence.start, sentence.end)
@@ -111,7 +108,7 @@ class _TurnRedactor:
         denied = islice(_EN.pattern("denies").finditer(said), _MOST)
         if sum([self.withdraw(at, found["i"] or found["am"]) for found in denied]):
             return
-        ahead = [each for each in split_sentences(self.texts[at]) if each.end <= mark.start()]
+        ahead = [each for each in split_sentences(self.turns[at].text) if each.end <= mark.start()]
         before = self.before(at)
         if any(_stems(each.shown)[1] for each in ahead):
             for each in ahead:
@@ -126,7 +123,7 @@ class _TurnRedactor:
         own = (n for n in range(at + 1) if self.turns[n].speaker == self.turns[at].speaker)
         done = False
         for place in own if wanted else ():
-            for sentence in list(_holding(self.texts[place], wanted)):
+            for sentence in list(_holding(self.turns[place].text, wanted)):
                 self.cut(place, sentence.start, sentence.end)
                 done = True
         return done
@@ -151,7 +148,7 @@ class _TurnRedactor:
         if _PLAYS.search(begun[0]) is None:
             end = _STOP.search(said, begun.end())
             start = end.start() if end else len(said)
-        self.cut(at, start, len(self.texts[at]))
+        self.cut(at, start, len(self.turns[at].text))
 
 
 def _holding(text: str, wanted: frozenset[str]) -> Iterator[TurnPart]:

@@ -7,7 +7,6 @@ A speaker is called by name, or ``the user``. After the first mention their own 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -193,8 +192,10 @@ class _ThirdPersonRewriter:
             return third_person(low, past=False)
         if low in {"to", "can", "will", "by"} or low.endswith("ing"):
             self.present = False
-        if low == "this" and is_mere_article(self.low[place + 1 : place + 2]):
-            return "an" if self.low[place + 1][0] in "aeiou" else "a"
+        following = self.low[place + 1] if place + 1 < len(self.low) else ""
+        # A mere "a": "this cute pup".
+        if low == "this" and following in _EN.words("evaluative"):
+            return "an" if following[0] in "aeiou" else "a"
         expanded = expand_negation(low, third=False)
         return expanded or _EN.mapping("spoken_forms").get(low, self.text[word.start : word.end])
 
@@ -204,8 +205,3 @@ class _ThirdPersonRewriter:
             before = self.low[place - 2]
         verb = low in _EN.words("habits") and low not in _EN.words("ambiguous_verbs")
         return before in {"and", "or", "but"} and verb
-
-
-def is_mere_article(following: Sequence[str]) -> bool:
-    """Return whether ``this`` before ``following`` is a mere ``a``: ``this cute pup``."""
-    return bool(following) and following[0] in _EN.words("evaluative")

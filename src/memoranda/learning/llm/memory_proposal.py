@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -29,27 +28,19 @@ from memoranda.learning.llm.claim_checking import (
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
-from memoranda.text.patterns import compile_pattern, expand, load
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import cut_sentences
 
 # Turns that a line is held to: those that share most words with it.
 TRIED = 3
 # Share of the words of a longer line that must have been said.
 COVERED = 0.5
+_CATEGORIES = LanguageData("en", "categories")
 _MARK = compile_pattern(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
 _FENCE = compile_pattern(r"^\s*(?:```|~~~)")
 _COMMENT = compile_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-
-
-@cache
-def _category_patterns() -> Mapping[Category, re.Pattern[str]]:
-    words = load("en", "evidence")["categories"]
-    return {
-        Category(name): compile_pattern(rf"\b(?:{expand(source, {})})\b", re.IGNORECASE)
-        for name, source in words.items()
-    }
 
 
 class MemoryProposal(NamedTuple):
@@ -198,5 +189,6 @@ def _together(about: set[str], best: Sequence[int], said: Sequence[set[str]]) ->
 
 
 def _category(content: str) -> Category:
-    rules = _category_patterns().items()
-    return next((category for category, rule in rules if rule.search(content)), Category.STATE)
+    named = load("en", "categories")
+    fitting = (name for name in named if _CATEGORIES.pattern(name).search(content))
+    return Category(next(fitting, Category.STATE))
