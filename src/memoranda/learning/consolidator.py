@@ -151,10 +151,8 @@ class Consolidator:
     def run(self, request: ConsolidationRequest, *, dry_run: bool = False) -> StageReport:
         """Consolidate the sessions of a request, or only say what that would do."""
         if request.session is None:
-            waiting = self.records.store.sessions(
-                self.records.scope, pending=True, exclude=request.but
-            )
-            pending = list(waiting.values())
+            store, scope = self.records.store, self.records.scope
+            pending = list(store.sessions(scope, pending=True, exclude=request.but).values())
         else:
             info = self.session(request.session)
             pending = [info] if info.consolidated_at is None else []
@@ -323,15 +321,12 @@ class Consolidator:
         hits = self.searcher.retriever.search(scope, claim.content, where, limit=CANDIDATES)
         ids = list(dict.fromkeys(source for hit in hits for source in hit.record.source_ids))
         sources = self.records.store.get(scope, ids)
-        said_at = {item.id: item.event_time for item in sources.values()}
         found = []
         for hit in hits:
             vector = hit.why.arms.get("vector")
-            last = max(
-                (said_at[each] for each in hit.record.source_ids if each in said_at), default=None
-            )
+            said = [sources[each].event_time for each in hit.record.source_ids if each in sources]
             likeness = None if vector is None else vector.score
-            found.append(CandidateFact(hit.record, likeness, last))
+            found.append(CandidateFact(hit.record, likeness, max(said, default=None)))
         return found
 
     def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:

@@ -84,7 +84,7 @@ def score_duplicate(old: Statement, new: Statement, *, threshold: float = JACCAR
         return share
     likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
     # Who likes something need not do it, or the other way round.
-    liked = [any(w.text in _EN.words("likings") for w in each.words) for each in (one, other)]
+    liked = [_EN.words("likings").isdisjoint(each.texts) for each in (one, other)]
     return likeness if likeness >= COSINE and liked[0] == liked[1] else 0.0
 
 
@@ -171,8 +171,8 @@ def opposite_axes() -> Mapping[str, tuple[int, int]]:
 
 def _turned_round(one: ParsedText, other: ParsedText) -> bool:
     """Return whether words stand in another order where the order tells who or what comes first."""
-    texts = [[word.text for word in each.words] for each in (one, other)]
-    if not any(_EN.words("directed") & set(text) or {"from", "to"} <= set(text) for text in texts):
+    directed = _EN.words("directed")
+    if not any(each.texts & directed or {"from", "to"} <= each.texts for each in (one, other)):
         return False
     shared = one.content & other.content
     left, right = ([w.stem for w in each.words if w.stem in shared] for each in (one, other))

@@ -76,6 +76,11 @@ class ParsedText:
         """The text without case, punctuation and accents."""
         return " ".join(word.text for word in self.words)
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """Its words, each once."""
+        return frozenset(word.text for word in self.words)
+
 
 @cache
 def stem_set(name: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import groupby
 from secrets import token_hex
+from typing import NamedTuple
 
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import LLMError
@@ -279,8 +280,9 @@ class ReflectionWriter:
 # --- the digest ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _DigestLine:
+class _DigestLine(NamedTuple):
+    """A line of a section of the digest, and the records it tells of."""
+
     section: str
     text: str
     sources: tuple[str, ...]
@@ -405,8 +407,7 @@ def _distinct(records: Iterable[Record]) -> list[Record]:
     return list(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class DigestSubject:
+class DigestSubject(NamedTuple):
     """A topic of the week: a name or a recurring word.
 
     Attributes:

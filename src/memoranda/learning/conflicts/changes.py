@@ -350,16 +350,15 @@ def _score_denial(text: str, other: ParsedClause, *, short: bool) -> float:
 
 
 def _kind(word: ParsedWord) -> str:
-    return _kinds().get(word.stem, _kinds().get(word.text, word.stem))
+    return _kinds().get(word.stem, word.stem)
 
 
 @cache
 def _kinds() -> Mapping[str, str]:
-    """Return the stems and past forms of verbs that mean about the same, by one name for each."""
-    data = load("en", "comparison")
-    verbs = {verb: kind for kind, listed in data["doings"].items() for verb in listed}
-    past = {form: kind for kind, listed in data["past_doings"].items() for form in listed}
-    return dict(zip(stems(list(verbs)), verbs.values(), strict=True)) | past
+    """Return the stems of verbs that mean about the same, by one name for each."""
+    doings = load("en", "comparison")["doings"].items()
+    verbs = {verb: kind for kind, listed in doings for verb in listed}
+    return dict(zip(stems(list(verbs)), verbs.values(), strict=True))
 
 
 def _has_object(kind: str, things: Sequence[ParsedWord], other: ParsedClause) -> bool:

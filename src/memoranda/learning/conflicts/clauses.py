@@ -136,19 +136,18 @@ def text_content(text: str) -> frozenset[str]:
 
 def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedClause:
     parsed = parse_text(text)
-    said = frozenset(word.text for word in parsed.words)
     marks = [name for name in _MARKS if _EN.pattern(name).search(text)]
     marks += [name for name in ("asked", "correcting") if _EN.pattern(name).match(text)]
     return ParsedClause(
         text=text,
         words=parsed.words,
-        texts=said,
+        texts=parsed.texts,
         content=parsed.content,
         sentence=sentence,
         quantities=_read_quantities(text, parsed.words),
         aspect=read_aspect(text),
         marks=frozenset([*marks, *(["asked"] if asked else [])]),
-        strong=said & _EN.words("strong_cues"),
+        strong=parsed.texts & _EN.words("strong_cues"),
     )
 
 
