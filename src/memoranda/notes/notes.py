@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, limited, require_aware, storable
+from memoranda.model.checks import clean, known, limited, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
@@ -173,7 +173,7 @@ class Notes:
         Raises:
             InvalidInput: the moment has no time zone, or the limit is below 1.
         """
-        first = since if since is None else require_aware(since, "since")
+        first = known(since, "since")
         return self._newest(lambda entry: first is None or entry.at >= first, limit)
 
     def _newest(
@@ -299,15 +299,15 @@ def _once(files: Iterable[Iterable[HistoryEntry]]) -> Iterator[HistoryEntry]:
 
     Entries that are twice in one file were told twice, and stay two.
     """
-    known: Counter[tuple[datetime, str]] = Counter()
+    before: Counter[tuple[datetime, str]] = Counter()
     for entries in files:
         here: Counter[tuple[datetime, str]] = Counter()
         for entry in entries:
             key = entry.at, entry.text
             here[key] += 1
-            if here[key] > known[key]:
+            if here[key] > before[key]:
                 yield entry
-        known |= here
+        before |= here
 
 
 def _folded(text: str) -> str:

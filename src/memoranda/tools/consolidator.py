@@ -16,7 +16,7 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.actions import AdvanceSession, Insert, Supersede
-from memoranda.model.checks import located
+from memoranda.model.checks import located, several
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
@@ -96,10 +96,8 @@ class ConsolidatorTools:
     ) -> str:
         """Save facts drawn from the session. What is known already is credited instead."""
         self._session(session_id)
-        if isinstance(facts, str | Mapping) or not isinstance(facts, Sequence):
-            raise InvalidInput(f"facts must be a list of objects, got {facts!r:.80}")
         claims = []
-        for place, fact in enumerate(facts):
+        for place, fact in enumerate(several(facts, "facts")):
             with located(f"facts[{place}]"):
                 claims.append(self._claim(session_id, fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
