@@ -215,7 +215,8 @@ class ContextBuilder:
         stays = max(self._pinned, sum(units[index].tokens for index in newest))
         room = self._room() - stays
         for section, said in sections.items():
-            text = section.fit(said, int(room * SECTION_SHARE), self._meter.counter)
+            most = int(room * SECTION_SHARE)
+            text = section.fit(said, most, self._meter.counter) if said.strip() else None
             if text is None:
                 continue
             before, tokens = self._system, self._head()
