@@ -67,7 +67,8 @@ def conversation_stats(
     messages = shown.messages
     by_role = _tokens_by_role(state, shown)
     total = sum(by_role.values())
-    pruned = [item.at for item in prunings_since(prunings, state.info.start)]
+    start = state.info.start
+    pruned = [item.at for item in prunings if item.cuts and item.cuts[-1].last >= start]
     if shown.pruned and messages:
         # Out by the limits of this moment alone, without a receipt.
         pruned.append(max(message.timestamp for message in messages))
