@@ -32,7 +32,7 @@ from typer.core import TyperGroup
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.ports import Progress
 from memoranda.rendering.layout import Display, safe_text
-from memoranda.rendering.plain import escape_controls, format_json, one_line
+from memoranda.rendering.plain import format_json, one_line
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.
@@ -316,7 +316,7 @@ def _run(function: Callable[..., None], context: typer.Context, **given: Any) ->
     except BrokenPipeError:
         raise
     except (MemorandaError, OSError) as error:
-        line = " ".join(escape_controls(str(error)).split())
+        line = one_line(str(error))
         shown = safe_text("error: ", "bold red").append(line, "not bold default")
         session.err.print(shown, soft_wrap=True)
         raise typer.Exit(FAILED) from error

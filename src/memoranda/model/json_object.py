@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from memoranda.errors import InvalidInput
@@ -115,6 +117,14 @@ class JsonObject:
         return self._values[name]
 
 
+def is_object_text(value: object) -> bool:
+    """Whether ``value`` is the text of a whole JSON object."""
+    try:
+        return isinstance(value, str) and isinstance(json.loads(value), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def is_whole(value: object) -> bool:
     """Whether a value is a whole number of at least 0 that every reader of JSON understands."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
@@ -208,17 +218,24 @@ def _read(field: Field[Any], hint: object, line: JsonObject, blank: Collection[s
     return _READERS[hint](line, name)
 
 
-def json_value(value: object) -> Any:
-    """Return a value of a dataclass as JSON has it."""
+def json_value(value: object, *, moment: Callable[[datetime], str] = iso) -> Any:
+    """Return ``value`` as what JSON can hold; dataclasses become objects of their fields.
+
+    Args:
+        value: a value of a dataclass, or one itself.
+        moment: how a moment is written.
+    """
     if isinstance(value, datetime):
-        return iso(value)
+        return moment(value)
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, tuple):
-        return [json_value(item) for item in value]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [json_value(item, moment=moment) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return json_fields(value, [field.name for field in fields(value)])
-    return value
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item, moment=moment) for key, item in value.items()}
+    return str(value) if isinstance(value, Path) else value
 
 
 def json_fields(value: object, names: Iterable[str]) -> dict[str, Any]:

@@ -6,14 +6,12 @@ would obey: no control character in its raw form.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Mapping
 from datetime import datetime
-from enum import Enum
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+from memoranda.model.json_object import json_value
 from memoranda.text.patterns import compile_pattern
 
 DOT = " · "
@@ -23,19 +21,8 @@ VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n
 VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 
-def to_json(value: Any) -> Any:
-    """Return ``value`` as what JSON can hold; dataclasses become objects of their fields."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: to_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [to_json(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Enum):
-        return value.value
-    return str(value) if isinstance(value, Path) else value
+# A value as what JSON can hold, its moments in the zone that they came in.
+to_json = partial(json_value, moment=datetime.isoformat)
 
 
 def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:

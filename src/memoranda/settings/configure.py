@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
+from memoranda.model.json_object import is_object_text
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import JOINT, MASK, PREFIX, Field
 from memoranda.settings.files import VARIABLE, SettingsFile, rewrite
 from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
 from memoranda.settings.settings import Settings, config_path, origins
-from memoranda.settings.sources import is_object, set_variable
+from memoranda.settings.sources import set_variable
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # What the settings are called together that are in no group.
@@ -247,7 +248,7 @@ def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
         raise InvalidInput(f"{field.name}={text!r:.80} is no Unicode text") from error
     if not field.has_names or place != field.place:
         return text
-    if not is_object(text):
+    if not is_object_text(text):
         raise InvalidInput(
             f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
             f"{_example(field, place)}"

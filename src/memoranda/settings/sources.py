@@ -6,7 +6,6 @@ default.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from memoranda.model.json_object import is_object_text
 from memoranda.settings.fields import MASK, fields, groups, suggestion, variable
 from memoranda.settings.files import SettingsFile
 from memoranda.settings.nested import MISSING, Place, value_at
@@ -137,16 +137,8 @@ def explain_not_json(model: type[BaseModel]) -> str:
     for place in [(name,) for name in groups(model)] + [f.place for f in known if f.has_names]:
         name = variable(place)
         raw = next((value for each, value in os.environ.items() if each.upper() == name), None)
-        if raw is not None and not is_object(raw):
+        if raw is not None and not is_object_text(raw):
             inside = next(each for each in known if each.place[: len(place)] == place)
             single = variable((*place, "name")) if inside.has_names else inside.variable
             return f"settings: {name} is no JSON object; write one, or set such as {single}"
     return f"settings: a variable of the environment is not understood; see {REMEDY}"
-
-
-def is_object(text: str) -> bool:
-    """Whether ``text`` is a JSON object."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False

@@ -28,6 +28,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
+from memoranda.model.json_object import is_object_text
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import storable
@@ -186,7 +187,8 @@ def _outcome(spec: ModelSpec, response: ModelResponse) -> ChatOutcome:
             problem = f"refused to answer{': ' * bool(refused)}{refused}; name another model"
     elif response.finish_reason == "length":
         cut = "was cut off by its limit of tokens"
-        half = next((part.tool_name for part in parts if not _is_whole_object(part.args)), None)
+        # Arguments that do not come as text cannot be told to be all there.
+        half = next((part.tool_name for part in parts if not is_object_text(part.args)), None)
         if half is not None:
             problem = f"{cut} while it called {half}; {LONGER}"
         elif not (text or calls):
@@ -198,14 +200,6 @@ def _arguments(given: object) -> str:
     if isinstance(given, str):
         return storable(given) if given.strip() else "{}"
     return storable(json.dumps(given or {}, ensure_ascii=False))
-
-
-def _is_whole_object(given: object) -> bool:
-    """Return whether arguments are all there. Those that do not come as text cannot be told."""
-    try:
-        return isinstance(given, str) and isinstance(json.loads(given), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _parameters(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
