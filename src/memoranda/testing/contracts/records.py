@@ -271,26 +271,22 @@ class FilterContract(Contract):
     )
     def test_each_condition(self, ana: User, fields: dict[str, Any], expected: str) -> None:
         """All conditions must hold, each of them whole; what other agents have never passes."""
-        both, city = ("diet", "a,b"), {"city": "Łódź"}
-        said, noon, later = Kind.EPISODE, moment(0), moment(60)
-        items = []
-        for place, (text, kind, session, tags, attributes, at) in enumerate(
-            (
-                ("a", said, "s", both, city | {"n": 1}, noon),
-                ("b", said, "S", both, city, later),
-                ("c", Kind.FACT, "s", ("diet",), city | {"n": 1, "x": None}, moment(90)),
-                ("d", Kind.REFLECTION, None, (), {}, noon),
-                ("e", Kind.CONTEXT, None, (), {"n": "1"}, noon),
-            ),
-            1,
-        ):
-            known: dict[str, Any] = {"kind": kind, "session_id": session, "event_time": at}
-            known |= {"tags": tags, "attributes": attributes, "created_at": moment(place)}
-            items.append(record(text, **known))
-            names = {"a": "a", "c": "bc"}.get(text, "")
-            mentions = [Mention(name, "other", 0, 1) for name in names]
-            ana.apply(do.Insert(items[-1], None if text == "e" else tuple(mentions)))
-        ana.apply(do.Touch((items[1].id, items[3].id), moment(9), "trip"))
+        both, city, said = ("diet", "a,b"), {"city": "Łódź"}, Kind.EPISODE
+        rows: list[tuple[str, Kind, str | None, tuple[str, ...], dict[str, Any], int, str | None]]
+        rows = [
+            ("a", said, "s", both, city | {"n": 1}, 0, "a"),
+            ("b", said, "S", both, city, 60, ""),
+            ("c", Kind.FACT, "s", ("diet",), city | {"n": 1, "x": None}, 90, "bc"),
+            ("d", Kind.REFLECTION, None, (), {}, 0, ""),
+            ("e", Kind.CONTEXT, None, (), {"n": "1"}, 0, None),
+        ]
+        for place, (text, kind, session, tags, attributes, minute, names) in enumerate(rows, 1):
+            known: dict[str, Any] = {"created_at": moment(place), "event_time": moment(minute)}
+            known |= {"kind": kind, "session_id": session, "tags": tags, "attributes": attributes}
+            found = None if names is None else tuple(Mention(each, "other", 0, 1) for each in names)
+            insert = do.Insert(record(text, **known), found)
+            recalled = [do.Touch((insert.record.id,), moment(9), "trip")] if text in "bd" else []
+            ana.apply(insert, *recalled)
         known = {"kind": said, "session_id": "s", "tags": both}
         ana.planner.remember("hers", attributes=city, **known)
         assert ana.writer.passing(**fields) == list(expected)

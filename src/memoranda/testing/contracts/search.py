@@ -14,18 +14,9 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Store
-from memoranda.model.query import Filter, IndexChanges
+from memoranda.model.query import Filter, IndexChanges, IndexVersion
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import (
-    ALL,
-    DIMENSIONS,
-    MODEL,
-    UNREAD,
-    User,
-    moment,
-    on_record,
-    vector,
-)
+from memoranda.testing.samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
 
 Step = tuple[str, int, int]
 DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]
@@ -37,7 +28,7 @@ class Reader:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self.version = UNREAD
+        self.version = IndexVersion()
         self.rows: dict[int, Any] = {}
         self.vectors: dict[int, list[float]] = {}
 
@@ -71,7 +62,7 @@ class IndexContract(Contract):
         text = ("s", 0, len("Three little wörds"), 3, "episode", "planner", "user")
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
         for user in (ana, ana.planner, ana.writer):
-            (row,) = user.index_changes(UNREAD).rows
+            (row,) = user.index_changes(IndexVersion()).rows
             assert row[1:] == (*text, *times, 0.5)
         assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
         for user in (ben, ana.writer):
@@ -264,11 +255,11 @@ class VectorContract(Contract):
         ana.embed([one, two])
         ben.embed(ben.remember("his"))
         assert ana.pending(of_all=True) == []
-        changes = ana.index_changes(UNREAD)
+        changes = ana.index_changes(IndexVersion())
         assert sorted(changes.ordinals) == [row.ordinal for row in changes.rows]
         assert store.reset_vectors("other", 2) == len(["one", "two", "his"])
         assert ana.pending(of_all=True) == ["one", "two", "his"]
-        assert list(ana.index_changes(UNREAD).ordinals) == []
+        assert list(ana.index_changes(IndexVersion()).ordinals) == []
         assert store.vector_model() == ("other", 2)
 
     def test_vectors_that_do_not_fit_are_refused(self, store: Store, ana: User) -> None:
@@ -292,5 +283,5 @@ class VectorContract(Contract):
         ana.erase(one, three)
         ana.embed([one, two, his])
         assert ana.pending(of_all=True) == ["his"]
-        assert len(ana.index_changes(UNREAD).ordinals) == 1
-        assert len(ben.index_changes(UNREAD).ordinals) == 0
+        assert len(ana.index_changes(IndexVersion()).ordinals) == 1
+        assert len(ben.index_changes(IndexVersion()).ordinals) == 0

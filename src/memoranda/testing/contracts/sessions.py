@@ -17,18 +17,7 @@ from memoranda.model.ports import Store
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import (
-    ALL,
-    LATER,
-    NOTES,
-    SOON,
-    User,
-    moment,
-    new_id,
-    noted,
-    on_record,
-    record,
-)
+from memoranda.testing.samples import ALL, NOTES, SOON, User, moment, noted, on_record, record
 
 
 def done(session: str, through: int, *, finished: bool = True) -> do.AdvanceSession:
@@ -258,7 +247,7 @@ class NoteworthyVersionContract(Contract):
     @ONE_STORE
     def test_other_facts_have_another_version(self, store: Store, steps: list[Step]) -> None:
         """Whatever is done, and however time goes, one version never means two sets of facts."""
-        user = User(store, Scope(new_id("user")))
+        user = User(store, Scope(f"user {len(store.users())}"))
         known: dict[tuple[Scope, str], set[str]] = {}
         for step in steps:
             user.apply(*plan_of(user, step))
@@ -277,8 +266,8 @@ class NoteworthyVersionContract(Contract):
             versions = [user.noteworthy_version(now=moment(at)) for at in times]
             assert versions[0::2] == versions[1::2]
             assert len(set(versions)) == len(versions[0::2])
-        before = ana.noteworthy_version(now=LATER)
+        before = ana.noteworthy_version(now=SOON)
         (said,) = ana.turns("a", "said")
         notes = do.KeepNotes(NotesBase(NOTES))
         ana.apply(do.AdvanceNotes("a", 0), do.Touch((said.id,), moment(1)), notes)
-        assert reopen(ana.store).noteworthy_version(ana.scope, now=LATER) == before
+        assert reopen(ana.store).noteworthy_version(ana.scope, now=SOON) == before
