@@ -20,12 +20,7 @@ class WordAnalyzer:
 
     def __init__(self, name: str = "words-1") -> None:
         """Call this version of the analyzer ``name``."""
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """Name and version."""
-        return self._name
+        self.name = name
 
     def terms(self, text: str) -> list[str]:
         """Return the words of ``text`` in order."""

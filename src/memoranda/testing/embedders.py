@@ -23,6 +23,10 @@ class HashEmbedder:
 
     Texts that share words or parts of words have similar vectors; synonyms do
     not. Deterministic across processes and machines (Weinberger et al. 2009).
+
+    Attributes:
+        dimensions: how many numbers a vector has.
+        name: the name that was given.
     """
 
     def __init__(self, dimensions: int = 64, name: str = "hash") -> None:
@@ -34,18 +38,8 @@ class HashEmbedder:
         if dimensions < 1:
             message = f"dimensions must be at least 1, got {dimensions}"
             raise InvalidInput(message)
-        self._dimensions = dimensions
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The name that was given."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimensions
+        self.dimensions = dimensions
+        self.name = name
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
@@ -54,16 +48,16 @@ class HashEmbedder:
             InvalidInput: ``texts`` is one string, or holds something that is no string.
         """
         rows = [self._row(text) for text in well_formed(texts)]
-        return np.array(rows, dtype=np.float32).reshape(len(rows), self._dimensions)
+        return np.array(rows, dtype=np.float32).reshape(len(rows), self.dimensions)
 
     def _row(self, text: str) -> npt.NDArray[np.float64]:
-        row = np.zeros(self._dimensions)
+        row = np.zeros(self.dimensions)
         for feature, count in _features(text).items():
             digest = hashlib.blake2b(feature.encode(), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
             # The sign makes collisions cancel on average, instead of adding up.
             sign = 1.0 if number & 1 else -1.0
-            row[(number >> 1) % self._dimensions] += sign * count**0.5
+            row[(number >> 1) % self.dimensions] += sign * count**0.5
         if not row.any():
             row[0] = 1.0
         return row / np.linalg.norm(row)

@@ -23,16 +23,15 @@ class PydanticAIModel:
     They are :class:`memoranda.model.ports.LanguageModel` and
     :class:`memoranda.model.chat.ChatModel`.
     It may be asked from any thread and any event loop, and by several tasks at once.
+
+    Attributes:
+        name: the model and its server, without the key.
     """
 
     def __init__(self, connection: ModelConnection) -> None:
         """Make a model; nothing is sent or loaded yet."""
         self._to = connection
-
-    @property
-    def name(self) -> str:
-        """The model and its server, without the key."""
-        return str(self._to.spec)
+        self.name = str(connection.spec)
 
     def __repr__(self) -> str:
         """Show the model, never the key."""
