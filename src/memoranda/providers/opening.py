@@ -89,11 +89,9 @@ def _openai(settings: EmbeddingSettings, name: str) -> Embedder:
 
 
 def _sentence_transformers(name: str) -> Embedder:
-    from memoranda.providers.embedding.sentence_models import (  # noqa: PLC0415 - an extra
-        SentenceTransformerEmbedder,
-    )
+    from memoranda.providers.embedding import sentence_models  # noqa: PLC0415 - an extra
 
-    return SentenceTransformerEmbedder(name)
+    return sentence_models.SentenceTransformerEmbedder(name)
 
 
 def open_language_model(

@@ -55,14 +55,14 @@ class Draft:
 DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "origin"}
 
 
-def parse_draft(item: object, place: str, origin: str = "api") -> Draft:
+def parse_draft(item: object, place: str) -> Draft:
     """Return what is to be remembered, a text or a dict of ``remember``'s arguments, as a draft.
 
     Raises:
         InvalidInput: it is neither; the message begins with ``place``.
     """
     if isinstance(item, str):
-        return Draft(content=item, origin=origin)
+        return Draft(content=item)
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
@@ -73,7 +73,7 @@ def parse_draft(item: object, place: str, origin: str = "api") -> Draft:
             f"use {', '.join(sorted(DRAFT_KEYS))}"
         )
         raise InvalidInput(message)
-    return Draft(**item, origin=origin)
+    return Draft(**item)
 
 
 @dataclass(frozen=True, slots=True)
