@@ -56,6 +56,10 @@ def moment(minutes: float) -> datetime:
     return START + timedelta(minutes=minutes)
 
 
+def _next_moment() -> datetime:
+    return moment(next(_numbers))
+
+
 def new_id(prefix: str) -> str:
     """Return an id that sorts after all before it."""
     return f"{prefix}_{next(_numbers):026d}"
@@ -63,20 +67,12 @@ def new_id(prefix: str) -> str:
 
 def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
     """Return a record of ``scope``, recorded a minute after the one before it."""
-    kind = fields.pop("kind", Kind.FACT)
-    created = fields.pop("created_at", moment(next(_numbers)))
-    known: dict[str, Any] = {"event_time": created, "agent": scope.agent}
+    kind, created = fields.get("kind", Kind.FACT), fields.get("created_at", _next_moment())
+    known = {"id": new_id(kind.prefix), "kind": kind, "content_hash": content_hash(content)}
+    known |= {"created_at": created, "event_time": created}
     if fields.get("source_ids"):
         known["origin"] = "consolidation"  # What a person says stands on no sources.
-    return Record(
-        id=fields.pop("id", None) or new_id(kind.prefix),
-        kind=kind,
-        content=content,
-        content_hash=content_hash(content),
-        user=scope.user,
-        created_at=created,
-        **(known | fields),
-    )
+    return Record(content=content, user=scope.user, agent=scope.agent, **(known | fields))
 
 
 def insert(item: Record, reason: str = "remembered") -> do.Insert:
@@ -100,16 +96,15 @@ def cut(first: int, last: int, **fields: Any) -> PrunedSpan:
     """Return the cut of a run of messages."""
     number = last - first + 1
     known: dict[str, Any] = {"messages": number, "tokens": 3 * number, "why": "oldest"}
-    return PrunedSpan(
-        first=first, last=last, since=moment(first), until=moment(last), **(known | fields)
-    )
+    known |= {"since": moment(first), "until": moment(last)}
+    return PrunedSpan(first=first, last=last, **(known | fields))
 
 
 def pruning(*cuts: PrunedSpan, **fields: Any) -> Pruning:
     """Return the receipt of a pruning, a minute after the one before it."""
     known: dict[str, Any] = {
         "id": new_id("prn"),
-        "at": moment(next(_numbers)),
+        "at": _next_moment(),
         "trigger": "automatic",
         "why": "90 of 100 tokens in use",
         "strategy": "recency",
@@ -189,8 +184,7 @@ class User:
 
     def open_conversation(self, name: str, **fields: Any) -> ConversationInfo:
         """Create a conversation and return what was asked for."""
-        created = fields.pop("created_at", moment(next(_numbers)))
-        info = ConversationInfo(id=name, created_at=created, **fields)
+        info = ConversationInfo(id=name, **({"created_at": _next_moment()} | fields))
         self.apply(do.OpenConversation(info))
         return info
 
@@ -198,9 +192,7 @@ class User:
         """Append a message of the user for each text."""
         known: dict[str, Any] = {"role": "user", "tokens": 3}
         messages = [
-            Message(
-                id=new_id("msg"), content=text, timestamp=moment(next(_numbers)), **(known | fields)
-            )
+            Message(id=new_id("msg"), content=text, timestamp=_next_moment(), **(known | fields))
             for text in texts
         ]
         self.apply(*(do.Append(conversation, message) for message in messages))

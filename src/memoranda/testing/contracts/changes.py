@@ -84,7 +84,7 @@ class ApplyContract(Contract):
                 except StoreError:
                     pass
             assert ana.everything() == before
-            assert store.verify() == []
+        assert store.verify() == []
         assert step > 0
         assert ana.everything() != before
 

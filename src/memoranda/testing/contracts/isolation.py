@@ -30,12 +30,6 @@ Pair = tuple[str, str]
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
-def users(store: Store, names: Pair) -> tuple[User, User]:
-    """Return two users with these names."""
-    one, other = names
-    return User(store, Scope(one)), User(store, Scope(other))
-
-
 class IsolationContract(Contract):
     """Two users with any names do not know of each other, nor do two agents of one."""
 
@@ -43,11 +37,10 @@ class IsolationContract(Contract):
     @ONE_STORE
     def test_no_action_of_one_changes_what_another_sees(self, store: Store, pair: Pair) -> None:
         """Whatever one user does, every read of another gives the same as before."""
-        one, other = users(store, pair)
+        one, other = (User(store, Scope(name)) for name in pair)
         one.remember("tea of one", session_id="s", tags=("t",))
         before, version = one.everything(), one.noteworthy_version(now=LATER)
-        plan = other.prepare()
-        other.apply(*plan)
+        other.apply(*other.prepare())
         assert one.everything() == before
         assert one.noteworthy_version(now=LATER) == version
         after = other.everything()
@@ -79,7 +72,8 @@ class IsolationContract(Contract):
     @ONE_STORE
     def test_ids_of_others_do_not_exist(self, store: Store, pair: Pair) -> None:
         """With the id of another's record nothing can be read, changed or found out."""
-        self._check_ids(*users(store, pair))
+        one, other = (User(store, Scope(name)) for name in pair)
+        self._check_ids(one, other)
 
     def test_ids_of_other_agents_do_not_exist(self, ana: User) -> None:
         """Nor with that of another agent's, or of nobody's; only the name of a talk is taken."""
@@ -153,7 +147,7 @@ class IsolationContract(Contract):
     @ONE_STORE
     def test_no_filter_or_query_crosses_over(self, store: Store, pair: Pair, word: str) -> None:
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
-        one, other = users(store, pair)
+        one, other = (User(store, Scope(name)) for name in pair)
         fields = {"session_id": word, "tags": (word,), "attributes": {word: word}}
         one.remember(word, **fields)
         for where in (
