@@ -226,11 +226,6 @@ def values(sentence: str) -> list[StatedValue]:
     ]
 
 
-def is_part_of_date(word: str) -> bool:
-    """Return whether a word is the name of a month or of a day of the week."""
-    return _STATED.part_of_date.fullmatch(word) is not None
-
-
 def _plain(value: str) -> str:
     plain = _SEPARATOR.sub("", value.lower())
     word = _LETTERS.match(plain)
@@ -346,7 +341,7 @@ def _is_rival(
         or lower in _ASKED.words("generic")
         or lower in stop_words(DEFAULT)
         or not word.terms.isdisjoint(question.weights)
-        or is_part_of_date(text)
+        or _STATED.part_of_date.fullmatch(text)
         or lower == "new"
         or speaks_of_change(text)
         or values(text)

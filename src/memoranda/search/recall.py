@@ -89,14 +89,12 @@ class RecallService:
         hidden = {
             turn
             for fact in facts
-            if not is_active(fact, where.now) and self._is_forgotten(fact)
+            if not is_active(fact, where.now)
+            and any(each.action == CLOSED for each in self.store.history(self.scope, fact.id))
             for turn in fact.source_ids
         }
         left = [fact for fact in facts if is_active(fact, where.now)]
         return list(_replace_hidden(hits, hidden, left)) if hidden else hits
-
-    def _is_forgotten(self, fact: Record) -> bool:
-        return any(change.action == CLOSED for change in self.store.history(self.scope, fact.id))
 
     def recall(
         self,
