@@ -1,4 +1,4 @@
-"""Carries out the actions on records: storing, ending, weighing, linking, vectors, sessions."""
+"""Carries out the actions on records: storing, ending, weighing, linking; sessions and notes."""
 
 from __future__ import annotations
 
