@@ -22,7 +22,7 @@ demo: $(READY)  ## Show what memoranda does, on a conversation that ships with i
 	$(BIN)/memoranda demo
 
 test: $(READY)  ## Run every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 torture: $(READY)  ## Run the property tests with many more examples; takes an hour
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile torture -m hypothesis --timeout 3600
