@@ -97,6 +97,14 @@ def test_a_statement_knows_its_section():
     ]  # fmt: skip
 
 
+def test_what_hangs_on_a_removed_item_is_not_hidden():
+    """Where it cannot move out without being joined to what follows, the marker stays."""
+    document = parse("10. ten\n\n      code\nend -->\n")
+    left = document.remove([document.items[0]])
+    assert [each.text for each in left.items] == ["code", "end -->"]
+    assert left.render() == "10. <!-- -->\n\n      code\nend -->\n"
+
+
 @given(words)
 def test_any_line_is_read_as_it_was_written(text):
     """What is written as a line of a new file is read back as the same words."""
@@ -180,9 +188,9 @@ HOSTILE = ["```\n", "```x\n", "<!-- \n", "# " + " " * 400 + "x\n", "- ", ">", "|
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_reading_is_linear(hostile):
     """No text makes reading slow."""
-    began = time.perf_counter()
+    began = time.process_time()  # Of this process alone: others may keep the machine busy.
     parse(hostile * (200_000 // len(hostile)))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_scrubbing_leaves_no_trace():

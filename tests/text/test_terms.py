@@ -215,9 +215,9 @@ def test_time_grows_with_the_text_and_no_faster(unit: str):
         ANALYZER.terms(text)
         times = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             ANALYZER.terms(text)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     assert seconds(80_000) < 40 * seconds(10_000) + 0.05

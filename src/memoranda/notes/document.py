@@ -164,7 +164,14 @@ class Document:
         ours = [each for each in self.headings if each.level == OWN_LEVEL and each.text in titles]
         wanted = [each.text for each in self.items if each.start not in gone]
         patched = self
-        for promote, part in ((True, False), (True, True), (False, True)):
+        # Where what stands apart would be joined, Markdown's own way to part it takes the place of
+        # an item; where that is not enough, the marker stays, too, and what hangs on it.
+        for promote, part, keep in (
+            (True, False, False),
+            (True, True, False),
+            (False, True, False),
+            (False, True, True),
+        ):
             left: list[str | None] = list(self.lines)
             for item in sorted(items, key=lambda each: each.start, reverse=True):
                 if promote:
@@ -174,9 +181,9 @@ class Document:
                 left[at] = None
             for heading in ours:
                 self._remove_heading(heading, left)
-            if part:  # What stood apart would be joined: Markdown's own way to part it.
-                for at in gone:
-                    left[at] = PARTING + self.eol
+            if part:
+                for item in items:
+                    left[item.start] = (item.prefix if keep else "") + PARTING + self.eol
             else:
                 self._mend(left)
             patched = self._with(left)
