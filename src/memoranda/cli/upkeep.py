@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -40,6 +40,7 @@ ACTION = compile_pattern(
 )
 DRY = "dry run, nothing was changed"
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
+SECOND = 1.0
 CENT = 0.01
 RESULTS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
 CHECKS = (
@@ -388,9 +389,13 @@ def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -
             signal.signal(each, signal.SIG_DFL)
         stop.set()
 
-    # The main thread only waits, so that a signal never meets a lock it holds.
+    # The main thread only waits, so that a signal never meets a lock it holds; and never for long,
+    # as one that comes just before a wait is seen when that ends.
     with handle_signals(ENDINGS, end), ThreadPoolExecutor(1) as worker:
-        worker.submit(schedule.run, stop).result()
+        running = worker.submit(schedule.run, stop)
+        while wait([running], SECOND).not_done:
+            continue
+        running.result()
     session.hint("ended")
 
 
