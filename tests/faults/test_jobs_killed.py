@@ -7,7 +7,7 @@ import os
 import random
 import signal
 from collections import Counter, defaultdict
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,7 +34,8 @@ def told(parent, path, job, moment, *, kill_after=None):
         assert line, "the children are gone"
         lines.append(line)
         if len(lines) == kill_after:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # After its last line it may have ended by itself.
+                os.kill(pid, signal.SIGKILL)
     return lines
 
 
