@@ -70,9 +70,10 @@ def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
     kind, created = fields.get("kind", Kind.FACT), fields.get("created_at", _next_moment())
     known = {"id": new_id(kind.prefix), "kind": kind, "content_hash": content_hash(content)}
     known |= {"created_at": created, "event_time": created}
+    known |= {"user": scope.user, "agent": scope.agent}
     if fields.get("source_ids"):
         known["origin"] = "consolidation"  # What a person says stands on no sources.
-    return Record(content=content, user=scope.user, agent=scope.agent, **(known | fields))
+    return Record(content=content, **(known | fields))
 
 
 def insert(item: Record, reason: str = "remembered") -> do.Insert:
