@@ -62,10 +62,7 @@ def main() -> None:
     """Measure what was asked for; everything, if nothing was."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what",
-        nargs="?",
-        choices=(*QUALITY, "frozen", "speed"),
-        help="default: all",
+        "what", nargs="?", choices=(*QUALITY, "frozen", "speed"), help="default: all"
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--ablate", action="store_true", help="retrieval: part by part")

@@ -125,9 +125,7 @@ def _ids(found: object) -> Iterator[str]:
 
 
 def _ask(
-    asked: Asked,
-    spans: Sequence[Sequence[Turn]],
-    answers: Iterator[tuple[str, frozenset[str]]],
+    asked: Asked, spans: Sequence[Sequence[Turn]], answers: Iterator[tuple[str, frozenset[str]]]
 ) -> None:
     """Add the spans of a talk, and the answers that have key words and evidence in it."""
     first = len(asked.spans)

@@ -11,17 +11,9 @@ from __future__ import annotations
 from benchmarks.retrieval_cases import UPDATES, Case
 
 PAST = (
-    Case(
-        "What was my monthly grocery budget originally?",
-        UPDATES[4].earlier,
-        UPDATES[4].later,
-    ),
+    Case("What was my monthly grocery budget originally?", UPDATES[4].earlier, UPDATES[4].later),
     Case("Where did I live before?", UPDATES[2].earlier, UPDATES[2].later),
-    Case(
-        "What did I first say about my favourite coffee?",
-        UPDATES[5].earlier,
-        UPDATES[5].later,
-    ),
+    Case("What did I first say about my favourite coffee?", UPDATES[5].earlier, UPDATES[5].later),
     Case(
         "What was the error rate of the payment gateway initially?",
         UPDATES[14].earlier,

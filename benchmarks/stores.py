@@ -212,8 +212,7 @@ def _added(work: Work, memories: Mapping[str, Memory], bare: Mapping[str, BareCh
         *_times("`remember`", single),
         *_times(f"`remember_many` of {batch:,}, a record", in_bulk, batch)[::2],
         _row(
-            "its vector, by 32",
-            {name: micro(seconds / start) for name, seconds in vectors.items()},
+            "its vector, by 32", {name: micro(seconds / start) for name, seconds in vectors.items()}
         ),
     ]
 

@@ -36,14 +36,8 @@ from rs_bpe.bpe import openai
 TARGET = Path(__file__).parents[1] / "src" / "memoranda" / "tokens"
 # Number of tokens, and sha256 of the published file of "base64 rank" lines.
 PUBLISHED = {
-    "cl100k_base": (
-        100_256,
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    ),
-    "o200k_base": (
-        199_998,
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    ),
+    "cl100k_base": (100_256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
+    "o200k_base": (199_998, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
 }
 CASES = (bytes, bytes.capitalize, bytes.upper)
 THREE_BYTES = 0xE0

@@ -198,14 +198,10 @@ class Services:
         )
 
     def conversations(
-        self,
-        scope: Scope,
-        recall: Callable[[str | None, RecallRequest], Recall] | None = None,
+        self, scope: Scope, recall: Callable[[str | None, RecallRequest], Recall] | None = None
     ) -> ConversationStore:
         """Return the service that opens the stored conversations of ``scope``."""
-        from memoranda.conversation.conversation_store import (  # noqa: PLC0415 - see the module
-            ConversationStore,
-        )
+        from memoranda.conversation.conversation_store import ConversationStore  # noqa: PLC0415 - see the module
 
         notes = self.notes.find(scope) if self.settings.notes.in_context else None
         return ConversationStore(

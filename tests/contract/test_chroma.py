@@ -16,14 +16,7 @@ from memoranda.errors import StoreError
 from memoranda.store.chroma.place import Folder, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import (
-    StoreContract,
-    changes,
-    isolation,
-    jobs,
-    records,
-    search,
-)
+from memoranda.testing.contracts import StoreContract, changes, isolation, jobs, records, search
 
 
 def open_store(place):

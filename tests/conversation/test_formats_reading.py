@@ -35,10 +35,7 @@ def test_pictures_of_every_form_are_kept_whole():
         {"type": "image_url", "image_url": {"url": INLINE}},
         {"type": "input_image", "image_url": PICTURE, "detail": "high"},
         {"type": "image", "source": {"type": "url", "url": PICTURE}},
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
-        },
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
         {"type": "text", "text": "closely"},
     ]
     [turn] = parse_message({"role": "user", "content": blocks})
@@ -213,9 +210,7 @@ def test_one_answer_in_several_items_is_one_turn():
     assert parse_messages(items) == [
         NewMessage(role="user", content="so?"),
         NewMessage(
-            role="assistant",
-            content="I look.",
-            tool_calls=(ToolCall("a", "f"), ToolCall("b", "g")),
+            role="assistant", content="I look.", tool_calls=(ToolCall("a", "f"), ToolCall("b", "g"))
         ),
         NewMessage(role="tool", content="1", tool_result=ToolResult("b"), images=(Image(PICTURE),)),
         NewMessage(role="tool", content="2", tool_result=ToolResult("a")),

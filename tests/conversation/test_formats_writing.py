@@ -125,12 +125,7 @@ def test_the_responses_form():
         message("developer", text(MARKER.text)),
         message("user", text("weather?"), picture),
         {"type": "message", "role": "assistant", "content": "I look."},
-        {
-            "type": "function_call",
-            "call_id": "a",
-            "name": "w",
-            "arguments": '{"city": "Porto"}',
-        },
+        {"type": "function_call", "call_id": "a", "name": "w", "arguments": '{"city": "Porto"}'},
         {"type": "function_call", "call_id": "b", "name": "w", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "b", "output": "rain"},
         {"type": "function_call_output", "call_id": "a", "output": [text("sun"), picture]},
@@ -252,10 +247,7 @@ def test_an_error_holds_text_for_anthropic():
         ('{"a": 1e999}', {"unparsed_arguments": '{"a": 1e999}'}),
         (r'{"a": "\ud800"}', {"unparsed_arguments": r'{"a": "\ud800"}'}),
         ("[" * 100_000, {"unparsed_arguments": "[" * 100_000}),
-        (
-            '{"unparsed_arguments": "x"}',
-            {"unparsed_arguments": '{"unparsed_arguments": "x"}'},
-        ),
+        ('{"unparsed_arguments": "x"}', {"unparsed_arguments": '{"unparsed_arguments": "x"}'}),
     ],
 )
 def test_arguments_are_an_object_for_anthropic_and_come_back_as_they_were(arguments, sent):
@@ -336,10 +328,7 @@ def test_pictures_inside_the_message_are_blocks_for_anthropic():
     images = (Image("data:image/JPG;name=a;base64,AAAA"), Image("http://x.org/a.png"))
     [message] = written([said("user", images=images)], "anthropic").messages
     assert message["content"] == [
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"},
-        },
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
         {"type": "text", "text": "[image: http://x.org/a.png]"},
     ]
 

@@ -50,11 +50,7 @@ SIGNALS = st.builds(
     references=st.integers(0, 5),
 )
 PLACES = st.builds(
-    at,
-    st.integers(0, 200),
-    st.integers(0, 4000),
-    completed=st.booleans(),
-    repeated=st.booleans(),
+    at, st.integers(0, 200), st.integers(0, 4000), completed=st.booleans(), repeated=st.booleans()
 )
 
 
@@ -179,12 +175,7 @@ def test_many_scores_agree_with_one_by_one():
         message("user", "Never fly before nine in the morning, please!"),
     ]
     found = scores(talk, completed={2})
-    places = [
-        at(3, 9),
-        at(2, 3, repeated=True),
-        at(1, 2, completed=True),
-        at(0),
-    ]
+    places = [at(3, 9), at(2, 3, repeated=True), at(1, 2, completed=True), at(0)]
     expected = [score(m, signals(m), **place) for m, place in zip(talk, places, strict=True)]
     assert found == expected
     assert scores([]) == []

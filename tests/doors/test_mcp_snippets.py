@@ -62,10 +62,7 @@ def test_the_server_starts_as_they_say(tmp_path):
         place = tmp_path / str(starts().index(start))
         place.mkdir()
         server = StdioServerParameters(
-            command=start[0],
-            args=list(start[1:]),
-            env=environment(place, PATH=path),
-            cwd=place,
+            command=start[0], args=list(start[1:]), env=environment(place, PATH=path), cwd=place
         )
         async with Client(server) as client:
             found[start] = {each.name for each in (await client.list_tools()).tools}

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
-from memoranda.learning.consolidation_plan import (
-    CandidateFact,
-    ConsolidationPlan,
-    StatementTime,
-)
+from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan, StatementTime
 from memoranda.model.actions import Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
@@ -45,9 +41,7 @@ class Memory:
         """Begin empty."""
         clock = FrozenClock(NOW)
         self._ingest = RecordPlanner(
-            ids=IdFactory(clock),
-            clock=clock,
-            retention=Retention(zone=ZoneInfo("UTC")),
+            ids=IdFactory(clock), clock=clock, retention=Retention(zone=ZoneInfo("UTC"))
         )
         self.facts = {}
         self.said = {}
@@ -217,11 +211,7 @@ def test_a_new_fact_carries_all_that_was_known_of_it():
     assert (record.event_time, record.confidence, record.decay_rate) == (when, 0.7, 0.1)
     assert record.source_ids == ("ep_0_Ana lives in Oslo.",)
     assert (record.tags, record.session_id) == (("state",), "s")
-    assert record.attributes == {
-        "subject": "Ana",
-        "category": "state",
-        "said_at": SAID.isoformat(),
-    }
+    assert record.attributes == {"subject": "Ana", "category": "state", "said_at": SAID.isoformat()}
 
 
 def test_a_later_value_takes_the_place_of_an_older_one():

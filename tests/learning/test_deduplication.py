@@ -203,8 +203,7 @@ def test_to_say_more_is_to_have_a_word_of_its_own(one, other):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["not so long ago", "not only in May", "no matter what", "no doubt", "we can't wait"],
+    "text", ["not so long ago", "not only in May", "no matter what", "no doubt", "we can't wait"]
 )
 def test_an_idiom_with_a_not_denies_nothing(text):
     """Words that look like a negation are read by what they mean."""

@@ -144,11 +144,7 @@ RECALLED = "<memoranda-memory note='x'>\n- [2026-01-01 10:00, user] Ana runs\n</
         AuditEntry(id="e0", text="Known:\n- [2026-01-01 10:00, user] Ana runs"),
         AuditEntry(id="e0", text="Ana runs.", sources=("e0",), known=frozenset({"e0"})),
         AuditEntry(
-            id="e0",
-            text="Ana runs.",
-            sources=("ep",),
-            known=frozenset({"ep"}),
-            ungrounded=True,
+            id="e0", text="Ana runs.", sources=("ep",), known=frozenset({"ep"}), ungrounded=True
         ),
     ],
 )

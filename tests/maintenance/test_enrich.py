@@ -75,11 +75,7 @@ def test_a_record_that_could_not_be_read_waits_for_another_night():
 
 def test_the_figures_are_those_of_the_seed():
     """Facts and episodes, at most two entities, fifty at a time."""
-    assert (set(ENRICHED), FEW, A_NIGHT) == (
-        {Kind.FACT, Kind.EPISODE},
-        2,
-        50,
-    )
+    assert (set(ENRICHED), FEW, A_NIGHT) == ({Kind.FACT, Kind.EPISODE}, 2, 50)
 
 
 def test_in_a_store_each_record_is_read_once(tmp_path):

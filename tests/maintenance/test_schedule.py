@@ -8,15 +8,7 @@ import pytest
 
 from memoranda.errors import StoreBusy, StoreClosed
 from memoranda.maintenance import schedule as schedules
-from memoranda.maintenance.schedule import (
-    ATTEMPTS,
-    LEASE,
-    Job,
-    JobResult,
-    NextRun,
-    Schedule,
-    due,
-)
+from memoranda.maintenance.schedule import ATTEMPTS, LEASE, Job, JobResult, NextRun, Schedule, due
 from memoranda.maintenance.triggers import CronTimes, parse_times
 from memoranda.testing.clocks import START, FrozenClock
 

@@ -8,13 +8,7 @@ from dialogues import view
 from effort import examples
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
 
 from memoranda import errors

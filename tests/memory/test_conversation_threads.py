@@ -204,10 +204,7 @@ def test_adding_does_not_wait_for_a_model(tmp_path):
                 assert go.wait(PATIENCE)
             return super().embed(texts)
 
-    with (
-        remembering(tmp_path / "m.db", embedder=Slow()) as memory,
-        ThreadPoolExecutor(2) as pool,
-    ):
+    with remembering(tmp_path / "m.db", embedder=Slow()) as memory, ThreadPoolExecutor(2) as pool:
         chat = memory.conversation("c", context_limit=WINDOW)
         memory.remember("The tea is jasmine.")
         try:

@@ -445,11 +445,7 @@ def test_of_sessions_to_be_spared_the_newest_counts():
     gate.set()
     assert queue.wait(PATIENCE)
     queue.close()
-    assert set(done) == {
-        Request(bo, but="one"),
-        Request(ana, "ended"),
-        Request(ana, but="two"),
-    }
+    assert set(done) == {Request(bo, but="one"), Request(ana, "ended"), Request(ana, but="two")}
 
 
 def test_work_that_fails_does_not_end_the_queue(caplog):

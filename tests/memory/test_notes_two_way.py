@@ -228,9 +228,7 @@ class TwoWay(RuleBasedStateMachine):
 
 
 FEW = settings(
-    max_examples=examples(25),
-    stateful_step_count=18,
-    suppress_health_check=list(HealthCheck),
+    max_examples=examples(25), stateful_step_count=18, suppress_health_check=list(HealthCheck)
 )
 TwoWayTest = TwoWay.TestCase
 TwoWayTest.settings = FEW

@@ -11,16 +11,7 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learning_talks import (
-    DAY,
-    PATIENCE,
-    clock_of,
-    contents,
-    fact,
-    facts,
-    remembering,
-    talk,
-)
+from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remembering, talk
 
 from memoranda import AsyncMemory, Settings
 from memoranda.errors import StoreClosed

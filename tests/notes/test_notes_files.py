@@ -383,11 +383,7 @@ def test_a_writer_waits_no_longer_than_it_should(tmp_path):
     thread.start()
     holding.wait(60)
     hasty = Notes(tmp_path, busy_timeout=0.01)
-    for call in (
-        lambda: hasty.write_memory("a"),
-        lambda: hasty.append_history("a"),
-        hasty.history,
-    ):
+    for call in (lambda: hasty.write_memory("a"), lambda: hasty.append_history("a"), hasty.history):
         with pytest.raises(StoreBusy, match="stayed locked by another writer"):
             call()
     done.set()

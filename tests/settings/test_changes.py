@@ -61,9 +61,7 @@ tokens:
 """
 BOTH = pytest.mark.parametrize("file", [("a.toml", TOML), ("a.yaml", YAML)], indirect=True)
 FIELDS = list(declared.fields(Settings))
-RELAXED = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+RELAXED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -8,12 +8,7 @@ from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings, put, unset
-from memoranda.settings.profile import (
-    chroma_location,
-    derive_settings,
-    embedding_name,
-    read_policy,
-)
+from memoranda.settings.profile import chroma_location, derive_settings, embedding_name, read_policy
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"

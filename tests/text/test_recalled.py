@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.text.recalled import (
-    apart,
-    lines,
-    without_lines,
-    without_quotes,
-    without_recalled,
-)
+from memoranda.text.recalled import apart, lines, without_lines, without_quotes, without_recalled
 
 BLOCK = "<memoranda-memory note='x'>\n- [2026] tea\n</memoranda-memory>"
 LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"

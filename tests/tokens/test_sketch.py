@@ -72,8 +72,7 @@ def test_what_is_a_token_is_looked_up_once(counting):
 
 
 @pytest.mark.parametrize(
-    "unit",
-    ["a", "ab", "é", "漢", "한", "🙂", "--!", "\u0301", "    \t", "zqx", "ि"],
+    "unit", ["a", "ab", "é", "漢", "한", "🙂", "--!", "\u0301", "    \t", "zqx", "ि"]
 )
 def test_twice_the_length_takes_twice_the_questions(counting, unit):
     """A piece without end is cut in linear time, whatever it is made of."""

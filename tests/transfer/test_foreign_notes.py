@@ -370,20 +370,14 @@ Its text.
     assert read.facts == ()
     assert [(entry.at, entry.text) for entry in read.entries] == [
         (None, "Append-only."),
-        (
-            datetime(2026, 7, 2, 13, 30, tzinfo=UTC),
-            "Talked of ferries.\n\n- and of trains",
-        ),
+        (datetime(2026, 7, 2, 13, 30, tzinfo=UTC), "Talked of ferries.\n\n- and of trains"),
         (datetime(2026, 7, 1, 23, tzinfo=UTC), "A day."),
         (
             datetime(2026, 7, 3, 9, tzinfo=UTC),
             "[RAW] 2 messages\n[2026-07-03T09:58] USER: hi\n\n[2026-13-01 10:00] no such month",
         ),
         (datetime(2026, 7, 4, 8, 5, tzinfo=UTC), "A heading\n\nIts text."),
-        (
-            datetime(2026, 7, 5, 10, tzinfo=UTC),
-            "[2026-07-05 12:00] Exact.\n\n# A title in it",
-        ),
+        (datetime(2026, 7, 5, 10, tzinfo=UTC), "[2026-07-05 12:00] Exact.\n\n# A title in it"),
     ]
     assert {entry.file for entry in read.entries} == {"memory/HISTORY.md"}
 

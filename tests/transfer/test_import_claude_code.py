@@ -8,18 +8,7 @@ import sys
 import threading
 
 import pytest
-from import_samples import (
-    SESSION,
-    START,
-    agent,
-    at,
-    gave,
-    line,
-    person,
-    text,
-    transcript,
-    use,
-)
+from import_samples import SESSION, START, agent, at, gave, line, person, text, transcript, use
 
 from memoranda import Memory
 from memoranda.errors import InvalidInput

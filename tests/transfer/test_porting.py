@@ -438,11 +438,7 @@ def test_locomo_conversations_are_users_of_their_own(tmp_path):
     with opened() as memory:
         report = memory.import_(path)
         first, second, third = every(memory.as_user("conv-1"))
-        assert (report.format, report.users, report.records) == (
-            "locomo",
-            ("conv-1", "conv-2"),
-            6,
-        )
+        assert (report.format, report.users, report.records) == ("locomo", ("conv-1", "conv-2"), 6)
         assert memory.records() == []
         again = memory.import_(path)
         assert (again.records, again.skipped) == (0, 6)

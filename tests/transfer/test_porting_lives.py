@@ -17,12 +17,7 @@ from memoranda.model.actions import (
 from memoranda.model.query import Filter, Subset
 from memoranda.testing.samples import User
 
-OLD = {
-    "format": "memoranda",
-    "version": 2,
-    "user": "noa",
-    "exported_at": "2026-03-02T17:05:00Z",
-}
+OLD = {"format": "memoranda", "version": 2, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
 EPISODE = {
     "type": "record",
     "id": "ep_1",
@@ -152,12 +147,7 @@ def test_an_older_file_says_less(tmp_path):
     """Of version 2, what had ended was forgotten, the rest fades from its last access."""
     ended = {**EPISODE, "id": "ep_2", "valid_until": "2026-03-01T00:00:00Z"}
     later = {**EPISODE, "id": "ep_3", "valid_until": "2026-03-09T00:00:00Z"}
-    used = {
-        **EPISODE,
-        "id": "ep_4",
-        "confidence": 0.5,
-        "last_accessed": "2026-03-02T17:05:00Z",
-    }
+    used = {**EPISODE, "id": "ep_4", "confidence": 0.5, "last_accessed": "2026-03-02T17:05:00Z"}
     with opened() as memory:
         memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
         store, scope = memory._services.store, memory._scope

@@ -3,13 +3,7 @@
 import json
 
 import pytest
-from file_samples import (
-    CHAT,
-    TALK,
-    every,
-    opened,
-    written,
-)
+from file_samples import CHAT, TALK, every, opened, written
 
 from memoranda.errors import InvalidInput
 

@@ -17,11 +17,7 @@ from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.ledger import reference
-from memoranda.conversation.pruning import (
-    ConversationOptions,
-    ConversationServices,
-    check_limits,
-)
+from memoranda.conversation.pruning import ConversationOptions, ConversationServices, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,

@@ -71,9 +71,7 @@ class EntityPipeline:
     """
 
     def __init__(
-        self,
-        providers: Mapping[str, EntityExtractor],
-        strategies: Mapping[str, Iterable[str]],
+        self, providers: Mapping[str, EntityExtractor], strategies: Mapping[str, Iterable[str]]
     ) -> None:
         """Put ``providers`` in the order of each of the ``strategies``.
 

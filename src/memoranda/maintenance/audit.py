@@ -154,10 +154,7 @@ def audit_file(path: Path, now: datetime) -> Audit:
 
 
 def audit(
-    entries: Sequence[AuditEntry],
-    *,
-    said: Sequence[AuditEntry] = (),
-    now: datetime,
+    entries: Sequence[AuditEntry], *, said: Sequence[AuditEntry] = (), now: datetime
 ) -> Audit:
     """Return what is wrong with ``entries``.
 

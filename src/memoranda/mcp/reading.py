@@ -73,9 +73,7 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
     """Let ``server`` offer a question with what memory has on it, and the keeping of a session."""
 
     @server.prompt(title="Recall")
-    def recall(
-        question: Annotated[str, Field(description="What you want to know or do.")],
-    ) -> str:
+    def recall(question: Annotated[str, Field(description="What you want to know or do.")]) -> str:
         """Ask a question together with what memory has on it."""
         try:
             found = memory.of(caller()).recall(question, budget=2_000)

@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.model.models import (
-    Calibration,
-    ConversationInfo,
-    Mention,
-    Message,
-    Pruning,
-    Record,
-)
+from memoranda.model.models import Calibration, ConversationInfo, Mention, Message, Pruning, Record
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Vector
 from memoranda.model.usage import Usage

@@ -190,10 +190,7 @@ class MessageMeter(Protocol):
         """Tokens that open the model's reply, once in a context."""
 
     def message(
-        self,
-        content: str,
-        calls: Sequence[ToolCall] = (),
-        images: Sequence[Image] = (),
+        self, content: str, calls: Sequence[ToolCall] = (), images: Sequence[Image] = ()
     ) -> int:
         """Return the tokens of a message with all that the format adds around it."""
 
@@ -249,13 +246,7 @@ class JobStore(Protocol):
     """Which process does what only one may do at a time, and which scheduled runs are done."""
 
     def claim(
-        self,
-        name: str,
-        holder: str,
-        *,
-        now: datetime,
-        until: datetime,
-        due: datetime | None = None,
+        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
     ) -> bool:
         """Take or renew the lease ``name``; false while another holder's is unexpired.
 

@@ -83,9 +83,7 @@ class ConsolidationService:
         self._timeout = number(timeout, "timeout")
         self._clock = clock or SystemClock()
         self._planner = RecordPlanner(
-            ids=IdFactory(self._clock),
-            clock=self._clock,
-            retention=Retention(self._settings.zone),
+            ids=IdFactory(self._clock), clock=self._clock, retention=Retention(self._settings.zone)
         )
         self._names = RuleNames()
         self._dates = DateParser()

@@ -37,11 +37,7 @@ class Consolidation:
 
 
 async def summarize(
-    model: LanguageModel,
-    turns: Sequence[Turn],
-    memory: str,
-    *,
-    most_bytes: int = MEMORY_BYTES,
+    model: LanguageModel, turns: Sequence[Turn], memory: str, *, most_bytes: int = MEMORY_BYTES
 ) -> Consolidation:
     """Return the entry of a conversation and the new notes, as a model writes them.
 

@@ -157,12 +157,7 @@ class SyncedNotes(Notes):
     """
 
     def __init__(
-        self,
-        records: RecordService,
-        folder: Path,
-        *,
-        settings: Settings,
-        state: NotesSyncState,
+        self, records: RecordService, folder: Path, *, settings: Settings, state: NotesSyncState
     ) -> None:
         """Touch nothing yet."""
         super().__init__(

@@ -75,10 +75,7 @@ class Surroundings:
 
     @classmethod
     def of(
-        cls,
-        thread: npt.NDArray[np.int64],
-        position: npt.NDArray[np.int64],
-        length: Floats,
+        cls, thread: npt.NDArray[np.int64], position: npt.NDArray[np.int64], length: Floats
     ) -> Surroundings:
         """Weigh the neighbours of records with these threads, positions and lengths."""
         order = np.lexsort((position, thread))

@@ -91,14 +91,7 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     stand_ins = (each for each in store.capabilities() if not each.native)
     checks += [passed(each.name, detail=each.detail) for each in stand_ins]
     checks += [_soundness(memory), *_vectors(memory), _model_files(memory.settings)]
-    return [
-        *checks,
-        _notes(memory),
-        _extras(),
-        _language(memory),
-        _names(memory),
-        *_arms(memory),
-    ]
+    return [*checks, _notes(memory), _extras(), _language(memory), _names(memory), *_arms(memory)]
 
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:

@@ -40,10 +40,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="MEMORANDA_",
-        env_nested_delimiter="__",
-        frozen=True,
-        extra="forbid",
+        env_prefix="MEMORANDA_", env_nested_delimiter="__", frozen=True, extra="forbid"
     )
 
     location: str | None = Field(default=None, examples=["~/agent.db"])

@@ -95,11 +95,7 @@ def _luhn(digits: Sequence[int]) -> bool:
 def _is_random(token: str) -> bool:
     """Return whether ``token`` looks like a key: letters and digits thrown together."""
     digits = sum(map(str.isdigit, token))
-    kinds = (
-        any(map(str.islower, token)),
-        any(map(str.isupper, token)),
-        digits >= _LEAST_KINDS,
-    )
+    kinds = (any(map(str.islower, token)), any(map(str.isupper, token)), digits >= _LEAST_KINDS)
     switches = sum(one.isdigit() != other.isdigit() for one, other in pairwise(token))
     return (sum(kinds) == len(kinds) and switches >= len(kinds)) or (
         digits >= _LEAST_KINDS and switches > _LEAST_KINDS + 1 and "-" not in token

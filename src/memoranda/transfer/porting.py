@@ -115,10 +115,7 @@ def export(
 
 
 def import_file(
-    target: ImportTarget,
-    path: Path,
-    format: str | None = None,
-    progress: Progress | None = None,
+    target: ImportTarget, path: Path, format: str | None = None, progress: Progress | None = None
 ) -> PortingReport:
     """Read a file into a memory; what is there already is skipped.
 

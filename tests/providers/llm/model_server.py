@@ -328,11 +328,7 @@ def trickling(act: Act) -> Act:
 
 
 def _usage(tokens: tuple[int, int]) -> dict[str, int]:
-    return {
-        "prompt_tokens": tokens[0],
-        "completion_tokens": tokens[1],
-        "total_tokens": sum(tokens),
-    }
+    return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
 
 
 def _completion(

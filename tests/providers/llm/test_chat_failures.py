@@ -5,17 +5,7 @@ import gc
 from threading import Semaphore
 
 import pytest
-from model_server import (
-    cut_off,
-    failing,
-    raw,
-    refused,
-    said,
-    stalling,
-    stepping,
-    stopping,
-    talked,
-)
+from model_server import cut_off, failing, raw, refused, said, stalling, stepping, stopping, talked
 from talking import HELLO, LOOK, WORDS, Talker
 
 from memoranda.errors import InvalidInput

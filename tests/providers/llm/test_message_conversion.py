@@ -314,11 +314,7 @@ def test_what_memoranda_renders_is_read_whole():
 def test_a_call_without_a_result_gets_one_that_says_so():
     """An interrupted exchange is closed, with those of its results that are there."""
     given_messages = [user("x"), called("a", "b"), user("Never mind."), result("b", "done")]
-    parts = [
-        Result("a", "look", NO_RESULT),
-        Result("b", "look", "done"),
-        UserText("Never mind."),
-    ]
+    parts = [Result("a", "look", NO_RESULT), Result("b", "look", "done"), UserText("Never mind.")]
     assert turns(given_messages, ANTHROPIC)[2] == Request(parts)
 
 

@@ -7,15 +7,7 @@ import socket
 from dataclasses import dataclass, field
 
 import pytest
-from model_server import (
-    answered,
-    cut_off,
-    failing,
-    raw,
-    said,
-    stalling,
-    trickling,
-)
+from model_server import answered, cut_off, failing, raw, said, stalling, trickling
 
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel

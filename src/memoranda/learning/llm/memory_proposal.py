@@ -57,11 +57,7 @@ class MemoryProposal(NamedTuple):
 
 
 def read_proposal(
-    memory: str,
-    update: str,
-    turns: Sequence[Turn],
-    lines: Mapping[str, str],
-    reader: DateReader,
+    memory: str, update: str, turns: Sequence[Turn], lines: Mapping[str, str], reader: DateReader
 ) -> MemoryProposal:
     """Return the claims and removals in a model's new version of the notes.
 

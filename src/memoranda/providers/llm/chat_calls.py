@@ -13,13 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pydantic_ai import (
-    ModelResponse,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-)
+from pydantic_ai import ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
@@ -116,9 +110,7 @@ async def call_chat(
 
 
 async def _stream(
-    to: ModelConnection,
-    opening: AbstractAsyncContextManager[StreamedResponse],
-    words: WordStream,
+    to: ModelConnection, opening: AbstractAsyncContextManager[StreamedResponse], words: WordStream
 ) -> tuple[ChatOutcome, Usage] | CallFailure:
     """Pass on the words of one reply; after the first of them, nothing is tried again."""
     clock = asyncio.get_running_loop().time

@@ -15,12 +15,7 @@ import chromadb
 import httpx
 from chromadb.api import ClientAPI
 from chromadb.config import Settings
-from chromadb.errors import (
-    AuthorizationError,
-    ChromaAuthError,
-    ChromaError,
-    NotFoundError,
-)
+from chromadb.errors import AuthorizationError, ChromaAuthError, ChromaError, NotFoundError
 from filelock import FileLock, Timeout
 
 from memoranda.errors import (

@@ -156,13 +156,7 @@ class SqlStore(SqlReads):
             self._write(scope, carry_out)
 
     def claim(
-        self,
-        name: str,
-        holder: str,
-        *,
-        now: datetime,
-        until: datetime,
-        due: datetime | None = None,
+        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
     ) -> bool:
         """Take or renew a lease, or the run of a job that was due then."""
         values = {

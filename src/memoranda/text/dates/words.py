@@ -12,13 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.patterns import (
-    LanguageData,
-    compile_pattern,
-    expand,
-    languages_with,
-    load,
-)
+from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
 
 _TENS = "十"
 _BRIEF_UNITS = frozenset({"day", "hour", "minute"})
@@ -140,13 +134,7 @@ _LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "zh_relative_year": lambda: chinese("relative_years"),
     "zh_day": lambda: chinese("relative_days"),
     "day_word": lambda: _days(*_NAMED_DAYS, *_PARTS_OF_DAYS),
-    "any_word": lambda: [
-        *months(),
-        *weekdays(),
-        *seasons(),
-        *units(),
-        *_days(*_NAMED_DAYS),
-    ],
+    "any_word": lambda: [*months(), *weekdays(), *seasons(), *units(), *_days(*_NAMED_DAYS)],
     "holiday_name": lambda: "|".join(pattern for pattern, _, _ in load("en", "dates")["holidays"]),
     **{name: partial(_days, name) for name in (*_NAMED_DAYS, *_PARTS_OF_DAYS)},
 }
