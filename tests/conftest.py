@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import gc
 from collections import Counter, defaultdict
 
 import pytest
@@ -15,6 +16,7 @@ LONG = ("tests/faults/", "tests/contract/", "tests/store/", "tests/memory/", "te
 def pytest_collection_modifyitems(items):
     """Run the files that take long before the others."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    gc.freeze()  # Thousands of tests and what they import stay: they are not looked through again.
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -20,7 +20,7 @@ SHARED = ROOT.parent / "shared"
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 # Every so many runs by budget: all of them where most is pruned.
 RUNS = {2_000: 1, 4_000: 1, 8_000: 2, 16_000: 2}
-JUDGED = {2_000: 2, 4_000: 4, 8_000: 8, 16_000: 8}
+JUDGED = {2_000: 4, 4_000: 8, 8_000: 16, 16_000: 16}
 # The least share of the ids, numbers and codes of the next call that is in view.
 SHOWN = {2_000: 0.76, 4_000: 0.91, 8_000: 0.98, 16_000: 0.99}
 # What is in view or under a marker in view. At 2,000 tokens, of which the system prompt takes
