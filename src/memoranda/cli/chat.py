@@ -11,12 +11,13 @@ import asyncio
 import io
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -49,6 +50,8 @@ PIECES = compile_pattern(r"\n|[^\S\n]+|\S")
 # Exit codes from here on say which signal ended a program.
 SIGNALLED = 128
 INTERRUPT = object()
+# Seconds that the main thread waits at once.
+SECOND = 1.0
 LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 WIDE = 2
 
@@ -357,6 +360,7 @@ class InterruptibleModel:
     def __init__(self, model: ChatModel) -> None:
         """Ask nothing yet."""
         self._model = model
+        self._lock = Lock()
         self._stopped = self._begun = False
         self._cancel: Callable[[], object] | None = None
 
@@ -371,9 +375,10 @@ class InterruptibleModel:
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
-        self._stopped = True  # Whoever is about to wait for a reply sees this, or is seen here.
-        if (cancel := self._cancel) is not None:
-            cancel()
+        with self._lock:  # The loop of the reply stays until it is told.
+            self._stopped = True
+            if self._cancel is not None:
+                self._cancel()
 
     async def chat(
         self,
@@ -389,9 +394,10 @@ class InterruptibleModel:
         """
         pieces = None if on_text is None else self._separate(on_text)
         task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
-        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
-        if self._stopped:
-            task.cancel()
+        with self._lock:
+            self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
+            if self._stopped:
+                task.cancel()
         try:
             return await task
         except asyncio.CancelledError:
@@ -399,7 +405,8 @@ class InterruptibleModel:
                 raise
             raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
         finally:
-            self._cancel = None
+            with self._lock:
+                self._cancel = None
 
     def _separate(self, on_text: OnText) -> OnText:
         """Return ``on_text``, which begins a paragraph where something was said before a call."""
@@ -440,18 +447,27 @@ def run_interruptible(
     stopping = False
     with handle_signals([signal.SIGINT], lambda _number, _frame: events.put(INTERRUPT)):
         Thread(target=act, name="memoranda-chat", daemon=True).start()
-        while not isinstance(event := events.get(), Answer):
+        while not isinstance(event := _next(events), Answer):
             if isinstance(event, BaseException):
                 raise event
             if event is not INTERRUPT:
                 if not stopping:
                     hear(event)
             elif stopping:
+                # What is under way is left as it is, and a warning would only say so.
+                warnings.filterwarnings("ignore", "coroutine .* was never awaited")
                 raise KeyboardInterrupt
             else:
                 stopping = True
                 stop()
     return event
+
+
+def _next(events: SimpleQueue[Any]) -> Any:
+    """Return the next event, and never wait for long: a signal just before a wait ends none."""
+    while True:
+        with suppress(Empty):
+            return events.get(timeout=SECOND)
 
 
 @contextmanager
