@@ -109,6 +109,28 @@ def test_a_change_that_leaves_size_and_time_is_seen(tmp_path):
     assert watcher.messages()[0].content == "4"
 
 
+def test_a_file_with_the_number_of_an_older_one_is_read_anew(tmp_path):
+    """A rewritten file is known by its first line, also where its number, size and time are old."""
+    writer = begun(tmp_path, message("3"), message("a" * 100))
+    first = writer.messages()[0]
+    writer.recount({first.id: 5})
+    watcher = FileTranscript(writer.path)
+    assert watcher.messages()[0].tokens == 5
+    stamp, data = writer.path.stat(), writer.path.read_bytes()
+    copy = FileTranscript(tmp_path / "copy.jsonl")
+    copy.path.write_bytes(data)
+    copy.recount({first.id: 7})
+    writer.path.write_bytes(copy.path.read_bytes())  # Into the same file, as no rewriting does.
+    os.utime(writer.path, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
+    now = writer.path.stat()
+    assert (now.st_ino, now.st_size, now.st_mtime_ns) == (
+        stamp.st_ino,
+        stamp.st_size,
+        stamp.st_mtime_ns,
+    )
+    assert watcher.messages()[0].tokens == 7
+
+
 def test_an_unknown_message_cannot_be_pinned(tmp_path):
     """NotFound, as of any transcript."""
     transcript = begun(tmp_path, message())

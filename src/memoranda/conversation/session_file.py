@@ -239,9 +239,9 @@ class FileTranscript(MemoryTranscript):
         with os_errors(self.path), self.path.open("rb") as file:
             found = os.fstat(file.fileno())
             stamp = found.st_ino, found.st_size, found.st_mtime_ns
-            if stamp == self._stamp:
-                return
             head = file.readline()
+            if stamp == self._stamp and head == self._head:
+                return
             # One of the same size that another program changed has nothing new at its end.
             longer = self._stamp is None or found.st_size > self._end
             goes_on = longer and head == self._head and self._goes_on(file)
@@ -335,7 +335,8 @@ class FileTranscript(MemoryTranscript):
         for old, new in zip(before, self._messages, strict=True):
             if old != new:
                 lines[place_of(new)] = update_line(lines[place_of(new)], old, new)
-        # A new file can get the number, size and time of an older one: only this tells them apart.
+        # A new file can get the number, size and time of an older one: its first line tells them
+        # apart.
         rewrites = self._line.get("rewrites")
         line = {**self._line, "rewrites": (rewrites if isinstance(rewrites, int) else 0) + 1}
         head = dump_line(line := metadata_value(self._info, self._prunings, line))
