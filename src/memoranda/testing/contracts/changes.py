@@ -84,6 +84,7 @@ class ApplyContract(Contract):
                 except StoreError:
                     pass
             assert ana.everything() == before
+            assert store.verify() == []
         store.purge()  # Of what the plan erased, when it was carried out.
         assert store.verify() == []
         assert step > 0
