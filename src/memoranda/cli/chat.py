@@ -29,7 +29,15 @@ from rich.text import Text
 from memoranda.agent import Agent, Answer
 from memoranda.cli import chat_commands
 from memoranda.cli.chat_commands import MEANINGS, NEW, ChatDesk, PipeReader
-from memoranda.cli.command import FAILED, Session, command, handle_signals, make_console, write_json
+from memoranda.cli.command import (
+    FAILED,
+    SIGNAL_WAIT,
+    Session,
+    command,
+    handle_signals,
+    make_console,
+    write_json,
+)
 from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
@@ -50,8 +58,6 @@ PIECES = compile_pattern(r"\n|[^\S\n]+|\S")
 # Exit codes from here on say which signal ended a program.
 SIGNALLED = 128
 INTERRUPT = object()
-# Seconds that the main thread waits at once.
-SECOND = 1.0
 LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 WIDE = 2
 
@@ -467,7 +473,7 @@ def _next(events: SimpleQueue[Any]) -> Any:
     """Return the next event, and never wait for long: a signal just before a wait ends none."""
     while True:
         with suppress(Empty):
-            return events.get(timeout=SECOND)
+            return events.get(timeout=SIGNAL_WAIT)
 
 
 @contextmanager

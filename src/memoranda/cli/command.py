@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.settings.settings import Settings
 
 Handler = Callable[[int, FrameType | None], None]
+# Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
+SIGNAL_WAIT = 1.0
 FAILED = 1
 # The variable that says how wide a terminal is, wherever the output goes.
 COLUMNS = "COLUMNS"

@@ -17,7 +17,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.cli.command import FAILED, Session, command, complete, handle_signals
+from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of, unpurged
@@ -40,7 +40,6 @@ ACTION = compile_pattern(
 )
 DRY = "dry run, nothing was changed"
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
-SECOND = 1.0
 CENT = 0.01
 RESULTS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
 CHECKS = (
@@ -393,7 +392,7 @@ def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -
     # as one that comes just before a wait is seen when that ends.
     with handle_signals(ENDINGS, end), ThreadPoolExecutor(1) as worker:
         running = worker.submit(schedule.run, stop)
-        while wait([running], SECOND).not_done:
+        while wait([running], SIGNAL_WAIT).not_done:
             continue
         running.result()
     session.hint("ended")
