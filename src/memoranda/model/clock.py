@@ -60,9 +60,9 @@ class IdFactory:
         self._last = 0
         self._lock = Lock()
 
-    def new(self, prefix: str) -> str:
-        """Return a fresh id with ``prefix`` and an underscore before it."""
-        stamp = to_ms(self._clock.now()) << RANDOM_BITS
+    def new(self, prefix: str, at: datetime | None = None) -> str:
+        """Return a fresh id with ``prefix`` and an underscore before it, of this moment or ``at``."""
+        stamp = to_ms(self._clock.now() if at is None else at) << RANDOM_BITS
         with self._lock:
             if stamp >> RANDOM_BITS > self._last >> RANDOM_BITS:
                 self._last = stamp | secrets.randbits(RANDOM_BITS)

@@ -32,7 +32,7 @@ class Events:
 
     def __init__(self, *names: str) -> None:
         """Start without subscribers; ``names`` are what can happen."""
-        self._callbacks: dict[str, list[Callback]] = {name: [] for name in names}
+        self._callbacks: dict[str, tuple[Callback, ...]] = dict.fromkeys(names, ())
         self._lock = Lock()
 
     def on(self, name: str, callback: Callback) -> None:
@@ -50,15 +50,12 @@ class Events:
                 f"callback={callback!r:.80} cannot be called; pass a function of one event"
             )
         with self._lock:
-            self._callbacks[name].append(callback)
+            self._callbacks[name] += (callback,)
 
     def emit(self, name: str, subject: Any) -> None:
         """Tell the subscribers of ``name``."""
-        with self._lock:
-            callbacks = tuple(self._callbacks[name])
-        event = Event(name, subject)
-        for callback in callbacks:
+        for callback in self._callbacks[name]:
             try:
-                callback(event)
+                callback(Event(name, subject))
             except Exception:
                 log.exception("a subscriber of %r failed", name)

@@ -139,7 +139,7 @@ class RecordPlanner:
         confidence = _number(draft.confidence, "confidence", most=1.0)
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
-            id=self._ids.new(kind.prefix),
+            id=self._ids.new(kind.prefix, now),
             kind=kind,
             content=content,
             content_hash=content_hash(content),

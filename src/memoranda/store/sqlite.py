@@ -95,21 +95,28 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
 _creating = threading.Lock()
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Raise one of our errors in place of any of apsw, so that no driver's exception gets out."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        message = (
-            f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
-            f"decode the source with errors='replace'"
-        )
-        raise errors.InvalidInput(message) from error
-    except apsw.Error as error:
-        meaning, message = next(MEANINGS[cause] for cause in MEANINGS if isinstance(error, cause))
-        name = type(error).__name__
-        raise meaning(message.format(path=path, error=error, name=name)) from error
+class Translated:
+    """Raises one of our errors in place of any of apsw, so that no driver's exception gets out."""
+
+    def __init__(self, path: str) -> None:
+        """Name ``path`` in the errors."""
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin; every statement does, so this is quicker than a generator."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Translate ``error``."""
+        if isinstance(error, UnicodeEncodeError):
+            message = (
+                f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
+                f"decode the source with errors='replace'"
+            )
+            raise errors.InvalidInput(message) from error
+        if isinstance(error, apsw.Error):
+            meaning, message = next(MEANINGS[each] for each in MEANINGS if isinstance(error, each))
+            name = type(error).__name__
+            raise meaning(message.format(path=self._path, error=error, name=name)) from error
 
 
 DIALECT = Dialect(
@@ -231,10 +238,12 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
+        self._errors = Translated(self.location)
         self._write_lock = threading.RLock()
         if not self.in_memory:
             _create_private(self.location)
         self._writer = self._open()
+        self._writer.raw.pragma("mmap_size", 0)  # What is changed has to be copied anyway.
         try:
             self._migrate()
         except BaseException:
@@ -242,7 +251,7 @@ class SqliteDatabase(Database[SqliteConnection]):
             raise
 
     def _translated(self) -> AbstractContextManager[None]:
-        return translated(self.location)
+        return self._errors
 
     @contextmanager
     def _lend_writer(self) -> Iterator[SqliteConnection]:
@@ -355,7 +364,7 @@ class SqliteDatabase(Database[SqliteConnection]):
         return version
 
     def _open(self) -> SqliteConnection:
-        with translated(self.location):
+        with self._errors:
             # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
             raw = apsw.Connection(
                 self.location,
@@ -460,7 +469,7 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         try:
             partial.unlink(missing_ok=True)
             _create_private(str(partial))
-            with self._lend() as source, translated(path):
+            with self._lend() as source, Translated(path):
                 source.run("VACUUM INTO :path", {"path": str(partial)})
             partial.rename(path)
         except OSError as error:

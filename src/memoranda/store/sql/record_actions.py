@@ -118,7 +118,8 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
             queued.append({"work": ENTITIES, "record": key, "user": user})
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
-    tx.connection.run_many(ADD_SOURCE, sources)
+    if sources:
+        tx.connection.run_many(ADD_SOURCE, sources)
     tx.connection.run_many(QUEUE, queued)
     for row, action in zip(rows, actions, strict=True):
         if action.mentions:

@@ -3,6 +3,9 @@
 CREATE VIRTUAL TABLE records_fts USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
+-- Its pages are packed into those of the file: at FTS5's own size of one page each, a single
+-- record's few bytes beside them make most commits write three to five pages of the index.
+INSERT INTO records_fts (records_fts, rank) VALUES ('pgsz', 1000);
 CREATE VIRTUAL TABLE records_terms USING fts5vocab (records_fts, instance);
 
 -- What the planner is to assume, as nothing here ever runs ANALYZE: a user has thousands of
