@@ -61,7 +61,7 @@ class IdFactory:
         self._lock = Lock()
 
     def new(self, prefix: str, at: datetime | None = None) -> str:
-        """Return a fresh id with ``prefix`` and an underscore before it, of this moment or ``at``."""
+        """Return a fresh id of the present or ``at``: ``prefix``, an underscore, and letters."""
         stamp = to_ms(self._clock.now() if at is None else at) << RANDOM_BITS
         with self._lock:
             if stamp >> RANDOM_BITS > self._last >> RANDOM_BITS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -85,10 +85,14 @@ class PostgresConnection(SqlConnection):
         """Carry out a statement and return how many rows it changed."""
         return self._execute(sql, values).rowcount
 
-    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+    def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``."""
+        names = dict.fromkeys(PARAMETER.findall(sql))
+        named = [
+            row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows
+        ]
         with self.raw.cursor() as cursor:
-            cursor.executemany(in_postgres(sql), list(rows))
+            cursor.executemany(in_postgres(sql), named)
 
 
 class TermTable:

@@ -160,7 +160,7 @@ class SqliteConnection(SqlConnection):
         self.raw.execute(in_sqlite(sql), values)
         return self.raw.changes() if self.raw.total_changes() != before else 0
 
-    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+    def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``."""
         self.raw.executemany(in_sqlite(sql), rows)
 
@@ -176,8 +176,7 @@ class Fts5:
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
         indexed = [
-            {"key": key, "terms": _token(user, terms.replace(" ", f" {user}q"))}
-            for key, user, terms in rows
+            (key, _token(user, terms.replace(" ", f" {user}q"))) for key, user, terms in rows
         ]
         connection.run_many("INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)", indexed)
 

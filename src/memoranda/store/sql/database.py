@@ -39,8 +39,11 @@ class SqlConnection(ABC):
         """Carry out a statement and return how many rows it changed."""
 
     @abstractmethod
-    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
-        """Carry out a statement for each of ``rows``."""
+    def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
+        """Carry out a statement for each of ``rows``: values by name, or in the statement's order.
+
+        The latter is quicker: a new record has some thirty of them.
+        """
 
 
 class FullText(Protocol):

@@ -20,7 +20,7 @@ from memoranda.store.sql.transaction import Transaction
 ENRICHED_AT = "enriched_at"
 SUPERSEDES = "supersedes"
 INSERT = insertion(
-    "records", ("key", "user_key", *RECORDS.names, "term_count", "reason", "enriched")
+    "records", (*RECORDS.names, "key", "user_key", "reason", "term_count", "enriched")
 )
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
@@ -110,24 +110,24 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         values["term_count"] = len(terms)
         values["position"] = _next_position(tx, item, positions)
         values["enriched"] = int(ENRICHED_AT in item.attributes)
-        rows.append(values)
+        rows.append(tuple(values.values()))
         indexed.append((key, user, " ".join(terms)))
-        sources += [{"user": user, "source": each, "record": key} for each in item.source_ids]
-        queued.append({"work": VECTORS, "record": key, "user": user})
+        sources += [(user, source, key) for source in item.source_ids]
+        queued.append((VECTORS, key, user))
         if action.mentions is None:
-            queued.append({"work": ENTITIES, "record": key, "user": user})
+            queued.append((ENTITIES, key, user))
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
     tx.connection.run_many(QUEUE, queued)
-    for row, action in zip(rows, actions, strict=True):
+    for (key, *_), action in zip(indexed, actions, strict=True):
         if action.mentions:
-            tx.entity_writer.link(row["key"], action.mentions)
+            tx.entity_writer.link(key, action.mentions)
         item = action.record
         if item.session_id is not None and item.kind is Kind.EPISODE:
             place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
-            tx.connection.run(REGISTER, place | {"at": row["created_at"]})
+            tx.connection.run(REGISTER, place | {"at": to_ms(item.created_at)})
 
 
 def _require_own(tx: Transaction, item: Record) -> None:
