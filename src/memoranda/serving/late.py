@@ -46,7 +46,7 @@ class LateMemory:
         self._location, self._user = location, user
         self._settings, self._embedder = settings, embedder
         self._opening = Lock()
-        self._opened: Memory | None = None
+        self._opened: Verbs | None = None
         self._closing = ExitStack()
         self._starting = Lock()
         self._loading: Thread | None = None
@@ -71,8 +71,8 @@ class LateMemory:
         from memoranda.serving.verbs import Verbs  # noqa: PLC0415 - see the module
 
         with self._opening:
-            memory = self._opened = self._opened or self._open()
-        return Verbs(memory if user is None else memory.as_user(user))
+            verbs = self._opened = self._opened or Verbs(self._open())
+        return verbs if user is None else Verbs(verbs.memory.as_user(user))
 
     def _open(self) -> Memory:
         from memoranda.memory import Memory  # noqa: PLC0415 - see the module

@@ -27,11 +27,15 @@ LONGEST_METADATA = 4_000
 
 
 class Verbs:
-    """The memory of one user, for a model, from which secrets are masked."""
+    """The memory of one user, for a model, from which secrets are masked.
+
+    Attributes:
+        memory: what it works on.
+    """
 
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
-        self._memory = memory
+        self.memory = memory
         parts, scope = services_of(memory), scope_of(memory)
         self._derivations, self._scope = parts.derivations, scope
         self._records, self._searcher = parts.records(scope), parts.searcher(scope)
@@ -65,7 +69,7 @@ class Verbs:
 
     def recall(self, question: str, budget: int) -> Recall:
         """Return a fenced block of ``budget`` tokens at most for ``question``."""
-        return self._memory.recall(question, budget=budget)
+        return self.memory.recall(question, budget=budget)
 
     def store(self, content: str, kind: str, metadata: Mapping[str, Any] | None) -> Record:
         """Keep ``content`` as the model's own word; a fact that is known is not kept twice.
@@ -92,7 +96,7 @@ class Verbs:
     def forget(self, id: str) -> bool:
         """Forget a record; return whether there was one."""
         try:
-            self._memory.forget(id)
+            self.memory.forget(id)
         except NotFound:
             return False
         return True
@@ -107,11 +111,11 @@ class Verbs:
 
     def stats(self) -> MemoryStats:
         """Return figures."""
-        return self._memory.stats()
+        return self.memory.stats()
 
     def entity(self, name: str) -> Entity | None:
         """Return what is known of a person, place or thing, facts first, without insights."""
-        found = self._memory.entity(name)
+        found = self.memory.entity(name)
         if found is None:
             return None
         told = [mask_secrets(each) for each in found.records if each.kind is not Kind.REFLECTION]
@@ -121,11 +125,11 @@ class Verbs:
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
-        return _unsecret(self._memory.notes.context_text(make=True))
+        return _unsecret(self.memory.notes.context_text(make=True))
 
     def history(self) -> str:
         """Return HISTORY.md; empty, if there is none."""
-        return _unsecret(self._memory.notes.read_history())
+        return _unsecret(self.memory.notes.read_history())
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
@@ -133,7 +137,7 @@ class Verbs:
 
     def record(self, id: str) -> Record | None:
         """Return an active record of this user; forgotten ones are not shown."""
-        found = self._memory.get(id)
+        found = self.memory.get(id)
         return _told(found) if found and is_active(found, self._records.now()) else None
 
 

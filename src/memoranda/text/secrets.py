@@ -7,6 +7,7 @@ a password, or looks like a key, counts as well. :func:`looks_secret` is either.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -40,6 +41,8 @@ _TOKEN = compile_pattern(r"[A-Za-z0-9+/_=-]{12,}")
 _LONG_NUMBER = compile_pattern(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
 _WITH_DIGIT = compile_pattern(r"\S*\d\S*")
 _LEAST_KINDS = 3
+_MOST_DECIDED = 10_000
+_decided: dict[bytes, bool] = {}
 
 
 def secret_kind(text: str) -> str | None:
@@ -72,7 +75,21 @@ def tells_secret(text: str) -> bool:
 
 
 def looks_secret(text: str) -> bool:
-    """Return whether ``text`` is secret by either judgement."""
+    """Return whether ``text`` is secret by either judgement.
+
+    What was decided of the last texts is kept under their hashes: a record is looked at whenever
+    it is told, and the patterns take half a microsecond for each character.
+    """
+    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    known = _decided.get(key)
+    if known is None:
+        if len(_decided) >= _MOST_DECIDED:
+            _decided.clear()
+        known = _decided[key] = _is_secret(text)
+    return known
+
+
+def _is_secret(text: str) -> bool:
     return tells_secret(text) or secret_kind(text) is not None
 
 
@@ -82,7 +99,7 @@ def without_secrets(text: str) -> str:
     if not looks_secret(text):
         return text
     # The value is a word with a digit, or stands for itself.
-    text = _WITH_DIGIT.sub(lambda word: HIDDEN if looks_secret(word[0]) else word[0], text)
+    text = _WITH_DIGIT.sub(lambda word: HIDDEN if _is_secret(word[0]) else word[0], text)
     return text if not looks_secret(text) else _WITH_DIGIT.sub(HIDDEN, text)
 
 

@@ -183,12 +183,12 @@ def touch(tx: Transaction, action: act.Touch) -> None:
     """Count one recall of each record."""
     where = owned(tx.scope, tx.user)
     rows = tx.connection.all(
-        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at "
-        f"WHERE r.id IN (@texts(:ids)) AND {where.sql} RETURNING key",
+        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, "
+        f"strength_at = :at WHERE r.id IN (@texts(:ids)) AND {where.sql} RETURNING key",
         where.values | {"at": to_ms(action.at), "ids": dump(action.ids)},
     )
     keys = [row[0] for row in rows]
-    tx.refresh(keys, action.at)
+    tx.restore_confidence(keys)
     if action.session is not None:
         base = {"user": tx.user, "session": action.session, "at": to_ms(action.at)}
         tx.connection.run_many(REMEMBER_RECALL, [base | {"record": key} for key in keys])
@@ -235,12 +235,12 @@ def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     if not new:
         return
     tx.connection.run(
-        "UPDATE records SET source_ids = :sources WHERE key = :key",
-        {"sources": dump([*held, *new]), "key": target.key},
+        "UPDATE records SET source_ids = :sources, strength_at = :at WHERE key = :key",
+        {"sources": dump([*held, *new]), "at": to_ms(action.at), "key": target.key},
     )
     filed = {"user": tx.user, "record": target.key}
     tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
-    tx.refresh([target.key], action.at)
+    tx.restore_confidence([target.key])
     tx.log(target, action.at, "credit", action.reason, sources=len(new))
 
 

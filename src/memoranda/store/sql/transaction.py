@@ -128,19 +128,15 @@ class Transaction(SqlReads):
         rows = self.connection.all(ERASED, {"ids": dump(listed), "user": self.user})
         return [row[0] for row in rows]
 
-    def refresh(self, records: Sequence[int], at: datetime) -> None:
-        """Let records decay anew from their strength; tell readers only of what changed."""
-        values = {"keys": dump(list(records)), "at": to_ms(at)}
+    def restore_confidence(self, records: Sequence[int]) -> None:
+        """Let records be as sure as before they decayed; tell readers only of what changed."""
         changed = self.connection.run(
             "UPDATE records SET confidence = strength "
             "WHERE key IN (@ints(:keys)) AND confidence <> strength",
-            values,
+            {"keys": dump(list(records))},
         )
         if changed:
             self.raise_epoch()
-        self.connection.run(
-            "UPDATE records SET strength_at = :at WHERE key IN (@ints(:keys))", values
-        )
 
     def tell_end(
         self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any
