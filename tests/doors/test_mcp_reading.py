@@ -41,7 +41,7 @@ def test_the_notes_are_a_resource(mode, tmp_path):
 def test_the_newest_insight_is_a_resource(tmp_path):
     """The weekly insight is empty until there is one, then the newest."""
     memory = served(tmp_path / "a.db")
-    direct = memory.of()._memory
+    direct = memory.of().memory
 
     async def work(client):
         before = await text(client, "memoranda://insight/weekly")

@@ -24,7 +24,7 @@ def expired(path):
 
 def actions(late, id):
     """Return what was done to a record."""
-    return [change.action for change in late.of()._memory.history(id)]
+    return [change.action for change in late.of().memory.history(id)]
 
 
 def test_what_expired_is_retired_when_a_server_starts(tmp_path):
@@ -68,8 +68,8 @@ def verbs(tmp_path):
 def test_notes_are_told_without_secrets(verbs):
     """What a person had kept stands in MEMORY.md, and is masked for a model."""
     secret = "sk-proj-abcDEF1234567890abcDEF1234567890abcdef"  # noqa: S105 - made up
-    verbs._memory.remember(f"My API key is {secret} for the weather")
-    verbs._memory.remember("Ana likes tea")
+    verbs.memory.remember(f"My API key is {secret} for the weather")
+    verbs.memory.remember("Ana likes tea")
     told = verbs.notes()
     assert secret not in told
     assert "Ana likes tea" in told
