@@ -70,7 +70,7 @@ def test_there_are_verbs_to_compare():
     [pytest.param(*row, id=f"{row[0].__name__}.{row[2]}") for row in VERBS],
 )
 def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: str):
-    """A verb of one face is on the other, with the same parameters; attributes are attributes."""
+    """A verb of one face is on the other, with the same parameters; metadata are metadata."""
     if (plain, verb) in OWN:
         assert not hasattr(plain, verb)
         return

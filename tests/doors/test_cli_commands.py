@@ -101,7 +101,7 @@ def test_json_has_the_fields_of_the_dataclasses(told):
         "arms", "recency", "confidence", "precedence", "when", "speaker", "before", "after",
     ]  # fmt: skip
     assert hit["record"]["tags"] == ["drink", "hot"]
-    assert hit["record"]["attributes"] == {"n": 1}
+    assert hit["record"]["metadata"] == {"n": 1}
     assert datetime.fromisoformat(hit["record"]["created_at"]).utcoffset() is not None
     assert told("search", "tea", "--min-score", "1") == []
 

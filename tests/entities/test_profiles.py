@@ -22,7 +22,7 @@ def fact(content, *, subject="Ana", confidence=0.8, kind=Kind.FACT, by=None, day
         created_at=NOW,
         confidence=confidence,
         superseded_by=by,
-        attributes={"subject": subject},
+        metadata={"subject": subject},
     )
 
 

@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 KILLS = 3
 JOBS = ("consolidate", "decay", "expire", "enrich", "reflect")
 TOWNS = ("Porto", "Lisbon", "Rome", "Oslo", "Paris", "Vienna", "Madrid", "Berlin", "Bern", "Riga")
-BESIDE = {"supersedes", "enriched_at", "since", "until"}  # attributes that hold ids and times
+BESIDE = {"since", "until"}  # metadata that hold ids and times
 LEASE = timedelta(minutes=11)
 
 
@@ -114,8 +114,8 @@ def state(memory):
             item.superseded_by and text[item.superseded_by],
             tuple(sorted(text[source] for source in item.source_ids)),
             item.tags,
-            tuple(sorted((k, str(v)) for k, v in item.attributes.items() if k not in BESIDE)),
-            tuple(sorted(BESIDE & item.attributes.keys())),
+            tuple(sorted((k, str(v)) for k, v in item.metadata.items() if k not in BESIDE)),
+            tuple(sorted(BESIDE & item.metadata.keys())),
             tuple(history[item.id]),
         )
         for item in records.values()

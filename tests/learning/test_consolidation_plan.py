@@ -197,7 +197,7 @@ def test_nothing_about_another_subject_is_retired(claims):
     told = {(n, fact.id): UPDATE for n in range(len(claims)) for fact in known}
     made = memory.plan(claims, overrides=told)
     memory.apply(made)
-    subjects = {fact.id: fact.attributes["subject"] for fact in memory.facts.values()}
+    subjects = {fact.id: fact.metadata["subject"] for fact in memory.facts.values()}
     assert all(subjects[each.id] == subjects[each.by] for each in of(made, Supersede))
 
 
@@ -211,7 +211,7 @@ def test_a_new_fact_carries_all_that_was_known_of_it():
     assert (record.event_time, record.confidence, record.decay_rate) == (when, 0.7, 0.1)
     assert record.source_ids == ("ep_0_Ana lives in Oslo.",)
     assert (record.tags, record.session_id) == (("state",), "s")
-    assert record.attributes == {"subject": "Ana", "category": "state", "said_at": SAID.isoformat()}
+    assert record.metadata == {"subject": "Ana", "category": "state", "said_at": SAID.isoformat()}
 
 
 def test_a_later_value_takes_the_place_of_an_older_one():
@@ -220,7 +220,7 @@ def test_a_later_value_takes_the_place_of_an_older_one():
     memory.learn([claim("Ana lives in Oslo.")])
     made = memory.learn([claim("Ana moved to Lisbon.", day=9)])
     (insert,), (supersede,) = of(made, Insert), of(made, Supersede)
-    assert insert.record.attributes["supersedes"] == supersede.id
+    assert insert.record.supersedes == supersede.id
     assert (supersede.by, supersede.confidence) == (insert.record.id, 0.3)
     assert memory.top() == ["Ana moved to Lisbon."]
 

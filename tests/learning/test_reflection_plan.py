@@ -37,7 +37,7 @@ def fact(number, content, category=None, *, age=1.0, **fields):
         "event_time": at,
         "session_id": f"s{int(age)}",
         "source_role": "user",
-        "attributes": {} if category is None else {"category": category},
+        "metadata": {} if category is None else {"category": category},
     }
     return Record(**{**defaults, "content": content, "created_at": at, **fields})
 
@@ -146,12 +146,7 @@ def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
     """Each in its section; what is told in one is not told again in another."""
     facts = [
         *three(),
-        fact(
-            4,
-            "Ana works at Acme.",
-            "state",
-            attributes={"category": "state", "supersedes": "fact_0"},
-        ),
+        fact(4, "Ana works at Acme.", "state", supersedes="fact_0"),
         fact(5, "Ana flies to Rome on 2026-03-20.", "plan", event_time=NOW + 12 * DAY),
         fact(6, "# Ana likes\n tea.", "preference"),
         fact(7, "A thing someone asked to remember"),
@@ -218,7 +213,7 @@ def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
     )
     assert found is None
     assert looked_back([]) is None
-    assert looked_back([fact(1, "Ana moved", attributes={"supersedes": "fact_0"})]) is not None
+    assert looked_back([fact(1, "Ana moved", supersedes="fact_0")]) is not None
 
 
 def test_the_draft_is_what_the_seed_asks_for():
@@ -263,7 +258,7 @@ def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
             text,
             "plan",
             event_time=NOW + days * DAY,
-            attributes={"category": "plan"} | ({"supersedes": "x"} if changed else {}),
+            metadata={"category": "plan"} | ({"supersedes": "x"} if changed else {}),
         )
         for number, (text, changed, days) in enumerate(items)
     ]
@@ -291,7 +286,7 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
         fact(n, f"Zoe {n} said {'something long ' * 20}", kinds[n % 4], age=1 + n % 3)
         for n in range(60)
     ]
-    facts[0] = replace(facts[0], attributes={"supersedes": "fact_999"})
+    facts[0] = replace(facts[0], supersedes="fact_999")
     text = looked_back(facts).content
     assert LONGEST * 0.8 < len(text) <= LONGEST
     assert "**Changed**" in text

@@ -52,7 +52,7 @@ def named(folder):
 
 def stamp(memory, record):
     """Return when a record was enriched."""
-    return memory.get(record.id).attributes.get("enriched_at")
+    return memory.get(record.id).metadata.get("enriched_at")
 
 
 def test_without_an_accurate_provider_it_is_skipped():

@@ -50,7 +50,7 @@ def test_an_insight_says_what_the_week_was_about(memory):
     assert "Marta" in insight.content
     assert "20 March" in insight.content or "2026-03-20" in insight.content
     assert (insight.tags, insight.decay_rate, insight.origin) == (("weekly",), 0.0, "reflection")
-    assert insight.attributes["by"] == "digest"
+    assert insight.metadata["by"] == "digest"
     assert insight.source_ids
     assert {memory.get(source).user for source in insight.source_ids} == {"ana"}
 
@@ -159,7 +159,7 @@ def test_the_models_words(tmp_path):
     with closing(remembering(path, llm=model, clock=clock)) as memory:
         assert memory.reflect().lines == (said,)
         (insight,) = reflections(memory)
-        assert insight.attributes["by"] == "wise"
+        assert insight.metadata["by"] == "wise"
         (asked,) = model.asked
         assert "Marta" in asked.prompt
         assert set(insight.source_ids) >= {item.id for item in facts(memory)}
@@ -201,5 +201,5 @@ def test_a_model_that_has_nothing_sound_to_say_leaves_it_to_the_digest(tmp_path,
     with closing(remembering(path, llm=ScriptedLLM([answer]), clock=clock)) as memory:
         assert memory.reflect().count == 1
         (insight,) = reflections(memory)
-        assert insight.attributes["by"] == "digest"
+        assert insight.metadata["by"] == "digest"
         assert "Marta" in insight.content

@@ -109,8 +109,8 @@ def test_a_fact_says_who_said_it_where_when_and_how_sure(memory):
     )
     assert 0 < found.confidence < 1
     assert found.decay_rate == 0.1
-    assert found.attributes["subject"] == "the user"
-    assert found.tags == (found.attributes["category"],)
+    assert found.metadata["subject"] == "the user"
+    assert found.tags == (found.metadata["category"],)
     (made,) = memory.history(found.id)
     assert (made.action, made.reason) == ("insert", "consolidated")
 

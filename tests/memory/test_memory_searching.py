@@ -146,8 +146,8 @@ def test_a_number_and_a_truth_value_are_not_one_filter(memory):
         memory.remember("Ana drinks tea", metadata={"n": value})
     for value in (1, True, "1", None):
         found = memory.search("tea", metadata={"n": value})
-        assert [dict(hit.record.attributes) for hit in found] == [{"n": value}]
-        assert type(found[0].record.attributes["n"]) is type(value)
+        assert [dict(hit.record.metadata) for hit in found] == [{"n": value}]
+        assert type(found[0].record.metadata["n"]) is type(value)
     assert len(memory.search("tea", metadata={"n": 1.0})) == 1
 
 

@@ -36,7 +36,7 @@ def test_every_argument_of_remember_is_in_the_record(memory):
     assert record.event_time == happened
     assert record.event_time.tzinfo is UTC
     assert record.tags == ("home", "city")
-    assert dict(record.attributes) == {"source": {"page": 3}}
+    assert dict(record.metadata) == {"source": {"page": 3}}
     assert (record.session_id, record.position) == ("s1", 0)
     assert (record.source_role, record.trust) == ("assistant", Trust.AGENT)
     assert (record.confidence, record.decay_rate) == (0.5, 0.1)
@@ -58,11 +58,7 @@ def test_any_unicode_comes_out_as_it_went_in(text):
     with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:
         record = memory.remember(text, tags=[text], metadata={text: text}, session=text, role=text)
         assert memory.get(record.id) == record
-        assert (record.content, record.tags, dict(record.attributes)) == (
-            text,
-            (text,),
-            {text: text},
-        )
+        assert (record.content, record.tags, dict(record.metadata)) == (text, (text,), {text: text})
         assert (record.session_id, record.source_role) == (text, text)
 
 
@@ -121,7 +117,7 @@ def test_correct_supersedes_and_keeps_the_old(memory):
     before = memory.get(old.id)
     new = memory.correct(old.id, "Ana lives in Lisbon")
     assert (new.content, new.tags, new.session_id) == ("Ana lives in Lisbon", ("home",), "s")
-    assert dict(new.attributes) == {"a": 1, "supersedes": old.id}
+    assert dict(new.metadata) == {"a": 1, "supersedes": old.id}
     kept = memory.get(old.id)
     assert kept.content == before.content
     assert kept.superseded_by == new.id

@@ -82,13 +82,13 @@ def test_store_search_and_forget_are_remember_search_and_forget(awaited):
         talk = await manager.remember("Alex said hello to the robot", kind="conversation")
         assert fact.id != talk.id
         assert (fact.kind, talk.kind) == ("fact", "episode")
-        assert (fact.created_at, fact.attributes) == (START, {"source": "talk"})
+        assert (fact.created_at, fact.metadata) == (START, {"source": "talk"})
         assert (fact.valid_until, talk.valid_until) == (None, START + 30 * DAY)
         hits = await manager.search("Alex and robots")
         assert {hit.record.id for hit in hits} == {fact.id, talk.id}
         assert all(0.3 <= hit.score <= 1 for hit in hits)
         (hit,) = await manager.search("Alex and robots", kind="fact", limit=5, min_score=0.3)
-        assert hit.record.attributes == {"source": "talk"}
+        assert hit.record.metadata == {"source": "talk"}
         assert await manager.search("Alex and robots", min_score=0.999) == []
         assert (await manager.forget(talk.id)).id == talk.id
         with pytest.raises(errors.NotFound):
@@ -184,7 +184,7 @@ def test_a_profile_of_the_user_is_facts_with_metadata(opened):
         memory.remember(text, kind="fact", metadata={"category": "user_profile", "field": field})
     memory.remember("User prefers charging at night", kind="fact")
     found = memory.search("user preferences", kind="fact", metadata={"category": "user_profile"})
-    assert {hit.record.attributes["field"] for hit in found} == {"name", "interests"}
+    assert {hit.record.metadata["field"] for hit in found} == {"name", "interests"}
     (hit,) = memory.search("user", metadata={"category": "user_profile", "field": "name"})
     assert hit.record.content == "User prefers to be called Alex"
 

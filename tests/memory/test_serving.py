@@ -82,7 +82,7 @@ def test_metadata_that_says_more_is_kept(verbs):
     assert verbs.store("Ana lives in Lisbon", "fact", {"category": "user_profile"}).id == first.id
     second = verbs.store("Ana lives in Lisbon", "fact", {"field": "home"})
     assert second.id != first.id
-    assert second.attributes == {"field": "home"}
+    assert second.metadata == {"field": "home"}
 
 
 def test_metadata_is_bounded(verbs):

@@ -244,7 +244,7 @@ def test_hooks_and_other_programs_do_not_run(repository, folder, monkeypatch):
     for key in ("core.editor", "core.pager", "diff.external", "diff.md.textconv", "core.fsmonitor"):
         git(repository, "config", key, str(script))
     (repository / ".git" / "info").mkdir(exist_ok=True)
-    (repository / ".git" / "info" / "attributes").write_text("*.md diff=md\n")
+    (repository / ".git" / "info" / "metadata").write_text("*.md diff=md\n")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(script))
     write(folder, "- two\n")
     write(folder, "entry\n", "HISTORY.md")

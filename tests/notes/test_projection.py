@@ -24,11 +24,11 @@ CATEGORIES = ["preference", "relation", "decision", "plan", "identity", None]
 
 def fact(id, content, *, category=None, section=None, **more):
     """Return a fact as a store has it."""
-    attributes = {"category": category, "section": section}
-    made = {each: text for each, text in attributes.items() if text is not None}
+    metadata = {"category": category, "section": section}
+    made = {each: text for each, text in metadata.items() if text is not None}
     more.setdefault("created_at", NOW)
     return Record(id=id, kind=Kind.FACT, content=content, user="ana", event_time=NOW,
-                  content_hash=content_hash(content), attributes=made, **more)  # fmt: skip
+                  content_hash=content_hash(content), metadata=made, **more)  # fmt: skip
 
 
 def changed(before, after):

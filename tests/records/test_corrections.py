@@ -29,7 +29,7 @@ def old():
         source_ids=("ep_1",),
         source_role="user",
         tags=("home",),
-        attributes={"a": 1},
+        metadata={"a": 1},
         origin="consolidation",
     )
 
@@ -44,7 +44,8 @@ def test_a_correction_is_the_same_but_for_its_text(old):
         "user",
         NOW,
     )
-    assert (draft.tags, draft.metadata) == (("home",), {"a": 1, "supersedes": "fact_1"})
+    assert (draft.tags, draft.metadata) == (("home",), {"a": 1})
+    assert draft.supersedes == "fact_1"
     assert (draft.confidence, draft.decay_rate, draft.source_ids) == (1.0, 0.1, ("ep_1",))
 
 

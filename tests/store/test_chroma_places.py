@@ -121,7 +121,7 @@ def secretive(store):
     store.reset_vectors(MODEL, DIMENSIONS)
     kept = User(store).remember(*(f"note {number} of Zoe" for number in range(MANY)))
     User(store).embed(kept, vector(4, 3, 2, 1))
-    (secret,) = User(store).remember(ERASED, attributes={"said": ERASED}, tags=(ERASED,))
+    (secret,) = User(store).remember(ERASED, metadata={"said": ERASED}, tags=(ERASED,))
     User(store).embed([secret])
     User(store).open_conversation("talk")
     User(store).say("talk", ERASED, record_id=secret.id)
@@ -321,7 +321,7 @@ def test_a_damaged_database_is_told_of(opened, folder, damage):
 def test_rows_that_others_changed(opened, folder):
     """What others changed in the collection is found, and mended; a new text is the truth then."""
     store = opened(folder)
-    one, two, three = User(store).remember("tea", "milk", "cake", attributes={"cup": 1})
+    one, two, three = User(store).remember("tea", "milk", "cake", metadata={"cup": 1})
     store.close()
     with bare(folder) as other:
         memories = other.get_collection("memories", embedding_function=None)

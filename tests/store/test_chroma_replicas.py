@@ -137,7 +137,7 @@ class _Steps:
             decay_rate=0.1 * (b % 2),
             confidence=1 - 0.5 * (c % 2),
             created_at=self._at(a),
-            attributes={"supersedes": 1} if a % 4 == 0 else {},
+            metadata={"supersedes": 1} if a % 4 == 0 else {},
         )
         if c % 11 == 0:
             item = replace(item, id=self._record(a))

@@ -34,7 +34,7 @@ def confess(store, *, times=1):
             f"{WORD} {number} is the word of {WORD.capitalize()}",
             tags=(WORD,),
             session_id="s",
-            attributes=MappingProxyType({WORD: WORD.upper()}),
+            metadata=MappingProxyType({WORD: WORD.upper()}),
             source_role=WORD,
         )
         store.apply(ANA, [insert(item)])
@@ -69,7 +69,7 @@ def test_the_look_at_the_files_sees_the_text(store, on_disk):
 @pytest.mark.parametrize("others", [0, 1, 400])
 @pytest.mark.parametrize("times", [1, 30])
 def test_nothing_is_left_in_the_files(store, on_disk, others, times):
-    """Text, terms, tags, names, attributes and messages of what was erased are in no file."""
+    """Text, terms, tags, names, metadata and messages of what was erased are in no file."""
     User(store).remember(*[f"other text {number} by Dan" for number in range(others)])
     ids = confess(store, times=times)
     User(store).remember(*[f"later text {number} by Dan" for number in range(others)])

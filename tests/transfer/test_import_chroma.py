@@ -47,7 +47,7 @@ def test_the_memories_of_seed_001_come_in(tmp_path, inside):
         assert memory.import_(folder).records == 0
         (fact,) = memory.records(kind="fact")
         assert fact.content == "User prefers to be called Alex"
-        assert fact.attributes["category"] == "user_profile"
+        assert fact.metadata["category"] == "user_profile"
         assert fact.event_time == WHEN.replace(tzinfo=UTC)
         assert [each.content for each in memory.records(kind="conversation")] == [
             "Alex asked for the weather"

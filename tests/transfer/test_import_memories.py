@@ -57,7 +57,7 @@ def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, s
     fact, poet = ana.records(kind="fact")
     assert (fact.content, fact.origin, fact.tags) == ("Is vegetarian", "import:mem0", ("food",))
     assert fact.event_time == datetime(2026, 2, 1, 16, tzinfo=UTC)
-    assert dict(fact.attributes) == {"source": "chat", "mem0_id": "m1", "mem0_run_id": "r1"}
+    assert dict(fact.metadata) == {"source": "chat", "mem0_id": "m1", "mem0_run_id": "r1"}
     assert (poet.agent, poet.source_role, poet.trust) == ("poet", "assistant", "agent")
     (other,) = ana.as_user("bob").records()
     assert (other.content, other.event_time.hour) == ("Likes Porto", 8)

@@ -56,8 +56,8 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     for fact in (food, celery, sails, ferry):
         assert (fact.kind, fact.trust, fact.source_role) == (Kind.FACT, Trust.PERSON, None)
         assert (fact.decay_rate, fact.tags, fact.session_id) == (0.0, (), None)
-    assert dict(food.attributes) == {"section": "Food", "file": "MEMORY.md"}
-    assert dict(ferry.attributes) == {"file": "memory/2026-07-03.md"}
+    assert dict(food.metadata) == {"section": "Food", "file": "MEMORY.md"}
+    assert dict(ferry.metadata) == {"file": "memory/2026-07-03.md"}
     assert ferry.event_time == datetime(2026, 7, 2, 23, tzinfo=UTC)
     assert food.event_time == food.created_at
     for entry in (talk, cabin):
@@ -68,7 +68,7 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
         )
         assert entry.session_id is None
     assert talk.event_time == datetime(2026, 7, 2, 13, 30, tzinfo=UTC)
-    assert dict(cabin.attributes) == {"file": "memory/HISTORY.md"}
+    assert dict(cabin.metadata) == {"file": "memory/HISTORY.md"}
 
 
 def test_what_was_imported_is_found(memory, folder):

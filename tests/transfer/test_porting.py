@@ -160,7 +160,10 @@ def test_an_export_holds_every_field(tmp_path):
         header, *lines = exported(memory, tmp_path / "one")
     by_type = {line["type"]: set(line) - {"type", "conversation"} for line in lines}
     endings = {"closed_at", "retired_at"}
-    assert by_type["record"] == {field.name for field in fields(Record)} - {"user"} | endings
+    assert (
+        by_type["record"]
+        == {field.name for field in fields(Record)} - {"user", "enriched_at"} | endings
+    )
     assert by_type["message"] == {field.name for field in fields(Message)} - {"position"}
     assert by_type["pruning"] == {field.name for field in fields(Pruning)}
     counted = {"messages", "start", "revision"}
@@ -395,7 +398,7 @@ def test_plain_lines_are_what_remember_takes(tmp_path):
         report = memory.import_(path)
         first, second, third = every(memory)
     assert (report.format, report.records, report.users) == ("memoranda", 3, ("noa",))
-    assert (first.content, first.tags, first.attributes) == ("Biscuit is a cat", ("pet",), {"n": 1})
+    assert (first.content, first.tags, first.metadata) == ("Biscuit is a cat", ("pet",), {"n": 1})
     assert (second.kind, second.session_id, second.source_role) == ("episode", "move", "user")
     assert second.event_time == START
     assert (third.content, third.origin) == ("only a text", "import:memoranda")
@@ -446,7 +449,7 @@ def test_locomo_conversations_are_users_of_their_own(tmp_path):
     assert first.event_time == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
     assert second.event_time == first.event_time + timedelta(seconds=1)
     assert (second.source_role, second.session_id, second.kind) == ("Tom", "session_1", "episode")
-    assert (second.attributes, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
+    assert (second.metadata, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
     assert third.event_time == datetime(2023, 9, 13, 0, 9, 1, tzinfo=UTC)
 
 
@@ -474,8 +477,8 @@ def test_the_real_locomo_file():
                 for turn in session
             }
             found = every(memory.as_user(talk["sample_id"]))
-            assert {item.attributes["dia_id"] for item in found} == set(turns)
-            assert all(item.content.startswith(turns[item.attributes["dia_id"]]) for item in found)
+            assert {item.metadata["dia_id"] for item in found} == set(turns)
+            assert all(item.content.startswith(turns[item.metadata["dia_id"]]) for item in found)
             times = [item.event_time for item in found]
             assert times == sorted(times)
     assert set(report.users) == {talk["sample_id"] for talk in talks}

@@ -75,7 +75,7 @@ FIRST_VERSION = """\
 "session_id":"trip","position":0,"event_time":"2026-03-02T17:05:00.000Z",\
 "created_at":"2026-03-02T17:05:00.000Z","valid_until":null,"superseded_by":null,"confidence":1.0,\
 "access_count":0,"last_accessed":null,"decay_rate":0.0,"source_ids":[],"source_role":"user",\
-"origin":"conversation","trust":"person","tags":[],"attributes":{}}
+"origin":"conversation","trust":"person","tags":[],"metadata":{}}
 {"type":"conversation","id":"trip","system":"Plan.","model":"m","context_limit":9000,\
 "created_at":"2026-03-02T17:05:00.000Z","ended_at":null,"cleared_through":"msg_1"}
 {"type":"message","conversation":"trip","id":"msg_1","role":"user","content":"Quay?",\

@@ -47,7 +47,7 @@ from memoranda.errors import (
     StoreReadOnly,
 )
 from memoranda.model.checks import EPOCH
-from memoranda.model.models import NO_ATTRIBUTES, ConversationInfo, Message
+from memoranda.model.models import NO_METADATA, ConversationInfo, Message
 from memoranda.model.ports import MessageMeter
 from memoranda.text.files import (
     BINARY,
@@ -116,7 +116,7 @@ class FileTranscript(MemoryTranscript):
         self._writers = FileLock(self._beside("lock"), mode=PRIVATE)
         self._problems: list[str] = []
         self._torn = False
-        self._line: Mapping[str, Any] = NO_ATTRIBUTES  # the metadata as they were read
+        self._line: Mapping[str, Any] = NO_METADATA  # the metadata as they were read
         self._lines = 0  # how many there are after the metadata
         # How far the file was read: its stamp and first line then, and what stood before the end.
         self._stamp: tuple[int, int, int] | None = None

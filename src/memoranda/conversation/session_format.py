@@ -22,7 +22,7 @@ from memoranda.conversation.formats.parse import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject, iso, json_value, read_dataclass
 from memoranda.model.models import (
-    NO_ATTRIBUTES,
+    NO_METADATA,
     Calibration,
     ConversationInfo,
     Image,
@@ -188,7 +188,7 @@ def is_metadata(value: object) -> bool:
 
 
 def metadata_value(
-    info: ConversationInfo, prunings: Sequence[Pruning], line: Mapping[str, Any] = NO_ATTRIBUTES
+    info: ConversationInfo, prunings: Sequence[Pruning], line: Mapping[str, Any] = NO_METADATA
 ) -> Json:
     """Return settings and receipts as the JSON object of the first line.
 

@@ -53,5 +53,5 @@ def profile(entity: Entity) -> Entity:
 
 
 def _is_about(fact: Record, names: set[str]) -> bool:
-    subject = fact.attributes.get("subject")
+    subject = fact.metadata.get("subject")
     return isinstance(subject, str) and subject.casefold() in names

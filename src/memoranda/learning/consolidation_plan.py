@@ -282,7 +282,7 @@ def _known_fact(candidate: CandidateFact) -> _KnownFact:
 
 def when_said(record: Record) -> datetime:
     """Return when the statement of a record was made, not when the fact was extracted."""
-    given = record.attributes.get("said_at")
+    given = record.metadata.get("said_at")
     try:
         moment = datetime.fromisoformat(given) if isinstance(given, str) else None
     except ValueError:
@@ -325,7 +325,7 @@ def _claim_statement(claim: Claim, likeness: float | None = None) -> Statement:
 
 
 def _fact_statement(record: Record, likeness: float | None = None) -> Statement:
-    about, category = record.attributes.get("subject"), record.attributes.get("category")
+    about, category = record.metadata.get("subject"), record.metadata.get("category")
     return Statement(
         text=record.content,
         at=record.event_time,
@@ -355,8 +355,6 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
         "category": str(claim.category),
         "said_at": claim.said_at.isoformat(),
     }
-    if ends:
-        metadata["supersedes"] = ends[0].record.id
     return Draft(
         content=claim.content,
         kind=Kind.FACT,
@@ -369,5 +367,6 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
         # What somebody asked to remember does not fade, whether a program or a person asked.
         decay_rate=0.0 if claim.category is Category.REMEMBER else decay_rate,
         source_ids=tuple(dict.fromkeys(claim.sources)),
+        supersedes=ends[0].record.id if ends else None,
         origin=ORIGIN,
     )

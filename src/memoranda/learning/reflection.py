@@ -328,12 +328,12 @@ def shorten_statement(record: Record, limit: int = LINE) -> str:
 
 def statement_category(record: Record) -> str | None:
     """Return the category of a fact, where consolidation has stored one."""
-    found = record.attributes.get("category")
+    found = record.metadata.get("category")
     return found if isinstance(found, str) and found in set(Category) else None
 
 
 def _changed(week: WeekRecords) -> Iterator[_DigestLine]:
-    replaced = [fact for fact in week.facts if fact.attributes.get("supersedes")]
+    replaced = [fact for fact in week.facts if fact.supersedes]
     for fact in _distinct(replaced)[:MOST_CHANGED]:
         text = f"- {shorten_statement(fact)} (in place of an older statement)"
         yield _DigestLine("Changed", text, (fact.id,))

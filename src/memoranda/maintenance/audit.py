@@ -268,9 +268,9 @@ def _faults_of_facts(entry: AuditEntry, now: datetime) -> Iterator[tuple[str, st
 def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
     there = store.get(scope, record.source_ids).values()
     drawn = bool(record.source_ids) and record.kind is Kind.FACT
-    subject, category, replaces = (
-        value if isinstance(value := record.attributes.get(name), str) else None
-        for name in ("subject", "category", "supersedes")
+    subject, category = (
+        value if isinstance(value := record.metadata.get(name), str) else None
+        for name in ("subject", "category")
     )
     return AuditEntry(
         id=record.id,
@@ -282,7 +282,7 @@ def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
         known=frozenset(source.id for source in there),
         used_at=record.last_accessed or record.created_at,
         ungrounded=drawn and record.trust is not Trust.PERSON,
-        replaces=replaces,
+        replaces=record.supersedes,
         over=record.superseded_by is not None,
     )
 

@@ -115,7 +115,7 @@ def _told(record: Record) -> dict[str, Any]:
     moments = {"event_time": record.event_time, "valid_until": record.valid_until}
     return {
         **stored(record),
-        "metadata": dict(record.attributes),
+        "metadata": dict(record.metadata),
         "tags": list(record.tags),
         "session": record.session_id,
         "said_by": record.source_role,

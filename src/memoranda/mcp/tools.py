@@ -308,7 +308,7 @@ def brief(record: Record) -> dict[str, Any]:
 
 def found(hit: Hit) -> dict[str, Any]:
     """Return a hit in the form that ``search_memories`` gives (requirement S1.30), with its id."""
-    return {**brief(hit.record), "score": hit.score, "metadata": dict(hit.record.attributes)}
+    return {**brief(hit.record), "score": hit.score, "metadata": dict(hit.record.metadata)}
 
 
 def told(

@@ -117,7 +117,7 @@ class Reinforce(Action):
 class Supersede(Action):
     """Record that ``by`` superseded a record, whose confidence is lowered.
 
-    It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
+    It is not closed: it stays findable, behind what replaced it, whose field ``supersedes``
     names it if it names no other (requirement S4.24).
     """
 
@@ -130,7 +130,7 @@ class Supersede(Action):
 
 @dataclass(frozen=True, slots=True)
 class Enrich(Action):
-    """Link a record to more entities, and stamp its attribute ``enriched_at`` (S4.13)."""
+    """Link a record to more entities, and stamp its ``enriched_at`` (S4.13)."""
 
     id: str
     at: datetime

@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -50,6 +50,7 @@ class Record:
         created_at: when it was recorded.
         valid_until: when it stopped, or will stop, being believed; ``None`` is open.
         superseded_by: id of the record that replaced it.
+        supersedes: id of the record that it replaced.
         confidence: 0 to 1.
         access_count: how often it was recalled.
         last_accessed: when it was last recalled.
@@ -61,7 +62,8 @@ class Record:
         origin: how it came in: ``api``, ``conversation``, ``import:…``.
         trust: who stands behind it.
         tags: labels to filter by.
-        attributes: any JSON the caller attached (the ``metadata`` argument).
+        metadata: any JSON the caller attached.
+        enriched_at: when its entities were last looked for by a better extractor (S4.13).
         content_hash: hash of the content.
     """
 
@@ -77,6 +79,7 @@ class Record:
     position: int | None = None
     valid_until: datetime | None = None
     superseded_by: str | None = None
+    supersedes: str | None = None
     confidence: float = 1.0
     access_count: int = 0
     last_accessed: datetime | None = None
@@ -88,7 +91,8 @@ class Record:
     origin: str = "api"
     trust: Trust = Trust.PERSON
     tags: tuple[str, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
+    enriched_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +351,7 @@ class Change:
     at: datetime
     action: str
     reason: str
-    detail: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+    detail: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
 
 
 @dataclass(frozen=True, slots=True)

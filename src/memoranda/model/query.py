@@ -86,7 +86,7 @@ class Filter:
         session: only records of this session.
         exclude_session: none of this session.
         tags: records that carry all of these tags.
-        metadata: records whose attributes equal all of these.
+        metadata: records whose metadata equal all of these.
         since: happened at or after.
         until: happened before.
         recorded_since: recorded at or after.

@@ -25,11 +25,11 @@ def topic(record: Record) -> str:
     A record that was read from a line under a heading has that heading in its attribute
     ``section``; one that consolidation learned has the attribute ``category``.
     """
-    section = record.attributes.get("section")
+    section = record.metadata.get("section")
     # As a heading can have it: one line, no marks around it, not too long.
     if isinstance(section, str) and (title := line_of(section)[:LONGEST].strip("# \t")):
         return title
-    headings, category = _EN.mapping("headings"), record.attributes.get("category")
+    headings, category = _EN.mapping("headings"), record.metadata.get("category")
     sort = "other" if category is None else _refine(str(category), record.content)
     return headings.get(sort, headings["other"])
 

@@ -48,11 +48,12 @@ class Draft:
     confidence: float = 1.0
     decay_rate: float | None = None
     source_ids: tuple[str, ...] = ()
+    supersedes: str | None = None
     origin: str = "api"
 
 
 # What a dict that is to be remembered may hold.
-DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "origin"}
+DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "supersedes", "origin"}
 
 
 def parse_draft(item: object, place: str) -> Draft:
@@ -153,12 +154,13 @@ class RecordPlanner:
             decay_rate=decay,
             strength=confidence,
             strength_at=now,
+            supersedes=draft.supersedes,
             source_ids=draft.source_ids,
             source_role=role,
             origin=draft.origin,
             trust=TRUST.get(role or "", Trust.PERSON),
             tags=parse_tags(draft.tags),
-            attributes=parse_metadata(draft.metadata),
+            metadata=parse_metadata(draft.metadata),
         )
         return Insert(record, mentions=None, reason=reason)
 
@@ -174,7 +176,8 @@ def draft_correction(old: Record, content: str) -> Draft:
         content=content,
         kind=old.kind,
         tags=old.tags,
-        metadata={**old.attributes, "supersedes": old.id},
+        metadata=old.metadata,
+        supersedes=old.id,
         event_time=old.event_time,
         session=old.session_id,
         role=old.source_role,

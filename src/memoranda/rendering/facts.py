@@ -200,7 +200,7 @@ class FactIndex:
 
     def fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
-        heir, kind = self.records.get(record.superseded_by or ""), record.attributes.get(CATEGORY)
+        heir, kind = self.records.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
         state = BELIEVED if record.superseded_by is None else SUPERSEDED
         if not is_active(record, self.now):
             state = ENDED
@@ -332,7 +332,7 @@ def _about(fact: Fact, view: Display) -> Iterator[tuple[str, RenderableType | No
     yield "fades", fades
     yield "said", f"{view.minute(fact.said_at)}, by {name_source(record)}"
     yield "happened", view.minute(record.event_time)
-    subject = record.attributes.get("subject")
+    subject = record.metadata.get("subject")
     yield "about", subject if isinstance(subject, str) else None
     yield "category", fact.category
     yield "session", record.session_id
@@ -475,7 +475,7 @@ def show_learned(found: LearnedFacts, view: Display, limit: int) -> RenderableTy
 
 def _rows(found: LearnedFacts) -> Iterator[Row]:
     for new in found.new:
-        fact, kind = new["fact"], new["fact"].attributes.get("category")
+        fact, kind = new["fact"], new["fact"].metadata.get("category")
         category = one_line(kind, 20) if isinstance(kind, str) else ""
         yield _row("+", fact, new["source"], category, "" if found.dry_run else fact.id)
     for again in found.again:

@@ -116,7 +116,7 @@ def show_record(found: Record, view: Display) -> RenderableType:
         "session": found.session_id,
         "agent": found.agent,
         "tags": ", ".join(found.tags),
-        "metadata": ", ".join(f"{key}={value}" for key, value in found.attributes.items()),
+        "metadata": ", ".join(f"{key}={value}" for key, value in found.metadata.items()),
         "derived from": ", ".join(found.source_ids),
         "confidence": f"{found.confidence:.2f}{decay}",
         "recalled": f"{found.access_count} times{last}",

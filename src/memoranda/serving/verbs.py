@@ -89,7 +89,7 @@ class Verbs:
         draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
         insert = self._records.plan(draft)
         for known in self._records.same_fact(insert):
-            if insert.record.attributes.items() <= known.attributes.items():
+            if insert.record.metadata.items() <= known.metadata.items():
                 return known
         return self._records.apply([insert])[0]
 
@@ -169,9 +169,9 @@ def _lines(value: object, name: str = "") -> Iterator[str]:
 def _told(record: Record) -> Record:
     """Return a record without what seems to be secret in its content or its metadata."""
     told = mask_secrets(record)
-    if not any(looks_secret(line) for line in _lines(record.attributes)):
+    if not any(looks_secret(line) for line in _lines(record.metadata)):
         return told
-    return replace(told, attributes=_masked(record.attributes))
+    return replace(told, metadata=_masked(record.metadata))
 
 
 def _masked(value: Any, name: str = "") -> Any:

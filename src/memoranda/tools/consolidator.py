@@ -184,7 +184,7 @@ class ConsolidatorTools:
 
 
 def _statement(record: Record) -> Statement:
-    return Statement(record.content, record.event_time, record.attributes.get("subject") or None)
+    return Statement(record.content, record.event_time, record.metadata.get("subject") or None)
 
 
 def _position(given: object) -> int:

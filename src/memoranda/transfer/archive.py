@@ -40,7 +40,6 @@ from memoranda.model.actions import (
 from memoranda.model.checks import clean, content_hash, located, parse_metadata
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
 from memoranda.model.models import (
-    NO_ATTRIBUTES,
     ConversationInfo,
     Kind,
     Message,
@@ -61,7 +60,6 @@ VERSION = 3
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
 # sessions nor decisions on names.
 READABLE = (1, 2, VERSION)
-ENRICHED = "enriched_at"
 ENDINGS = {"closed_at": "close", "retired_at": "retire"}
 # The keys of each line, and of each span in a pruning, in their order.
 KEYS: Mapping[str, list[str]] = NAMES["archive"]
@@ -139,8 +137,6 @@ def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[s
 
 def _record_value(store: Store, scope: Scope, record: Record) -> dict[str, Any]:
     value = json_fields(record, [name for name in KEYS["record"] if name not in ENDINGS])
-    # What enrichment added is a link, and stays behind: it is to be done again.
-    value["attributes"] = {k: item for k, item in record.attributes.items() if k != ENRICHED}
     ended: dict[str, datetime] = {}
     for change in store.history(scope, record.id) if record.valid_until is not None else ():
         ended.setdefault(change.action, change.at)
@@ -240,8 +236,6 @@ def _exported_at(header: Mapping[str, Any]) -> datetime | None:
 def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None) -> list[Action]:
     kind = parse_kind(line.get("kind"))
     content, agent = line.text("content"), line.optional_text("agent")
-    attributes = dict(parse_metadata(line.get("attributes")))
-    attributes.pop(ENRICHED, None)
     trust = Trust.PERSON if line.get("trust") is None else line.get("trust")
     if not isinstance(trust, str) or trust not in set(Trust):
         raise InvalidInput(f"trust={trust!r:.80} is unknown; use one of {', '.join(Trust)}")
@@ -260,7 +254,8 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
         origin=line.optional_text("origin") or f"import:{FileFormat.MEMORANDA}",
         trust=Trust(trust),
         tags=parse_tags(line.list("tags")),
-        attributes=attributes or NO_ATTRIBUTES,
+        metadata=parse_metadata(line.get("metadata")),
+        enriched_at=None,  # It comes without the links that enrichment made.
     )
     closed, retired = (line.optional_moment(name) for name in ENDINGS)
     # What had ended when an older file was written counts as forgotten, so that nobody learns

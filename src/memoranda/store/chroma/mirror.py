@@ -35,7 +35,7 @@ TOLD = (
     "entities",
 )  # fmt: skip
 ROWS = """
-SELECT r.id, r.content, (SELECT embedding FROM vectors WHERE record_key = r.key), r.attributes,
+SELECT r.id, r.content, (SELECT embedding FROM vectors WHERE record_key = r.key), r.metadata,
     r.agent, CASE r.kind WHEN 'episode' THEN 'conversation' ELSE r.kind END, r.created_at,
     r.valid_until, r.session_id, r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed,
     EXISTS (SELECT 1 FROM derivations WHERE record_key = r.key AND work = 'entities'),
@@ -161,7 +161,7 @@ class Mirror:
         else:
             sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
             rows = replica.all(sql, ids=json.dumps(list(ids)))
-        for record, text, stored, attributes, *values in rows:
+        for record, text, stored, metadata, *values in rows:
             told = dict(zip(TOLD, values, strict=True))
             own = told | {
                 "user": replica.user,
@@ -175,7 +175,7 @@ class Mirror:
             }
             attached = {
                 name: value
-                for name, value in json.loads(attributes).items()
+                for name, value in json.loads(metadata).items()
                 if NAME.fullmatch(name) and _is_plain(value)
             }
             vector = np.frombuffer(stored or b"", STORED_FLOAT).astype(np.float32)

@@ -35,10 +35,10 @@ WHEN old.content IS NOT new.content BEGIN
     INSERT INTO touched VALUES (new.id, 3);
 END;
 CREATE TRIGGER records_metadata AFTER UPDATE OF kind, agent, created_at, valid_until, closed_at,
-    superseded_by, session_id, indexed, attributes ON records
+    superseded_by, session_id, indexed, metadata ON records
 WHEN (old.kind, old.agent, old.created_at, old.valid_until, old.closed_at, old.superseded_by,
-    old.session_id, old.indexed, old.attributes) IS NOT (new.kind, new.agent, new.created_at,
-    new.valid_until, new.closed_at, new.superseded_by, new.session_id, new.indexed, new.attributes)
+    old.session_id, old.indexed, old.metadata) IS NOT (new.kind, new.agent, new.created_at,
+    new.valid_until, new.closed_at, new.superseded_by, new.session_id, new.indexed, new.metadata)
 BEGIN
     INSERT INTO touched VALUES (new.id, 1);
 END;

@@ -248,7 +248,7 @@ def _link_again(
 ) -> list[str]:
     wrong: list[str] = []
     for key, record, user, content, enriched in connection.all(
-        "SELECT key, id, user_key, content, enriched FROM records WHERE indexed = 1 "
+        "SELECT key, id, user_key, content, enriched_at FROM records WHERE indexed = 1 "
         "AND key NOT IN (SELECT record_key FROM derivations WHERE work = :work)",
         {"work": ENTITIES},
     ):

@@ -224,7 +224,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
         sql.append(f":tag{number} IN (@texts(r.tags))")
         values[f"tag{number}"] = tag
     for number, (name, value) in enumerate(where.metadata.items()):
-        sql.append(f"@attribute(r.attributes, :attribute{number})")
+        sql.append(f"@attribute(r.metadata, :attribute{number})")
         values[f"attribute{number}"] = dump({name: value})
     # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
     source = "records r" if where.waiting is None else "derivations w CROSS JOIN records r"

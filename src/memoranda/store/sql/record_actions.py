@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC
-from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
@@ -17,11 +15,7 @@ from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORDS, dump, insertion, record_values
 from memoranda.store.sql.transaction import Transaction
 
-ENRICHED_AT = "enriched_at"
-SUPERSEDES = "supersedes"
-INSERT = insertion(
-    "records", (*RECORDS.names, "key", "user_key", "reason", "term_count", "enriched")
-)
+INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
 WHERE user_key = :user AND session_id = :session
@@ -109,7 +103,6 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         values["key"], values["user_key"], values["reason"] = key, user, action.reason
         values["term_count"] = len(terms)
         values["position"] = _next_position(tx, item, positions)
-        values["enriched"] = int(ENRICHED_AT in item.attributes)
         rows.append(tuple(values.values()))
         indexed.append((key, user, " ".join(terms)))
         sources += [(user, source, key) for source in item.source_ids]
@@ -258,19 +251,11 @@ def supersede(tx: Transaction, action: act.Supersede) -> None:
         "WHERE key = :key",
         detail | {"at": to_ms(action.at), "key": target.key},
     )
-    _change_attributes(tx, by.key, lambda known: {SUPERSEDES: target.id} | known)
-    tx.tell_end(target, action.at, "supersede", action.reason, **detail)
-
-
-def _change_attributes(
-    tx: Transaction, key: int, change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> None:
-    text = tx.connection.value("SELECT attributes FROM records WHERE key = :key", {"key": key})
-    after = change(json.loads(text))
     tx.connection.run(
-        "UPDATE records SET attributes = :attributes, enriched = :enriched WHERE key = :key",
-        {"attributes": dump(after), "enriched": int(ENRICHED_AT in after), "key": key},
+        "UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE key = :key",
+        {"target": target.id, "key": by.key},
     )
+    tx.tell_end(target, action.at, "supersede", action.reason, **detail)
 
 
 def enrich(tx: Transaction, action: act.Enrich) -> None:
@@ -278,8 +263,8 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     target = tx.target(action.id)
     indexed = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
-    stamp = action.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    _change_attributes(tx, target.key, lambda known: known | {ENRICHED_AT: stamp})
+    stamp = {"at": to_ms(action.at), "key": target.key}
+    tx.connection.run("UPDATE records SET enriched_at = :at WHERE key = :key", stamp)
     tx.log(target, action.at, "enrich", "enriched", links=added)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import (
-    NO_ATTRIBUTES,
+    NO_METADATA,
     Calibration,
     ConversationInfo,
     Image,
@@ -125,13 +125,14 @@ RECORDS = Columns(
         "valid_until": OPTIONAL_TIME,
         "last_accessed": OPTIONAL_TIME,
         "strength_at": OPTIONAL_TIME,
+        "enriched_at": OPTIONAL_TIME,
         "source_ids": STRINGS,
         "trust": _choice(Trust),
         "tags": STRINGS,
-        "attributes": Codec(
+        "metadata": Codec(
             lambda given: dump(dict(given)) if given else EMPTY_OBJECT,
             lambda text: (
-                NO_ATTRIBUTES if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
+                NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
             ),
         ),
     },

@@ -36,6 +36,7 @@ CREATE TABLE records (
     valid_until    INTEGER,
     closed_at      INTEGER,                    -- forgotten or replaced; NULL: ended by itself
     superseded_by  TEXT,
+    supersedes     TEXT,
     confidence     REAL NOT NULL,
     strength       REAL NOT NULL,              -- the confidence from which it decays
     strength_at    INTEGER NOT NULL,           -- and since when
@@ -47,9 +48,9 @@ CREATE TABLE records (
     origin         TEXT NOT NULL,
     trust          TEXT NOT NULL,
     tags           TEXT NOT NULL,
-    attributes     TEXT NOT NULL,
+    metadata       TEXT NOT NULL,
     reason         TEXT NOT NULL,              -- why it was stored: the first of its history
-    enriched       INTEGER NOT NULL DEFAULT 0, -- 1: its attributes say when it was enriched
+    enriched_at    INTEGER,                    -- when its entities were looked for again
     indexed        INTEGER NOT NULL DEFAULT 1  -- 0: retired; words alone find it
 );
 CREATE INDEX records_user ON records (user_key);

@@ -148,7 +148,7 @@ class IsolationContract(Contract):
     def test_no_filter_or_query_crosses_over(self, store: Store, pair: Pair, word: str) -> None:
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
         one, other = (User(store, Scope(name)) for name in pair)
-        fields = {"session_id": word, "tags": (word,), "attributes": {word: word}}
+        fields = {"session_id": word, "tags": (word,), "metadata": {word: word}}
         one.remember(word, **fields)
         for where in (
             Filter(now=LATER, session=word),

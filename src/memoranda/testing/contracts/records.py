@@ -60,7 +60,7 @@ class RecordContract(Contract):
             origin="import:test",
             trust=Trust.EXTERNAL,
             tags=("home", "Öde"),
-            attributes=MappingProxyType({"n": 1, "deep": {"a": [None, True, 0.5, "ü"]}}),
+            metadata=MappingProxyType({"n": 1, "deep": {"a": [None, True, 0.5, "ü"]}}),
         )
         bare = record("tea", confidence=0.5)
         ana.planner.apply(do.Insert(item))
@@ -74,7 +74,7 @@ class RecordContract(Contract):
     def test_any_text_and_time_come_back(self, ana: User, text: str, year: int, tick: int) -> None:
         """Any Unicode is kept as content, tag, session and value; times to the millisecond."""
         happened = moment(0).replace(year=year) + tick * TICK
-        fields: dict[str, Any] = {"tags": (text,), "session_id": text, "attributes": {text: text}}
+        fields: dict[str, Any] = {"tags": (text,), "session_id": text, "metadata": {text: text}}
         (item,) = ana.remember(text, event_time=happened, **fields)
         assert (item.content, item.event_time) == (text, happened)
         assert {name: getattr(item, name) for name in fields} == fields
@@ -280,15 +280,15 @@ class FilterContract(Contract):
             ("d", Kind.REFLECTION, None, (), {}, 0, ""),
             ("e", Kind.CONTEXT, None, (), {"n": "1"}, 0, None),
         ]
-        for place, (text, kind, session, tags, attributes, minute, names) in enumerate(rows, 1):
+        for place, (text, kind, session, tags, metadata, minute, names) in enumerate(rows, 1):
             known: dict[str, Any] = {"created_at": moment(place), "event_time": moment(minute)}
-            known |= {"kind": kind, "session_id": session, "tags": tags, "attributes": attributes}
+            known |= {"kind": kind, "session_id": session, "tags": tags, "metadata": metadata}
             found = None if names is None else tuple(Mention(each, "other", 0, 1) for each in names)
             insert = do.Insert(record(text, **known), found)
             recalled = [do.Touch((insert.record.id,), moment(9), "trip")] if text in "bd" else []
             ana.apply(insert, *recalled)
         known = {"kind": said, "session_id": "s", "tags": both}
-        ana.planner.remember("hers", attributes=city, **known)
+        ana.planner.remember("hers", metadata=city, **known)
         assert ana.writer.passing(**fields) == list(expected)
 
     @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ class FilterContract(Contract):
         """A name may hold what means something in a query language."""
         names = ("a.b", "$.a", "a'b", 'a"b', "[0]", "%", " ", "ключ", "")
         for name in names:
-            ana.remember(name or "empty", attributes={name: 1})
+            ana.remember(name or "empty", metadata={name: 1})
         for name in names:
             assert ana.passing(metadata={name: 1}) == [name or "empty"]
 
@@ -366,7 +366,7 @@ class FilterContract(Contract):
     @ONE_STORE
     def test_attributes_are_equal_as_json(self, ana: User, kept: Any, asked: Any) -> None:
         """1 equals 1.0, but neither True nor "1"; None equals None alone; structures by value."""
-        (item,) = ana.remember("value", attributes={"key": kept})
+        (item,) = ana.remember("value", metadata={"key": kept})
         for value in (asked, kept):
             where = replace(ACTIVE, metadata={"key": value})
             ids = {one.id for one in ana.records(where)}
