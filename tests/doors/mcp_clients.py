@@ -26,7 +26,7 @@ MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 """How a client connects: by the handshake, or as the present revision has it; and what it gets."""
 PATIENCE = 60
 BASIC = {
-    "search_memories": {"query", "memory_type", "limit"},
+    "search_memories": {"query", "memory_type", "limit", "tags", "metadata", "since", "until"},
     "store_memory": {"content", "memory_type", "metadata"},
     "forget_memory": {"memory_id"},
 }

@@ -2,14 +2,17 @@
 
 import json
 import threading
-from datetime import datetime
+from datetime import UTC, datetime
 
 import anyio
 import pytest
 from mcp_clients import BASIC, FULL, MODES, PATIENCE, asked, refusal, served, value
 
+from memoranda import Memory, Settings
 from memoranda.serving.late import LateMemory
 from memoranda.testing.embedders import HashEmbedder
+
+PLAIN = Settings(embedding={"model": "none"})
 
 
 @pytest.mark.parametrize(("which", "expected"), [("basic", BASIC), ("full", FULL)])
@@ -216,6 +219,39 @@ def test_the_other_tools_mirror_the_verbs():
     assert stats["last_recorded"] == kept["created_at"]
 
 
+def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
+    """Only memories that carry all of them are found; a date without a zone is in the user's."""
+    with Memory(tmp_path / "agent.db", user="ana", settings=PLAIN) as memory:
+        for day, tags, project in (
+            (1, ["drink"], "atlas"),
+            (2, ["drink", "hot"], "atlas"),
+            (3, ["drink", "hot"], "borneo"),
+        ):
+            memory.remember(
+                f"tea number {day}",
+                tags=tags,
+                metadata={"project": project},
+                event_time=datetime(2025, 3, day, 12, tzinfo=UTC),
+            )
+
+    async def work(client):
+        async def found(**narrowed):
+            told = await value(client, "search_memories", query="tea number", **narrowed)
+            return sorted(each["content"][-1] for each in told["result"])
+
+        return [
+            await found(),
+            await found(tags=["drink", "hot"]),
+            await found(metadata={"project": "atlas"}),
+            await found(since="2025-03-02", until="2025-03-03T12:00:00Z"),
+            await found(tags=["hot"], metadata={"project": "borneo"}, since="2025-03-03"),
+            await found(until="2025-03-01"),
+        ]
+
+    narrowed = asked(work, memory=served(tmp_path / "agent.db"))
+    assert narrowed == [["1", "2", "3"], ["2", "3"], ["1", "2"], ["2"], ["3"], []]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
@@ -223,6 +259,9 @@ def test_the_other_tools_mirror_the_verbs():
         ("search_memories", {}, "search_memories: query: Field required"),
         ("search_memories", {"query": "x", "kind": "fact"}, "takes no argument 'kind'"),
         ("search_memories", {"query": " "}, "query is empty"),
+        ("search_memories", {"query": "x", "since": "spring"}, "since='spring' is no time"),
+        ("search_memories", {"query": "x", "until": ""}, "write it as 2025-03-31 or"),
+        ("search_memories", {"query": "x", "tags": [""]}, "a tag is empty"),
         ("store_memory", {"content": "x", "memory_type": "dream"}, "'conversation', 'fact' or"),
         ("store_memory", {"content": "a\0b"}, "NUL character at position 1"),
         ("confirm_fact", {"memory_id": "fact_none"}, "there is no fact 'fact_none'"),

@@ -29,7 +29,8 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import MemorandaError
+from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import format_json, one_line
@@ -214,14 +215,7 @@ class Session:
         Raises:
             InvalidInput: it is neither a date nor a date with a time.
         """
-        if text is None:
-            return None
-        try:
-            moment = datetime.fromisoformat(text)
-        except (ValueError, OverflowError, OSError) as error:
-            message = f"{name}={text!r} is no date; write 2025-03-31 or 2025-03-31T18:30"
-            raise InvalidInput(message) from error
-        return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
+        return None if text is None else parse_moment(text, name, self.settings.zone)
 
 
 # A console that takes text literally: no markup, no emoji codes, no guessing.

@@ -58,6 +58,19 @@ StoreType = Annotated[
     Field(description="conversation: what was said; fact: kept for good; context: for today."),
 ]
 Metadata = Annotated[dict[str, Any] | None, Field(description="Key-value pairs to keep with it.")]
+Tags = Annotated[list[str] | None, Field(description="Only memories that have all these tags.")]
+Wanted = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Only memories stored with this metadata: a value each, or a comparison by "
+        'gt, gte, lt, lte, ne or in: {"project": "atlas", "priority": {"gte": 3}}.'
+    ),
+]
+Since = Annotated[
+    str | None,
+    Field(description="Only what happened at or after this time: 2025-03-31, 2025-03-31T18:30Z."),
+]
+Until = Annotated[str | None, Field(description="Only what happened before this time.")]
 ADDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -179,7 +192,16 @@ class MemoryTools:
         return [_tool(getattr(self, name), *TOOLS[name]) for name in names]
 
     def search_memories(
-        self, ctx: Context, query: Query, memory_type: SearchType = None, limit: Limit = 5
+        self,
+        ctx: Context,
+        query: Query,
+        memory_type: SearchType = None,
+        limit: Limit = 5,
+        *,
+        tags: Tags = None,
+        metadata: Wanted = None,
+        since: Since = None,
+        until: Until = None,
     ) -> Annotated[CallToolResult, FoundMemories]:
         """Search long-term memory: facts, earlier conversations and insights.
 
@@ -188,7 +210,9 @@ class MemoryTools:
         """
         verbs = self._memory.of(caller())
         verbs.embed(_progress(ctx))
-        hits = verbs.search(query, memory_type, limit)
+        hits = verbs.search(
+            query, memory_type, limit, tags=tags, metadata=metadata, since=since, until=until
+        )
         return told([found(hit) for hit in hits], quotes=bool(hits))
 
     def store_memory(

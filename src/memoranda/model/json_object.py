@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -130,8 +130,13 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
-def parse_moment(value: object, name: str) -> datetime:
-    """Return the moment of an ISO 8601 text with a time zone, in UTC.
+def parse_moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:
+    """Return the moment of an ISO 8601 text, in UTC.
+
+    Args:
+        value: the text.
+        name: what it is called in an error.
+        zone: where a text without a time zone was written; without it, one is required.
 
     Raises:
         InvalidInput: it is something else.
@@ -141,8 +146,10 @@ def parse_moment(value: object, name: str) -> datetime:
     except ValueError:
         parsed = None
     if parsed is None:
-        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as 2026-02-27T14:30:00.000Z")
-    return require_aware(parsed, name)
+        forms = "2025-03-31 or 2025-03-31T18:30" if zone else "2026-02-27T14:30:00.000Z"
+        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as {forms}")
+    local = zone is not None and parsed.tzinfo is None
+    return require_aware(parsed.replace(tzinfo=zone) if local else parsed, name)
 
 
 def iso(moment: datetime) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory, scope_of, services_of
-from memoranda.model.checks import clean
+from memoranda.model.checks import clean, parse_metadata
+from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record, is_active
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
-from memoranda.records.drafts import Draft, parse_kind
+from memoranda.records.drafts import Draft, parse_kind, parse_tags
 from memoranda.search.recall import mask_secrets
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
@@ -48,10 +49,30 @@ class Verbs:
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
             self._derivations.finish(self._scope, progress=progress)
 
-    def search(self, query: str, kind: str | None, limit: int) -> list[Hit]:
-        """Return what answers ``query``, best first; it counts as recalled."""
-        kinds = () if kind is None else (parse_kind(kind),)
-        where = Filter(now=self._records.now(), kinds=kinds)
+    def search(
+        self,
+        query: str,
+        kind: str | None,
+        limit: int,
+        *,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> list[Hit]:
+        """Return what answers ``query``, best first; it counts as recalled.
+
+        Dates are in ISO 8601; one without a zone is in the user's.
+        """
+        zone = self.memory.settings.zone
+        where = Filter(
+            now=self._records.now(),
+            kinds=() if kind is None else (parse_kind(kind),),
+            tags=() if tags is None else parse_tags(tags),
+            metadata=parse_metadata(metadata),
+            since=None if since is None else parse_moment(since, "since", zone),
+            until=None if until is None else parse_moment(until, "until", zone),
+        )
         hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
         self._searcher.record_access(hits, where)
         return [replace(hit, record=_told(hit.record)) for hit in hits]
