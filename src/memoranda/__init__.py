@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from memoranda import errors
-from memoranda.model.models import Hit, Message, Record
+from memoranda.model.models import UNSET, Hit, Message, Record
 
 if TYPE_CHECKING:
     from memoranda.aio import AsyncMemory
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
 
 __all__ = [
+    "UNSET",
     "AsyncMemory",
     "Conversation",
     "Hit",

@@ -6,6 +6,7 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from memoranda.model.checks import (
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import (
+    UNSET,
     Change,
     ConversationInfo,
     Entity,
@@ -37,9 +39,10 @@ from memoranda.model.models import (
     Recall,
     Record,
     Scope,
+    Unset,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
-from memoranda.model.query import Filter, Order
+from memoranda.model.query import Filter, Order, parse_metadata_filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
@@ -174,8 +177,11 @@ class Memory:
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
         event_time: datetime | None = None,
+        valid_until: datetime | None = None,
         session: str | None = None,
         role: str | None = None,
+        trust: str | None = None,
+        origin: str | None = None,
         confidence: float = 1.0,
         decay_rate: float | None = None,
     ) -> Record:
@@ -187,7 +193,11 @@ class Memory:
             tags: labels to filter by.
             metadata: any JSON to keep with it.
             event_time: when it happened, with its time zone; now, if not given.
+            valid_until: when it stops being believed; by the kind's retention, if not given.
             session, role: the conversation it belongs to, and who said it.
+            trust: who stands behind it: ``person``, ``agent`` or ``external``; by the role, if
+                not given.
+            origin: where it came from, a name of your own; ``api``, if not given.
             confidence: how far it is believed, 0 to 1.
             decay_rate: how fast it fades, per day; 0 is never.
 
@@ -200,8 +210,11 @@ class Memory:
             tags=tags,
             metadata=metadata,
             event_time=event_time,
+            valid_until=valid_until,
             session=session,
             role=role,
+            trust=trust,
+            origin=origin,
             confidence=confidence,
             decay_rate=decay_rate,
         )
@@ -244,6 +257,34 @@ class Memory:
         """
         return self._records.confirm(id)
 
+    def update(
+        self,
+        id: str,
+        *,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        tags: Iterable[str] | Unset | None = UNSET,
+        valid_until: datetime | Unset | None = UNSET,
+    ) -> Record:
+        """Change what is attached to a record, in place; return it with the same id.
+
+        Args:
+            id: the record.
+            metadata, tags: these instead of those it has; ``None`` is none.
+            valid_until: when it stops being believed; ``None`` is never.
+
+        What is not given stays as it is. :meth:`history` tells of the change.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no longer believed, or a value cannot be stored.
+        """
+        return self._records.update(
+            id,
+            metadata=metadata if metadata is UNSET else parse_metadata(metadata),
+            tags=tags if tags is UNSET else parse_tags(() if tags is None else tags),
+            valid_until=valid_until if valid_until is UNSET else known(valid_until, "valid_until"),
+        )
+
     def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
         """Stop believing a record, or remove every trace of it.
 
@@ -274,6 +315,7 @@ class Memory:
         *,
         kind: str | None = None,
         limit: int = 5,
+        offset: int = 0,
         min_score: float | None = None,
         session: str | None = None,
         exclude_session: str | None = None,
@@ -288,20 +330,22 @@ class Memory:
         Args:
             query: a question or words, in any language; no query syntax.
             kind, session, exclude_session: only of this kind, of this session, not of that.
-            limit, min_score: how many at most, and none with a lower score (0 to 1); the setting
-                ``retrieval.min_score``, if not given.
-            tags, metadata: only records that have all of these.
+            limit, offset: how many at most, and how many of the best to pass over before.
+            min_score: none with a lower score (0 to 1); the setting ``retrieval.min_score``, if
+                not given.
+            tags: only records that have all of these.
+            metadata: only records that have these values, or values that operators describe:
+                ``{"year": {"gte": 2020, "lt": 2025}}``. The operators are ``gt``, ``gte``,
+                ``lt``, ``lte``, ``ne`` and ``in``.
             since, until, as_of: what happened in this time, or was believed at that moment.
 
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        where = self._where(
-            kinds=() if kind is None else (parse_kind(kind),),
-            session=named(session, "session"),
+        listed = self._listed(kind=kind, session=session, tags=tags, metadata=metadata)
+        where = replace(
+            listed,
             exclude_session=named(exclude_session, "exclude_session"),
-            tags=() if tags is None else parse_tags(tags),
-            metadata=parse_metadata(metadata),
             since=known(since, "since"),
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
@@ -312,6 +356,7 @@ class Memory:
             clean(query, "query"),
             where,
             limit=limited(limit, "limit"),
+            offset=limited(offset, "offset", least=0),
             min_score=number(least, "min_score"),
         )
 
@@ -337,26 +382,64 @@ class Memory:
         *,
         kind: str | None = None,
         session: str | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        newest_first: bool = False,
         limit: int = 100,
+        offset: int = 0,
         after: str | None = None,
     ) -> list[Record]:
-        """Return a page of active records in the order they were recorded.
+        """Return a page of active records in the order they were recorded, or against it.
 
         Args:
-            kind: only of this kind.
-            session: only of this session.
-            limit: how many at most.
+            kind, session: only of this kind, of this session.
+            tags, metadata: only records that have all of these, as for :meth:`search`.
+            newest_first: whether the one recorded last comes first.
+            limit, offset: how many at most, and how many to pass over before.
             after: the id of the last record of the page before.
 
         Raises:
             NotFound: ``after`` is no record of this user.
             InvalidInput: an argument cannot be used.
         """
-        where = self._where(
-            kinds=() if kind is None else (parse_kind(kind),), session=named(session, "session")
-        )
         return self._services.store.records(
-            self._scope, where, limit=limited(limit, "limit"), after=named(after, "after")
+            self._scope,
+            self._listed(kind=kind, session=session, tags=tags, metadata=metadata),
+            order=Order.LATEST if newest_first else Order.RECORDED,
+            limit=limited(limit, "limit"),
+            offset=limited(offset, "offset", least=0),
+            after=named(after, "after"),
+        )
+
+    def count(
+        self,
+        *,
+        kind: str | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Return how many active records there are, by the same filters as :meth:`records`.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        where = self._listed(kind=kind, session=session, tags=tags, metadata=metadata)
+        return sum(self._services.store.count(self._scope, where).values())
+
+    def _listed(
+        self,
+        *,
+        kind: str | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Filter:
+        return self._where(
+            kinds=() if kind is None else (parse_kind(kind),),
+            session=named(session, "session"),
+            tags=() if tags is None else parse_tags(tags),
+            metadata=parse_metadata_filter(metadata),
         )
 
     def history(self, id: str) -> list[Change]:

@@ -10,7 +10,17 @@ import memoranda
 from memoranda import AsyncMemory, Conversation, Memory
 from memoranda.aio import AsyncConversation
 
-PUBLIC = {"AsyncMemory", "Conversation", "Hit", "Memory", "Message", "Record", "Settings", "errors"}
+PUBLIC = {
+    "UNSET",
+    "AsyncMemory",
+    "Conversation",
+    "Hit",
+    "Memory",
+    "Message",
+    "Record",
+    "Settings",
+    "errors",
+}
 FACES = [(Memory, AsyncMemory), (Conversation, AsyncConversation)]
 VERBS = [
     (plain, asynchronous, verb)

@@ -117,7 +117,7 @@ def test_correct_supersedes_and_keeps_the_old(memory):
     before = memory.get(old.id)
     new = memory.correct(old.id, "Ana lives in Lisbon")
     assert (new.content, new.tags, new.session_id) == ("Ana lives in Lisbon", ("home",), "s")
-    assert dict(new.metadata) == {"a": 1, "supersedes": old.id}
+    assert (dict(new.metadata), new.supersedes) == ({"a": 1}, old.id)
     kept = memory.get(old.id)
     assert kept.content == before.content
     assert kept.superseded_by == new.id

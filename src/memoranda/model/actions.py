@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from memoranda.model.models import Calibration, ConversationInfo, Mention, Message, Pruning, Record
+from memoranda.model.models import (
+    UNSET,
+    Calibration,
+    ConversationInfo,
+    Mention,
+    Message,
+    Pruning,
+    Record,
+    Unset,
+)
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Vector
 from memoranda.model.usage import Usage
@@ -56,6 +66,18 @@ class Reweigh(Action):
     confidence: float
     decay_rate: float
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateRecord(Action):
+    """Change what a caller attached to a record, in place; what is not given stays."""
+
+    id: str
+    at: datetime
+    metadata: Mapping[str, Any] | Unset = UNSET
+    tags: tuple[str, ...] | Unset = UNSET
+    valid_until: datetime | Unset | None = UNSET
+    reason: str = "updated"
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,14 +103,14 @@ MOST = 2**53  # More than there is of anything, and within the integers of any d
 Item = TypeVar("Item")
 
 
-def limited(value: object, name: str) -> int:
-    """Return ``value``, or ``MOST`` if that is less, if it is a whole number of at least 1.
+def limited(value: object, name: str, least: int = 1) -> int:
+    """Return ``value``, or ``MOST`` if that is less, if it is a whole number of at least ``least``.
 
     Raises:
         InvalidInput: it is something else.
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        message = f"{name}={value!r} must be a whole number of at least 1"
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        message = f"{name}={value!r} must be a whole number of at least {least}"
         raise InvalidInput(message)
     return min(value, MOST)
 

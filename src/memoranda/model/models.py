@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+
+
+class Unset(Enum):
+    """The type of ``UNSET``."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        """Return the name under which it is exported."""
+        return self.value
+
+
+# Says that an argument was not given, where ``None`` clears a field.
+UNSET = Unset.UNSET
 
 
 class Kind(StrEnum):

@@ -294,6 +294,7 @@ class Store(SearchStore, JobStore, Protocol):
         *,
         order: Order = Order.RECORDED,
         limit: int | None = None,
+        offset: int = 0,
         after: str | None = None,
     ) -> list[Record]:
         """Return the matching records, at most ``limit``.
@@ -303,7 +304,8 @@ class Store(SearchStore, JobStore, Protocol):
             where: which records.
             order: in which order.
             limit: how many at most.
-            after: in the order of recording, begin behind the record with this id.
+            offset: how many to pass over before that, where there is a limit.
+            after: in the order of recording, or ``latest``, begin behind the record with this id.
 
         Raises:
             NotFound: ``after`` is no record of this scope.

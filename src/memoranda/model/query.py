@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memoranda.model.checks import EPOCH
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import EPOCH, parse_metadata
 from memoranda.model.models import Kind
 
 if TYPE_CHECKING:
@@ -20,6 +22,91 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 
 # Shape ``(rows, dimensions)``, rows of unit length.
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
+
+
+# The operators that compare by order, as SQL and Python write them.
+ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+OPERATORS = (*ORDERED, "ne", "in")
+# What other systems call operators, and how that is written here.
+FOREIGN = {
+    "eq": "the value itself",
+    "nin": "ne",
+    "not": "ne",
+    "contains": "in",
+    "between": "gte and lte",
+    **{sign: name for name, sign in ORDERED.items()},
+    "==": "the value itself",
+    "=": "the value itself",
+    "!=": "ne",
+}
+ALIKE = 0.7
+
+
+class MetadataCondition(NamedTuple):
+    """One condition on a value in a record's metadata.
+
+    Attributes:
+        name: the key of the value.
+        operator: one of ``OPERATORS``, or ``eq``.
+        wanted: what the value is compared with; a list for ``in``.
+    """
+
+    name: str
+    operator: str
+    wanted: Any
+
+
+def metadata_conditions(metadata: Mapping[str, Any]) -> Iterator[MetadataCondition]:
+    """Yield the conditions of a metadata filter: a value to equal, or operators with values."""
+    for name, value in metadata.items():
+        if isinstance(value, Mapping) and any(key in OPERATORS for key in value):
+            yield from (MetadataCondition(name, operator, value[operator]) for operator in value)
+        else:
+            yield MetadataCondition(name, "eq", value)
+
+
+def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
+    """Return a copy of a metadata filter whose operators are known and have values they can take.
+
+    Raises:
+        InvalidInput: it is no plain JSON, or an operator is unknown or cannot take its value.
+    """
+    parsed = parse_metadata(metadata)
+    for name, value in parsed.items():
+        if isinstance(value, dict) and value:
+            _refuse_unknown_operators(name, value)
+    for name, operator, wanted in metadata_conditions(parsed):
+        place = f"metadata[{name!r}][{operator!r}]={wanted!r:.80}"
+        if operator == "in" and not isinstance(wanted, list):
+            raise InvalidInput(f"{place} must be a list of values")
+        ordered = isinstance(wanted, int | float | str) and not isinstance(wanted, bool)
+        if operator in ORDERED and not ordered:
+            raise InvalidInput(f"{place} must be a number or a text")
+    return parsed
+
+
+def _refuse_unknown_operators(name: str, value: Mapping[str, Any]) -> None:
+    """Refuse a dict with operators and other keys, or with nothing but misspelt operators."""
+    unknown = {key: nearest for key in value if key not in OPERATORS and (nearest := _nearest(key))}
+    if len(unknown) < len(value) and not any(key in OPERATORS for key in value):
+        return  # An object that a value is to equal.
+    for key in value:
+        if key not in OPERATORS:
+            meant = f"; write {unknown[key]}" if key in unknown else ""
+            message = (
+                f"metadata[{name!r}] has an unknown operator {key!r}{meant} (the operators are "
+                f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
+            )
+            raise InvalidInput(message)
+
+
+def _nearest(key: str) -> str | None:
+    bare = key.removeprefix("$").lower()
+    if bare in OPERATORS:
+        return bare
+    if bare in FOREIGN:
+        return FOREIGN[bare]
+    return next(iter(get_close_matches(bare, OPERATORS, 1, ALIKE)), None)
 
 
 class Subset(StrEnum):
@@ -86,7 +173,7 @@ class Filter:
         session: only records of this session.
         exclude_session: none of this session.
         tags: records that carry all of these tags.
-        metadata: records whose metadata equal all of these.
+        metadata: records whose metadata meet all of these (see :func:`metadata_conditions`).
         since: happened at or after.
         until: happened before.
         recorded_since: recorded at or after.

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, time, timedelta, tzinfo
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Action, Close, Insert
-from memoranda.model.checks import clean, content_hash, parse_metadata, require_aware
+from memoranda.model.checks import clean, content_hash, known, parse_metadata, require_aware
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.settings.parsing import parse_span
@@ -43,17 +44,19 @@ class Draft:
     tags: Iterable[str] = ()
     metadata: Mapping[str, Any] | None = None
     event_time: datetime | None = None
+    valid_until: datetime | None = None
     session: str | None = None
     role: str | None = None
+    trust: str | None = None
     confidence: float = 1.0
     decay_rate: float | None = None
     source_ids: tuple[str, ...] = ()
     supersedes: str | None = None
-    origin: str = "api"
+    origin: str | None = None
 
 
 # What a dict that is to be remembered may hold.
-DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "supersedes", "origin"}
+DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "supersedes"}
 
 
 def parse_draft(item: object, place: str) -> Draft:
@@ -138,6 +141,7 @@ class RecordPlanner:
         happened = draft.event_time
         role = None if draft.role is None else clean(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
+        ends = known(draft.valid_until, "valid_until")
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
             id=self._ids.new(kind.prefix, now),
@@ -149,7 +153,7 @@ class RecordPlanner:
             session_id=None if draft.session is None else clean(draft.session, "session"),
             event_time=now if happened is None else require_aware(happened, "event_time"),
             created_at=now,
-            valid_until=self._retention.end(kind, now),
+            valid_until=self._retention.end(kind, now) if ends is None else ends,
             confidence=confidence,
             decay_rate=decay,
             strength=confidence,
@@ -157,8 +161,8 @@ class RecordPlanner:
             supersedes=draft.supersedes,
             source_ids=draft.source_ids,
             source_role=role,
-            origin=draft.origin,
-            trust=TRUST.get(role or "", Trust.PERSON),
+            origin="api" if draft.origin is None else clean(draft.origin, "origin"),
+            trust=parse_trust(draft.trust, role),
             tags=parse_tags(draft.tags),
             metadata=parse_metadata(draft.metadata),
         )
@@ -201,6 +205,22 @@ def parse_kind(kind: object) -> Kind:
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
     message = f"kind={kind!r} is unknown; use one of {', '.join(Kind)} (or conversation)"
+    raise InvalidInput(message)
+
+
+def parse_trust(trust: object, role: str | None) -> Trust:
+    """Return the trust of that name; that of the role, if none is given.
+
+    Raises:
+        InvalidInput: there is no such trust.
+    """
+    if trust is None:
+        return TRUST.get(role or "", Trust.PERSON)
+    if isinstance(trust, str) and trust in list(Trust):
+        return Trust(trust)
+    near = get_close_matches(str(trust), list(Trust), 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    message = f"trust={trust!r:.80} is unknown: use one of {', '.join(Trust)}{meant}"
     raise InvalidInput(message)
 
 

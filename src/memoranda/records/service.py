@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh
+from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh, UpdateRecord
 from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, is_active
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.drafts import Draft, RecordPlanner, plan_correction
@@ -100,6 +100,27 @@ class RecordService:
         record = self.apply(plan_correction(old, new, self.now()))[0]
         self.events.emit("corrected", record)
         return record
+
+    def update(
+        self,
+        id: str,
+        *,
+        metadata: Mapping[str, Any] | Unset,
+        tags: tuple[str, ...] | Unset,
+        valid_until: datetime | Unset | None,
+    ) -> Record:
+        """Change what is attached to a record, in place, as far as it is given; return it.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no longer believed.
+        """
+        self.require_active(self.existing(id))
+        change = UpdateRecord(
+            id=id, at=self.now(), metadata=metadata, tags=tags, valid_until=valid_until
+        )
+        self.store.apply(self.scope, [change])
+        return self.existing(id)
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.

@@ -114,6 +114,7 @@ class Retriever:
         where: Filter,
         *,
         limit: int,
+        offset: int = 0,
         min_score: float | None = None,
         skip: frozenset[str] = frozenset(),
     ) -> list[Hit]:
@@ -127,6 +128,7 @@ class Retriever:
             query: a question or words.
             where: which records count.
             limit: how many at most.
+            offset: how many of the best to pass over before.
             min_score: none with a lower score.
             skip: ids of records to leave out.
         """
@@ -144,7 +146,7 @@ class Retriever:
         if not wanted.any():
             return []
         search = SingleSearch(self, scope, query, where, rows, visible, wanted)
-        return search.hits(limit=limit, min_score=min_score, skip=skip)
+        return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,15 @@ MACROS = {
         "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
         "WHERE CAST({0} AS jsonb) -> wanted.key = wanted.value)"
     ),
+    "ordered": (
+        "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
+        "JOIN jsonb_each(CAST({0} AS jsonb)) held ON held.key = wanted.key "
+        "AND jsonb_typeof(held.value) = jsonb_typeof(wanted.value) "
+        "WHERE CASE jsonb_typeof(held.value) "
+        "WHEN 'number' THEN held.value {2} wanted.value "
+        "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
+        "ELSE FALSE END)"
+    ),
     "least": "least(",
     "greatest": "greatest(",
 }

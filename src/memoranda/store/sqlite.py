@@ -129,6 +129,11 @@ DIALECT = Dialect(
             "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
             "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
+        "ordered": (
+            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
+            "ON a.key = b.key AND a.value {2} b.value AND ((a.type = 'text' AND b.type = 'text') "
+            "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
+        ),
         "least": "min(",
         "greatest": "max(",
     },

@@ -321,6 +321,7 @@ class User:
             insertion,
             do.Close(one.id, moment(50), "corrected", superseded_by=new.id),
             do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
+            do.UpdateRecord(id=two.id, at=moment(50), tags=("new",), valid_until=moment(9_000)),
             do.Touch((one.id, two.id), moment(50)),
             do.PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
             do.Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
@@ -369,6 +370,7 @@ def on_record(target: str, own: str, at: datetime = START) -> list[do.Action]:
     return [
         do.Close(target, at, "forgotten"),
         do.Reweigh(target, at, 0.0, 9.0, "hidden"),
+        do.UpdateRecord(id=target, at=at, tags=("hidden",), valid_until=at),
         do.Fade(target, at, 0.0),
         do.Retire(target, at, "hidden"),
         do.Reinforce(target, at, (own,)),

@@ -30,15 +30,16 @@ END;
 CREATE TRIGGER records_delete AFTER DELETE ON records BEGIN
     INSERT INTO touched VALUES (old.id, 3);
 END;
-CREATE TRIGGER records_content AFTER UPDATE OF content ON records
-WHEN old.content IS NOT new.content BEGIN
+-- A change in the collection would leave the metadata there that are here no longer.
+CREATE TRIGGER records_content AFTER UPDATE OF content, metadata ON records
+WHEN (old.content, old.metadata) IS NOT (new.content, new.metadata) BEGIN
     INSERT INTO touched VALUES (new.id, 3);
 END;
 CREATE TRIGGER records_metadata AFTER UPDATE OF kind, agent, created_at, valid_until, closed_at,
-    superseded_by, session_id, indexed, metadata ON records
+    superseded_by, session_id, indexed ON records
 WHEN (old.kind, old.agent, old.created_at, old.valid_until, old.closed_at, old.superseded_by,
-    old.session_id, old.indexed, old.metadata) IS NOT (new.kind, new.agent, new.created_at,
-    new.valid_until, new.closed_at, new.superseded_by, new.session_id, new.indexed, new.metadata)
+    old.session_id, old.indexed) IS NOT (new.kind, new.agent, new.created_at, new.valid_until,
+    new.closed_at, new.superseded_by, new.session_id, new.indexed)
 BEGIN
     INSERT INTO touched VALUES (new.id, 1);
 END;

@@ -106,11 +106,14 @@ class ChromaStore(SqlStore):
         *,
         order: Order = Order.RECORDED,
         limit: int | None = None,
+        offset: int = 0,
         after: str | None = None,
     ) -> list[Record]:
         """Return the matching records; of all users, the oldest of those that wait for a work."""
         if scope is not None:
-            return super().records(scope, where, order=order, limit=limit, after=after)
+            return super().records(
+                scope, where, order=order, limit=limit, offset=offset, after=after
+            )
         found: list[Record] = []
         with self._settled() as replicas:
             waiting = replicas.mirror.metadata(self._waiting(where.waiting), limit)

@@ -5,6 +5,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 
 - ``@texts(x)``, ``@ints(x)``: a query with the elements of a JSON list as its column ``value``;
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
+- ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
+  member of y that stands so to it; a number never does to a text;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
 """
 
@@ -18,7 +20,7 @@ from importlib.resources import files
 
 FOLDER = files("memoranda.store.sql")
 COMMENT = re.compile(r"--[^\n]*")
-MACRO = re.compile(r"@(texts|ints|attribute)\(([^()]*)\)|\b(least|greatest)\(")
+MACRO = re.compile(r"@(texts|ints|attribute|ordered)\(([^()]*)\)|\b(least|greatest)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Dialect:
 
     Attributes:
         own: the file of what only this database has beside the schema.
-        macros: what stands for each macro, with its arguments as ``{0}`` and ``{1}``.
+        macros: what stands for each macro, with its arguments as ``{0}``, ``{1}`` and ``{2}``.
         types: patterns of the schema and the words of this database for them.
     """
 

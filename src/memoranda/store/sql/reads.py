@@ -27,14 +27,17 @@ from memoranda.model.models import (
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
+    ORDERED,
     Filter,
     IndexChanges,
     IndexRow,
     IndexVersion,
     Lineage,
+    MetadataCondition,
     Order,
     RecordRelation,
     Subset,
+    metadata_conditions,
 )
 from memoranda.model.sessions import JobRun, SessionInfo
 from memoranda.model.usage import StageUsage, Usage
@@ -223,12 +226,26 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
     for number, tag in enumerate(where.tags):
         sql.append(f":tag{number} IN (@texts(r.tags))")
         values[f"tag{number}"] = tag
-    for number, (name, value) in enumerate(where.metadata.items()):
-        sql.append(f"@attribute(r.metadata, :attribute{number})")
-        values[f"attribute{number}"] = dump({name: value})
+    for number, one in enumerate(metadata_conditions(where.metadata)):
+        meets, wanted = _comparison(one, f"attribute{number}")
+        sql.append(meets)
+        values[f"attribute{number}"] = wanted
     # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
     source = "records r" if where.waiting is None else "derivations w CROSS JOIN records r"
     return Where(" AND ".join(sql), values, source)
+
+
+def _comparison(condition: MetadataCondition, parameter: str) -> tuple[str, str]:
+    """Return a condition on metadata as SQL over ``parameter``, and the value of that."""
+    name, operator, wanted = condition
+    if operator in ORDERED:
+        sql = f"@ordered(r.metadata, :{parameter}, {ORDERED[operator]})"
+    elif operator == "in":
+        some = f"SELECT 1 FROM (@texts(:{parameter})) one WHERE @attribute(r.metadata, one.value)"
+        return f"EXISTS ({some})", dump([dump({name: value}) for value in wanted])
+    else:
+        sql = f"{'NOT ' if operator == 'ne' else ''}@attribute(r.metadata, :{parameter})"
+    return sql, dump({name: wanted})
 
 
 def _bound(value: datetime | Sequence[str] | str | int) -> str | int:
@@ -278,16 +295,23 @@ class SqlReads:
         *,
         order: Order = Order.RECORDED,
         limit: int | None = None,
+        offset: int = 0,
         after: str | None = None,
     ) -> list[Record]:
-        """Return the matching records, or the first of them, or those recorded after another."""
+        """Return the matching records, or a page of them, or those recorded after another.
+
+        In the order ``latest`` that is those recorded before the other.
+        """
         if scope is not None and after is not None and not self.get(scope, [after]):
             message = (
                 f"after={after!r} is no record of this user; pass the id of the last record you got"
             )
             raise NotFound(message)
-        end = "" if after is None else "AND r.key > (SELECT key FROM records WHERE id = :after) "
-        end += f"ORDER BY {FILTERS['orders'][order]}{'' if limit is None else ' LIMIT :limit'}"
+        beyond = "<" if order is Order.LATEST else ">"
+        other = f"AND r.key {beyond} (SELECT key FROM records WHERE id = :after) "
+        end = "" if after is None else other
+        page = "" if limit is None else " LIMIT :limit OFFSET :offset"
+        end += f"ORDER BY {FILTERS['orders'][order]}{page}"
         rows = self._of_matching(
             scope,
             where,
@@ -295,6 +319,7 @@ class SqlReads:
             end,
             after=after,
             limit=limit,
+            offset=offset,
         )
         return [record(row[0], row[1:]) for row in rows]
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import UNSET, Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORDS, dump, insertion, record_values
@@ -170,6 +170,22 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
     )
     tx.raise_epoch()
     tx.log(target, action.at, "reweigh", action.reason, **detail)
+
+
+def update(tx: Transaction, action: act.UpdateRecord) -> None:
+    """Change metadata, tags and end of validity, as far as they are given."""
+    target = tx.target(action.id)
+    given = {name: getattr(action, name) for name in ("metadata", "tags", "valid_until")}
+    given = {name: value for name, value in given.items() if value is not UNSET}
+    if not given:
+        return
+    changes = ", ".join(f"{name} = :{name}" for name in given)
+    values = RECORDS.encode(given) | {"key": target.key}
+    tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
+    if "valid_until" in given:
+        tx.tell_end(target, action.at, "update", action.reason, changed=sorted(given))
+    else:
+        tx.log(target, action.at, "update", action.reason, changed=sorted(given))
 
 
 def touch(tx: Transaction, action: act.Touch) -> None:

@@ -103,9 +103,13 @@ class Columns:
 
     def values(self, item: object) -> dict[str, Any]:
         """Return the values of a row, by column."""
-        values = dict(zip(self.names, self._get(item), strict=True))
+        return self.encode(dict(zip(self.names, self._get(item), strict=True)))
+
+    def encode(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return values of some fields as their columns keep them."""
         for name, write, _ in self._codecs:
-            values[name] = write(values[name])
+            if name in values:
+                values[name] = write(values[name])
         return values
 
     def fields(self, row: Row) -> dict[str, Any]:

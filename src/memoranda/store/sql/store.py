@@ -115,6 +115,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
     act.SplitEntity: record_actions.split_entity,
     act.Supersede: record_actions.supersede,
     act.Touch: record_actions.touch,
+    act.UpdateRecord: record_actions.update,
     act.Erase: erase,
 }
 

@@ -10,6 +10,7 @@ import pytest
 
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model import actions as do
+from memoranda.model.checks import to_ms
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexChanges, RecordRelation
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -210,6 +211,29 @@ class BeliefContract(Contract):
         assert lineage is not None
         assert set(lineage.sources) == {(drawn, first), (drawn, second), (other, second)}
         assert set(lineage.replaced) == {(first, drawn), (second, other)}
+
+    def test_updating_changes_what_is_given(self, ana: User) -> None:
+        """What is not given stays, nothing clears; readers and history learn of it, in place."""
+        attached: dict[str, Any] = {"tags": ("old",), "metadata": {"a": 1}}
+        (item,) = ana.remember("tea", valid_until=moment(9_000), **attached)
+        for given in ({"tags": ("new", "tea")}, {"metadata": {"b": [None]}}, {"valid_until": SOON}):
+            item = replace(item, **given)
+            ana.apply(do.UpdateRecord(id=item.id, at=moment(1), **given))
+            assert ana.found(item) == item
+        assert (ana.passing(tags=("new",), now=moment(0)), ana.passing(now=LATER)) == (["tea"], [])
+        (row,) = ana.index_changes(UNREAD).rows
+        assert row.valid_until_ms == to_ms(SOON)
+        before, version = epoch(ana), ana.noteworthy_version(now=moment(0))
+        cleared: dict[str, Any] = {"tags": (), "metadata": {}, "valid_until": None}
+        ana.apply(do.UpdateRecord(id=item.id, at=moment(2), **cleared))
+        assert ana.found(item) == replace(item, **cleared)
+        assert epoch(ana) != before
+        assert ana.noteworthy_version(now=moment(0)) != version
+        ana.apply(do.UpdateRecord(id=item.id, at=moment(3)))
+        changes = [change.detail["changed"] for change in ana.history(item.id)[1:]]
+        assert changes == [["tags"], ["metadata"], ["valid_until"], sorted(cleared)]
+        with pytest.raises(NotFound):
+            ana.apply(do.UpdateRecord(id="fact_nothing", at=moment(1), tags=()))
 
     def test_retiring_ends_and_drops_what_is_derived(self, store: Store, ana: User) -> None:
         """Vector and links go, for good; words find it as of before; twice is once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator as op
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from memoranda.errors import NotFound
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
-from memoranda.model.models import Kind, Mention, Trust
+from memoranda.model.models import UNSET, Kind, Mention, Trust
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.model.query import Order, RecordRelation, Subset
+from memoranda.model.query import ORDERED, Order, RecordRelation, Subset, metadata_conditions
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
 
@@ -31,6 +32,13 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     TEXT,
 )
+ORDERABLE: st.SearchStrategy[Any] = st.one_of(
+    st.integers(-(2**53), 2**53),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0, 1, 1.0, 0.5, "1", "", "a", "ä", "Z", "🏡", "\uffff"]),
+    TEXT,
+)
+COMPARE = {"gt": op.gt, "gte": op.ge, "lt": op.lt, "lte": op.le}
 NESTED: st.SearchStrategy[Any] = st.sampled_from(
     [[], {}, [1], ["1"], [True], [None], {"a": 1}, {"a": "1"}, {"b": 2, "a": 1}, {"a": {"b": []}}]
 )
@@ -112,6 +120,18 @@ class RecordContract(Contract):
             assert len(part) <= limit
             paged, after = paged + [item.content for item in part], part[-1].id
         assert paged == [*texts, "late", "same", "early"]
+
+    @given(offset=st.integers(0, 9), limit=st.integers(1, 9))
+    @ONE_STORE
+    def test_pages_pass_over_records(self, ana: User, offset: int, limit: int) -> None:
+        """An offset and a record to begin behind give the same pages, in either direction."""
+        ana.remember("a", "b", "c")
+        for order in (Order.RECORDED, Order.LATEST):
+            every = ana.records(ALL, order=order)
+            page = ana.records(ALL, order=order, limit=limit, offset=offset)
+            assert page == every[offset : offset + limit]
+            for last in every[offset - 1 : offset] if offset else ():
+                assert ana.records(ALL, order=order, limit=limit, after=last.id) == page
 
     def test_a_page_begins_after_a_record(self, ana: User, ben: User) -> None:
         """Which may match no longer, but neither be unknown, another's nor erased."""
@@ -207,6 +227,19 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
+def meets(held: dict[str, Any], name: str, operator: str, wanted: Any) -> bool:
+    """Return whether metadata meet a condition, as plain Python decides."""
+    value = held.get(name, UNSET)
+    if operator in ORDERED:
+        numbers = all(type(each) in {int, float} for each in (value, wanted))
+        texts = isinstance(value, str) and isinstance(wanted, str)
+        return (numbers or texts) and bool(COMPARE[operator](value, wanted))
+    if operator == "in":
+        return value is not UNSET and any(same(value, each) for each in wanted)
+    equal = value is not UNSET and same(value, wanted)
+    return equal is (operator == "eq")
+
+
 class FilterContract(Contract):
     """A filter lets exactly those records through that it describes."""
 
@@ -246,6 +279,10 @@ class FilterContract(Contract):
             ({"metadata": {"city": "Łódź", "n": 1.0}}, "ac"),
             ({"metadata": {"x": None}}, "c"),
             ({"metadata": {"y": None}}, ""),
+            ({"metadata": {"n": {"gte": 1}, "city": {"ne": "Oslo"}}}, "ac"),
+            ({"metadata": {"n": {"gt": 0, "lt": 1}}}, ""),
+            ({"metadata": {"n": {"in": ["1", 2]}}}, "e"),
+            ({"metadata": {"n": {"ne": 1}}}, "bde"),
             ({"since": moment(60)}, "bc"),
             ({"since": moment(60) + TICK}, "c"),
             ({"until": moment(60)}, "ade"),
@@ -371,3 +408,23 @@ class FilterContract(Contract):
             where = replace(ACTIVE, metadata={"key": value})
             ids = {one.id for one in ana.records(where)}
             assert (item.id in ids) == same(kept, value)
+
+    @given(
+        held=st.dictionaries(st.sampled_from("ab"), SCALARS | NESTED),
+        conditions=st.dictionaries(
+            st.sampled_from("ab"),
+            st.dictionaries(st.sampled_from(list(ORDERED)), ORDERABLE, min_size=1)
+            | st.fixed_dictionaries({"ne": SCALARS | NESTED})
+            | st.fixed_dictionaries({"in": st.lists(SCALARS | NESTED, max_size=3)}),
+        ),
+    )
+    @ONE_STORE
+    def test_operators_are_those_of_python(
+        self, ana: User, held: dict[str, Any], conditions: dict[str, Any]
+    ) -> None:
+        """Numbers compare as numbers, texts by characters, and nothing with what is not there."""
+        (item,) = ana.remember("value", metadata=held)
+        where = replace(ACTIVE, metadata=conditions)
+        expected = all(meets(held, *condition) for condition in metadata_conditions(conditions))
+        assert (item.id in {one.id for one in ana.records(where)}) == expected
+        assert (ana.ordinals(where) != []) == bool(sum(ana.count(where).values()))

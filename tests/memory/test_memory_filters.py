@@ -1,0 +1,130 @@
+"""Filters of search, records and count, and changes in place, on each store."""
+
+from datetime import timedelta
+
+import pytest
+
+from memoranda import UNSET, errors
+
+YEARS = {"one": {"year": 1990, "by": "Ana"}, "two": {"year": 2000.5}, "three": {"year": "2000"}}
+
+
+@pytest.fixture(params=["sqlite", "chroma"])
+def stored(request, opened, wordless, tmp_path):
+    """Ana's memory without vectors, on SQLite and on Chroma."""
+    location = ":memory:" if request.param == "sqlite" else f"chroma:///{tmp_path}/store"
+    return opened(location, embedder=None, settings=wordless)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"year": {"gt": 1990}}, ["two"]),
+        ({"year": {"gte": 1990, "lt": 2000.5}}, ["one"]),
+        ({"year": {"lte": "2000"}}, ["three"]),
+        ({"year": {"in": [1990, "2000"]}}, ["one", "three"]),
+        ({"by": {"ne": "Ana"}}, ["two", "three"]),
+        ({"by": "Ana", "year": {"ne": 3}}, ["one"]),
+        ({"by": {"in": []}}, []),
+    ],
+)
+def test_operators_filter_every_read(stored, metadata, expected):
+    """Search, records and count let the same records through."""
+    stored.remember_many(
+        {"content": f"tale {text}", "metadata": held} for text, held in YEARS.items()
+    )
+    texts = [f"tale {text}" for text in expected]
+    assert [record.content for record in stored.records(metadata=metadata)] == texts
+    assert sorted(hit.record.content for hit in stored.search("tale", metadata=metadata)) == sorted(
+        texts
+    )
+    assert stored.count(metadata=metadata) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("condition", "remedy"),
+    [
+        ({"gtt": 1}, "write gt "),
+        ({"$gte": 1}, "write gte "),
+        ({"eq": 1}, "write the value itself"),
+        ({"gt": 1, "less": 2}, "operators are gt, gte, lt, lte, ne, in"),
+        ({"in": "a"}, "must be a list"),
+        ({"lt": None}, "must be a number or a text"),
+        ({"lt": True}, "must be a number or a text"),
+    ],
+)
+def test_what_is_no_operator_is_refused(memory, condition, remedy):
+    """By every verb that filters, with the nearest right name."""
+    for verb in (memory.records, memory.count, lambda **given: memory.search("x", **given)):
+        with pytest.raises(errors.InvalidInput, match=r"metadata\['year'\]") as refused:
+            verb(metadata={"year": condition})
+        assert remedy in str(refused.value)
+
+
+def test_an_object_is_equal_to_an_object(memory):
+    """A dict without operators is a value; one that looks like operators stands in a list."""
+    place = memory.remember("place", metadata={"at": {"lat": 1, "lon": 2}})
+    odd = memory.remember("odd", metadata={"at": {"gt": 1}})
+    assert memory.records(metadata={"at": {"lon": 2, "lat": 1}}) == [place]
+    assert memory.records(metadata={"at": {"in": [{"gt": 1}]}}) == [odd]
+
+
+def test_pages_go_either_way(stored):
+    """The newest first, from an offset or behind a record; tags narrow each page."""
+    every = stored.remember_many({"content": f"tale {n}", "tags": ["x"]} for n in range(5))
+    stored.remember("untagged tale")
+    assert stored.records(tags=["x"], newest_first=True, limit=2) == every[:2:-1]
+    assert stored.records(tags=["x"], newest_first=True, limit=2, offset=2) == every[2:0:-1]
+    assert stored.records(newest_first=True, after=every[2].id) == every[1::-1]
+    assert stored.records(limit=2, offset=3) == every[3:]
+    assert (stored.count(tags=["x"]), stored.count(kind="fact"), stored.count(session="s")) == (
+        5,
+        6,
+        0,
+    )
+    found = stored.search("tale", limit=6)
+    assert [hit.record for hit in stored.search("tale", limit=2, offset=3)] == [
+        hit.record for hit in found[3:5]
+    ]
+    with pytest.raises(errors.InvalidInput, match="offset=-1"):
+        stored.records(offset=-1)
+
+
+def test_what_is_not_given_to_update_stays(stored):
+    """The record keeps its id; ``None`` clears; the filters and the history see each change."""
+    record = stored.remember("tale", tags=["a"], metadata={"n": 1})
+    assert (repr(UNSET), stored.update(record.id)) == ("UNSET", record)
+    assert stored.update(record.id, metadata={"n": 5}).tags == ("a",)
+    assert stored.count(metadata={"n": {"gt": 4}}) == 1
+    assert dict(stored.update(record.id, tags=["b"]).metadata) == {"n": 5}
+    assert [hit.record.id for hit in stored.search("tale", tags=["b"])] == [record.id]
+    cleared = stored.update(record.id, metadata=None, tags=None)
+    assert (dict(cleared.metadata), cleared.tags, cleared.id) == ({}, (), record.id)
+    assert [change.action for change in stored.history(record.id)] == ["insert", *3 * ["update"]]
+    assert stored.verify() == []
+
+
+def test_an_end_can_be_set_and_cleared(stored):
+    """What was found until then is not found after it; what has ended is not changed."""
+    record = stored.remember("tale", valid_until=stored.remember("other").created_at)
+    assert stored.search("tale") == []
+    with pytest.raises(errors.InvalidInput, match="no longer believed"):
+        stored.update(record.id, valid_until=None)
+    lasting = stored.remember("long tale")
+    tomorrow = lasting.created_at + timedelta(days=1)
+    assert stored.update(lasting.id, valid_until=tomorrow).valid_until == tomorrow
+    assert stored.update(lasting.id, valid_until=None).valid_until is None
+    assert stored.update(lasting.id, valid_until=lasting.created_at).id == lasting.id
+    assert stored.search("tale") == []
+    with pytest.raises(errors.NotFound):
+        stored.as_user("ben").update(lasting.id, tags=["x"])
+
+
+def test_trust_and_origin_are_as_given(memory):
+    """A caller can say who stands behind a text and where it came from."""
+    record = memory.remember("tale", trust="external", origin="crm", role="user")
+    assert (record.trust, record.origin) == ("external", "crm")
+    (many,) = memory.remember_many([{"content": "other", "trust": "agent", "origin": "crm"}])
+    assert (many.trust, many.origin, memory.remember("third").origin) == ("agent", "crm", "api")
+    with pytest.raises(errors.InvalidInput, match="did you mean external"):
+        memory.remember("tale", trust="extern")
