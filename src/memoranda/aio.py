@@ -226,6 +226,7 @@ class AsyncMemory:
     search = in_thread(Memory.search)
     recall = in_thread(Memory.recall)
     get = in_thread(Memory.get)
+    namespaces = in_thread(Memory.namespaces)
     records = in_thread(Memory.records)
     count = in_thread(Memory.count)
     history = in_thread(Memory.history)

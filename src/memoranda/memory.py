@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from memoranda.errors import NotFound
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
@@ -54,6 +54,7 @@ from memoranda.records.drafts import (
     parse_kind,
     parse_tags,
 )
+from memoranda.records.items import parse_namespace
 from memoranda.services import Services
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ class Memory:
         content: str,
         *,
         kind: str = "fact",
+        namespace: Iterable[str] = (),
+        key: str | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
         event_time: datetime | None = None,
@@ -189,7 +192,10 @@ class Memory:
 
         Args:
             content: the text, stored exactly as it is.
-            kind: ``fact``, ``episode`` (or ``conversation``), ``context``, ``reflection``.
+            kind: ``fact``, ``episode`` (or ``conversation``), ``context``, ``reflection``,
+                ``item``.
+            namespace, key: of an item, which takes the place of the one that is there: it keeps
+                that one's id and ``created_at``, and of the former content nothing stays.
             tags: labels to filter by.
             metadata: any JSON to keep with it.
             event_time: when it happened, with its time zone; now, if not given.
@@ -207,6 +213,8 @@ class Memory:
         draft = Draft(
             content=content,
             kind=kind,
+            namespace=namespace,
+            key=key,
             tags=tags,
             metadata=metadata,
             event_time=event_time,
@@ -285,11 +293,19 @@ class Memory:
             valid_until=valid_until if valid_until is UNSET else known(valid_until, "valid_until"),
         )
 
-    def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        namespace: Iterable[str] = (),
+        key: str | None = None,
+        erase: bool = False,
+    ) -> ForgetReceipt:
         """Stop believing a record, or remove every trace of it.
 
         Args:
             id: the record.
+            namespace, key: or the item that is kept under exactly these.
             erase: remove its text for good: from the store, its indexes, the transcript,
                 its history and the free pages of the file; with what it had replaced, exact
                 copies and all that was derived. Takes longer the larger the file is.
@@ -297,7 +313,8 @@ class Memory:
         Raises:
             NotFound: there is no such record.
         """
-        return self._records.forget(id, erase=erase)
+        record = self._records.existing(id, namespace=namespace, key=key)
+        return self._records.forget(record.id, erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
@@ -314,6 +331,7 @@ class Memory:
         query: str,
         *,
         kind: str | None = None,
+        namespace: Iterable[str] | None = None,
         limit: int = 5,
         offset: int = 0,
         min_score: float | None = None,
@@ -330,6 +348,8 @@ class Memory:
         Args:
             query: a question or words, in any language; no query syntax.
             kind, session, exclude_session: only of this kind, of this session, not of that.
+                Items are found only with ``kind="item"``.
+            namespace: only items in this namespace, or below it.
             limit, offset: how many at most, and how many of the best to pass over before.
             min_score: none with a lower score (0 to 1); the setting ``retrieval.min_score``, if
                 not given.
@@ -342,9 +362,15 @@ class Memory:
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        listed = self._listed(kind=kind, session=session, tags=tags, metadata=metadata)
+        if namespace and kind != Kind.ITEM:
+            message = f"namespace={namespace!r:.80} is of items; add kind='item' to find them"
+            raise InvalidInput(message)
+        listed = self._listed(
+            kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+        )
         where = replace(
             listed,
+            kinds=() if kind is None else listed.kinds,
             exclude_session=named(exclude_session, "exclude_session"),
             since=known(since, "since"),
             until=known(until, "until"),
@@ -373,14 +399,33 @@ class Memory:
         other = named(exclude_session, "exclude_session")
         return self._searcher.recall(prompt, budget, self._where(exclude_session=other))
 
-    def get(self, id: str) -> Record | None:
-        """Return a record, active or not; ``None`` if there is none, or it is another user's."""
-        return self._services.store.get(self._scope, [clean(id, "id")]).get(id)
+    def get(
+        self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
+    ) -> Record | None:
+        """Return a record, active or not; ``None`` if there is none, or it is another user's.
+
+        Args:
+            id: the record.
+            namespace, key: or the item that is kept under exactly these, unless it has expired.
+        """
+        return self._records.find(id, namespace=namespace, key=key)
+
+    def namespaces(
+        self, prefix: Iterable[str] = (), depth: int | None = None
+    ) -> list[tuple[str, ...]]:
+        """Return the namespaces that have items, in order.
+
+        Args:
+            prefix: only this namespace and those below it.
+            depth: longer ones are cut to so many parts, and each is returned once.
+        """
+        return self._records.namespaces(prefix, depth)
 
     def records(
         self,
         *,
         kind: str | None = None,
+        namespace: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -393,6 +438,7 @@ class Memory:
 
         Args:
             kind, session: only of this kind, of this session.
+            namespace: only items in this namespace, or below it.
             tags, metadata: only records that have all of these, as for :meth:`search`.
             newest_first: whether the one recorded last comes first.
             limit, offset: how many at most, and how many to pass over before.
@@ -404,7 +450,9 @@ class Memory:
         """
         return self._services.store.records(
             self._scope,
-            self._listed(kind=kind, session=session, tags=tags, metadata=metadata),
+            self._listed(
+                kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+            ),
             order=Order.LATEST if newest_first else Order.RECORDED,
             limit=limited(limit, "limit"),
             offset=limited(offset, "offset", least=0),
@@ -415,6 +463,7 @@ class Memory:
         self,
         *,
         kind: str | None = None,
+        namespace: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -424,19 +473,23 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        where = self._listed(kind=kind, session=session, tags=tags, metadata=metadata)
+        where = self._listed(
+            kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+        )
         return sum(self._services.store.count(self._scope, where).values())
 
     def _listed(
         self,
         *,
         kind: str | None = None,
+        namespace: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Filter:
         return self._where(
-            kinds=() if kind is None else (parse_kind(kind),),
+            kinds=tuple(Kind) if kind is None else (parse_kind(kind),),
+            namespace=None if namespace is None else parse_namespace(namespace),
             session=named(session, "session"),
             tags=() if tags is None else parse_tags(tags),
             metadata=parse_metadata_filter(metadata),
@@ -694,7 +747,7 @@ class Memory:
         """Return what the memory holds, and whether all its parts work."""
         services = self._services
         names = services.names(self._scope)
-        counts = services.store.count(self._scope, self._where())
+        counts = services.store.count(self._scope, self._where(kinds=tuple(Kind)))
         newest = services.store.records(
             self._scope, Filter.at_any_time(), order=Order.NEWEST, limit=1
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
-from memoranda.model.models import Record, Scope
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, Embedder, EntityExtractor, Progress, Store
 from memoranda.model.query import Filter, Vector, Vectors
 
@@ -25,7 +25,7 @@ log = logging.getLogger("memoranda.derivations")
 # Records of one transaction, by kind of work.
 BATCH = {VECTORS: 32, ENTITIES: 128}
 # Which records wait, by kind of work.
-WAITING = {work: Filter.at_any_time(waiting=work) for work in BATCH}
+WAITING = {work: Filter.at_any_time(kinds=tuple(Kind), waiting=work) for work in BATCH}
 # Seconds without an addition before the thread starts, so that bursts stay fast.
 CALM = 0.2
 # Seconds after which it starts all the same.
@@ -214,9 +214,12 @@ class DerivationWorker:
         embedder = self._embedder
         if embedder is None:
             return []
-        vectors = self._embed(embedder, [record.content for record in records])
+        # There are models that refuse an empty text, which an item may have.
+        texts = [record.content or str(record.key) for record in records]
+        vectors = self._embed(embedder, texts)
         by_id = {record.id: vector for record, vector in zip(records, vectors, strict=True)}
-        return [PutVectors(embedder.name, by_id)]
+        hashes = {each.id: each.content_hash for each in records if each.kind is Kind.ITEM}
+        return [PutVectors(embedder.name, by_id, hashes)]
 
     def _embed(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
         """Return the vectors, and keep in ``problem`` whether that went well.

@@ -134,7 +134,7 @@ class Maintenance:
             self._records(Order.NEWEST, now=now, kinds=(kind,), recorded_before=before)[::-1]
             for kind, before in cutoffs(self.retention, now).items()
         ]
-        ended = self._records(now=now, retired=True, subset=Subset.ENDED)
+        ended = self._records(now=now, kinds=tuple(Kind), retired=True, subset=Subset.ENDED)
         over = plan_expiry(chain(ended, *older), self.retention, now)
         counts = Counter(record.kind.value for record, _ in over)
         return self._finish("expire", [each for _, each in over], counts, dry_run=dry_run)

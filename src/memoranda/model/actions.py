@@ -7,7 +7,7 @@ leaves one history entry for each record that it changes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +45,15 @@ class Insert(Action):
     record: Record
     mentions: tuple[Mention, ...] | None = ()
     reason: str = "remembered"
+
+
+@dataclass(frozen=True, slots=True)
+class PutItem(Insert):
+    """Add an item, or let it take the place of the one under its namespace and key.
+
+    Which of these is decided inside the transaction. The one that is there keeps its id and the
+    moment it was created at; of its former content nothing stays, nor a line of history.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +280,13 @@ class PutVectors(Action):
     Attributes:
         model: name of the model that made them.
         vectors: record id → its vector. Records that are gone by now are passed over.
+        hashes: record id → the hash of the content that the vector is of, where that can change.
+            A record with another content by now waits on.
     """
 
     model: str
     vectors: Mapping[str, Vector]
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,17 +27,25 @@ UNSET = Unset.UNSET
 
 
 class Kind(StrEnum):
-    """What a record is (requirements S1.04 to S1.06, S4.42)."""
+    """What a record is (requirements S1.04 to S1.06, S4.42).
+
+    All but ``item`` are kinds of memory; an item is an application's own value under a namespace
+    and a key, which nobody sees who does not ask for items.
+    """
 
     EPISODE = "episode"
     FACT = "fact"
     CONTEXT = "context"
     REFLECTION = "reflection"
+    ITEM = "item"
 
     @property
     def prefix(self) -> str:
         """The start of the ids of this kind."""
-        return {"episode": "ep", "fact": "fact", "context": "ctx", "reflection": "ref"}[self]
+        return {"episode": "ep", "context": "ctx", "reflection": "ref"}.get(self, self.value)
+
+
+MEMORY_KINDS = tuple(kind for kind in Kind if kind is not Kind.ITEM)
 
 
 class Trust(StrEnum):
@@ -53,15 +61,15 @@ class Record:
     """One unit of long-term memory.
 
     Attributes:
-        id: ``ep_…``, ``fact_…``, ``ctx_…`` or ``ref_…``; sorts by creation.
-        kind: episode, fact, context or reflection.
+        id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation.
+        kind: episode, fact, context, reflection or item.
         content: the text, exactly as it was given.
         user: whose memory it is.
         agent: which agent of the user wrote it, if that was said.
         session_id: the conversation it belongs to.
         position: its place in that session, from 0 in the order of arrival.
-        event_time: when it happened.
-        created_at: when it was recorded.
+        event_time: when it happened; of an item, when its value was last written.
+        created_at: when it was recorded; of an item, when its key was first written.
         valid_until: when it stopped, or will stop, being believed; ``None`` is open.
         superseded_by: id of the record that replaced it.
         supersedes: id of the record that it replaced.
@@ -79,6 +87,8 @@ class Record:
         metadata: any JSON the caller attached.
         enriched_at: when its entities were last looked for by a better extractor (S4.13).
         content_hash: hash of the content.
+        namespace: where an item is: texts from the widest to the narrowest.
+        key: the name of an item in its namespace; ``None`` for all that is no item.
     """
 
     id: str
@@ -107,6 +117,8 @@ class Record:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
     enriched_at: datetime | None = None
+    namespace: tuple[str, ...] = ()
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

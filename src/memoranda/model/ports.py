@@ -209,8 +209,12 @@ class Summarizer(Protocol):
 class SearchStore(Protocol):
     """What ranking reads. It works with ordinals, and asks for texts only at the end."""
 
-    def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
+    def index_changes(
+        self, scope: Scope, since: IndexVersion, *, items: bool = False
+    ) -> IndexChanges:
         """Return the records and vectors of the scope's user that came after ``since``.
+
+        Of memories, or of items alone: each have versions of their own.
 
         Of all the user's agents, active or not; where rows known to the reader have
         changed or gone, all of them anew. Rows are in the order of their ordinals. With rows
@@ -218,8 +222,12 @@ class SearchStore(Protocol):
         believed, as far as sources and replacements are there.
         """
 
-    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+    def match_terms(
+        self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
+    ) -> TermMatches:
         """Return which records of the scope's user hold any of ``terms``, at most ``limit``.
+
+        Memories, or items alone.
 
         Where more match, those that hold the rarer terms are kept. Only the user's own
         records count in the frequencies: others neither change a ranking nor can be
@@ -316,6 +324,9 @@ class Store(SearchStore, JobStore, Protocol):
 
         Without a scope as in :meth:`records`.
         """
+
+    def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
+        """Return the namespaces of the matching items, each once, in order."""
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to one of ``ids``, oldest first."""

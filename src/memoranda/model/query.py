@@ -169,7 +169,9 @@ class Filter:
         now: the moment of asking; records whose validity has ended are left out.
         as_of: instead, what was believed at that moment.
         retired: also those whose validity has ended.
-        kinds: only these kinds; empty is all.
+        kinds: only these kinds; empty is every kind of memory, or items, with a namespace.
+        namespace: only items in this namespace or below it.
+        key: only the item of this key, exactly in ``namespace``.
         session: only records of this session.
         exclude_session: none of this session.
         tags: records that carry all of these tags.
@@ -192,6 +194,8 @@ class Filter:
     as_of: datetime | None = None
     retired: bool = False
     kinds: tuple[Kind, ...] = ()
+    namespace: tuple[str, ...] | None = None
+    key: str | None = None
     session: str | None = None
     exclude_session: str | None = None
     tags: tuple[str, ...] = ()

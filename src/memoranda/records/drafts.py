@@ -11,10 +11,18 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Action, Close, Insert
-from memoranda.model.checks import clean, content_hash, known, parse_metadata, require_aware
+from memoranda.model.actions import Action, Close, Insert, PutItem
+from memoranda.model.checks import (
+    clean,
+    content_hash,
+    known,
+    parse_metadata,
+    require_aware,
+    storable,
+)
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Kind, Record, Scope, Trust
+from memoranda.records.items import parse_address, require_plain
 from memoranda.settings.parsing import parse_span
 
 if TYPE_CHECKING:
@@ -50,6 +58,8 @@ class Draft:
     trust: str | None = None
     confidence: float = 1.0
     decay_rate: float | None = None
+    namespace: Iterable[str] = ()
+    key: str | None = None
     source_ids: tuple[str, ...] = ()
     supersedes: str | None = None
     origin: str | None = None
@@ -136,7 +146,10 @@ class RecordPlanner:
             InvalidInput: a value of the draft cannot be stored; the message says which.
         """
         kind = parse_kind(draft.kind)
-        content = clean(draft.content, "content")
+        is_item = kind is Kind.ITEM
+        namespace, key = _parse_place(draft, is_item=is_item)
+        # An application gets back what it gave, also nothing.
+        content = (storable if is_item else clean)(draft.content, "content")
         now = self._clock.now()
         happened = draft.event_time
         role = None if draft.role is None else clean(draft.role, "role")
@@ -165,8 +178,33 @@ class RecordPlanner:
             trust=parse_trust(draft.trust, role),
             tags=parse_tags(draft.tags),
             metadata=parse_metadata(draft.metadata),
+            namespace=namespace,
+            key=key,
         )
+        if is_item:
+            return PutItem(record, reason=reason)
         return Insert(record, mentions=None, reason=reason)
+
+
+def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:
+    """Return the namespace and key of a draft: those of an item, or none."""
+    if is_item and draft.key is None:
+        message = "an item needs a key; write kind='item', namespace=(…), key='…'"
+        raise InvalidInput(message)
+    if is_item:
+        require_plain(
+            session=draft.session,
+            role=draft.role,
+            event_time=draft.event_time,
+            decay_rate=draft.decay_rate,
+            confidence=None if draft.confidence == 1 else draft.confidence,
+        )
+        return parse_address(draft.namespace, draft.key)
+    for name in ("key", "namespace"):
+        if given := getattr(draft, name):
+            message = f"{name}={given!r:.80} is of items; add kind='item', or leave it out"
+            raise InvalidInput(message)
+    return (), None
 
 
 def draft_correction(old: Record, content: str) -> Draft:

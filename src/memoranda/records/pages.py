@@ -18,7 +18,7 @@ def record_pages(
 ) -> Iterator[list[Record]]:
     """Yield the records of the scope, active or not, in the order they were recorded.
 
-    All, or only those of ``kinds``.
+    All memory, or only records of ``kinds``.
     """
     where, after = Filter(now=now, retired=True, kinds=kinds), None
     while page := store.records(scope, where, limit=PAGE, after=after):

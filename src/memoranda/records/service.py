@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh, UpdateRecord
-from memoranda.model.checks import clean
+from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.drafts import Draft, RecordPlanner, plan_correction
+from memoranda.records.items import parse_address, parse_namespace
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
@@ -88,14 +89,48 @@ class RecordService:
             ids = [record.id for record in records]
             stored = self.store.get(self.scope, ids)
             records = [stored.get(record.id, record) for record in records]
+        records = [self._as_kept(record) for record in records]
         for record in records:
             self.events.emit("remembered", record)
             if record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
         return records
 
+    def _as_kept(self, record: Record) -> Record:
+        """Return a record; an item with the id and the age of the one that it replaced."""
+        kept = record.key and self.find(namespace=record.namespace, key=record.key)
+        return replace(record, id=kept.id, created_at=kept.created_at) if kept else record
+
+    def find(
+        self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
+    ) -> Record | None:
+        """Return the record ``id``, active or not, or the item of exactly this namespace and key.
+
+        Of an item that an agent keeps for itself and one of nobody, the agent has its own.
+        """
+        if (id is None) == (key is None) or (namespace and key is None):
+            message = "name a record by its id, or an item by namespace=(…) and key='…'"
+            raise InvalidInput(message)
+        if id is not None:
+            return self.store.get(self.scope, [clean(id, "id")]).get(id)
+        parts, name = parse_address(namespace, key)
+        found = self.store.records(
+            self.scope, Filter(now=self.now(), namespace=parts, key=name), limit=None
+        )
+        return max(found, key=lambda item: item.agent == self.scope.agent, default=None)
+
+    def namespaces(
+        self, prefix: Iterable[str] = (), depth: int | None = None
+    ) -> list[tuple[str, ...]]:
+        """Return the namespaces that have items, cut to ``depth`` parts, each once."""
+        most = None if depth is None else limited(depth, "depth")
+        where = Filter(now=self.now(), namespace=parse_namespace(prefix, "prefix"))
+        found = self.store.namespaces(self.scope, where)
+        return sorted({each[:most] for each in found})
+
     def correct(self, old: Record, draft: Draft) -> Record:
         """Store ``draft`` in the place of ``old``; return the new record."""
+        _refuse_item(old)
         new = self.plan(draft, reason=f"corrects {old.id}")
         record = self.apply(plan_correction(old, new, self.now()))[0]
         self.events.emit("corrected", record)
@@ -130,6 +165,7 @@ class RecordService:
             InvalidInput: it was superseded or forgotten.
         """
         record = self.require_active(self.existing(id))
+        _refuse_item(record)
         if record.superseded_by is not None:
             message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
             raise InvalidInput(message)
@@ -206,15 +242,18 @@ class RecordService:
         where = Filter(now=record.created_at, kinds=(Kind.FACT,), hashes=[record.content_hash])
         return self.store.records(self.scope, where)
 
-    def existing(self, id: str) -> Record:
-        """Return the record ``id``, active or not.
+    def existing(
+        self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
+    ) -> Record:
+        """Return the record ``id``, active or not, or the item of this namespace and key.
 
         Raises:
             NotFound: there is no such record.
         """
-        record = self.store.get(self.scope, [clean(id, "id")]).get(id)
+        record = self.find(id, namespace=namespace, key=key)
         if record is None:
-            message = f"there is no record {id!r} for user {self.scope.user!r}"
+            what = f"record {id!r}" if key is None else f"item {key!r} in {tuple(namespace)!r}"
+            message = f"there is no {what} for user {self.scope.user!r}"
             raise NotFound(message)
         return record
 
@@ -228,4 +267,13 @@ class RecordService:
             return record
         after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
         message = f"{record.id} is no longer believed{after}"
+        raise InvalidInput(message)
+
+
+def _refuse_item(record: Record) -> None:
+    if record.kind is Kind.ITEM:
+        message = (
+            f"{record.id} is an item, not a belief; write it anew with remember(…, kind='item', "
+            f"namespace={record.namespace!r}, key={record.key!r})"
+        )
         raise InvalidInput(message)

@@ -203,9 +203,10 @@ def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
 class UserIndex:
     """The arrays of one user, brought up to date by :meth:`rows`. Thread-safe."""
 
-    def __init__(self) -> None:
-        """Start without any record."""
+    def __init__(self, *, items: bool = False) -> None:
+        """Start without any record; of memories, or of items."""
         self._lock = threading.Lock()
+        self._items = items
         self._forget()
 
     def _forget(self) -> None:
@@ -218,7 +219,7 @@ class UserIndex:
     def rows(self, store: SearchStore, scope: Scope) -> Rows:
         """Return the user's records as the store has them now."""
         with self._lock:
-            changes = store.index_changes(scope, self._version)
+            changes = store.index_changes(scope, self._version, items=self._items)
             if changes.reset:
                 self._forget()
             if changes.rows or changes.ordinals or self._rows is None:
@@ -296,14 +297,14 @@ class IndexCache:
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         """Keep at most ``limit`` bytes, but always the newest."""
         self._limit = limit
-        self._indexes: OrderedDict[str, UserIndex] = OrderedDict()
+        self._indexes: OrderedDict[tuple[str, bool], UserIndex] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, user: str) -> UserIndex:
-        """Return the user's index, a new one if need be."""
+    def of(self, user: str, *, items: bool = False) -> UserIndex:
+        """Return the index of the user's memories or items, a new one if need be."""
         with self._lock:
-            index = self._indexes.setdefault(user, UserIndex())
-            self._indexes.move_to_end(user)
+            index = self._indexes.setdefault((user, items), UserIndex(items=items))
+            self._indexes.move_to_end((user, items))
             while len(self._indexes) > 1 and self._size() > self._limit:
                 self._indexes.popitem(last=False)
             return index

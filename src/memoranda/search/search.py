@@ -14,7 +14,7 @@ import numpy as np
 from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.checks import to_ms
-from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
+from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, Vector
 from memoranda.search import evidence, precedence
@@ -136,10 +136,11 @@ class Retriever:
             self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
-        rows = self._cache.of(scope.user).rows(self.store, scope)
+        items = of_items(where)
+        rows = self._cache.of(scope.user, items=items).rows(self.store, scope)
         visible = _visible(rows, scope, where)
         wanted = visible & _filtered(rows, where)
-        if where.tags or where.metadata:
+        if where.tags or where.metadata or where.namespace:
             passing = np.zeros(len(rows), bool)
             passing[rows.found(self.store.ordinals(scope, where))[0]] = True
             wanted &= passing
@@ -179,7 +180,9 @@ class SingleSearch:
     @cached_property
     def words(self) -> evidence.LexicalEvidence:
         """What they say about each record."""
-        matches = self.parts.store.match_terms(self.scope, self.terms, limit=MOST_MATCHES)
+        matches = self.parts.store.match_terms(
+            self.scope, self.terms, limit=MOST_MATCHES, items=of_items(self.where)
+        )
         return evidence.LexicalEvidence(self.rows, matches, self.visible)
 
     @cached_property
@@ -360,6 +363,11 @@ def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, 
         for step in (-1, 1)
         if (other := rows.beside(row, step)) is not None and visible[other]
     }
+
+
+def of_items(where: Filter) -> bool:
+    """Return whether items are asked for, and not memories."""
+    return Kind.ITEM in where.kinds
 
 
 def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:

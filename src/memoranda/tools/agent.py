@@ -9,7 +9,7 @@ from typing import Annotated
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.model.checks import clean, limited
-from memoranda.model.models import Entity, Kind, Record
+from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.records.drafts import Draft, draft_correction, parse_kind
@@ -25,7 +25,7 @@ LINKED = 10  # records of an entity that are shown
 
 FACT_ID = described("Id of the fact, as search_memory shows it.")
 KIND = described(
-    "Only this kind of memory.", {"type": "string", "enum": [kind.value for kind in Kind]}
+    "Only this kind of memory.", {"type": "string", "enum": list(map(str, MEMORY_KINDS))}
 )
 LIMIT = described(
     "How many results at most; 5 if not given.",

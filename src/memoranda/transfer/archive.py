@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_role
@@ -34,10 +35,11 @@ from memoranda.model.actions import (
     KeepNameDecision,
     OpenConversation,
     Prune,
+    PutItem,
     Retire,
     UpdateConversation,
 )
-from memoranda.model.checks import clean, content_hash, located, parse_metadata
+from memoranda.model.checks import clean, content_hash, located, parse_metadata, storable
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
 from memoranda.model.models import (
     ConversationInfo,
@@ -50,8 +52,9 @@ from memoranda.model.models import (
     Trust,
 )
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import parse_kind, parse_tags
+from memoranda.records.items import parse_address
 from memoranda.records.pages import record_pages
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
 from memoranda.transfer.json_files import ARCHIVE_NAMES, NAMES, FileFormat, JsonFile
@@ -115,12 +118,11 @@ def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[s
         yield _line("decision", {"name": name, "target": target})
     sessions = store.sessions(scope)
     read: dict[str, str] = {}
-    for page in record_pages(store, scope, now):
-        for record in page:
-            yield _line("record", _record_value(store, scope, record))
-            info = sessions.get(record.session_id or "")
-            if info and record.kind is Kind.EPISODE and (record.position or 0) <= info.through:
-                read[info.id] = record.id
+    for record, value in _record_values(store, scope, now):
+        yield _line("record", value)
+        info = sessions.get(record.session_id or "")
+        if info and record.kind is Kind.EPISODE and (record.position or 0) <= info.through:
+            read[info.id] = record.id
     for info in sessions.values():
         if info.consolidated_at is not None or info.id in read:
             session = ArchivedSession(info.id, info.consolidated_at, read.get(info.id))
@@ -133,6 +135,16 @@ def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[s
         for pruning in store.prunings(scope, each.id):
             value = json_fields(pruning, KEYS["pruning"][1:])
             yield _line("pruning", value | {"cuts": _cut_values(messages, pruning)}, each.id)
+
+
+def _record_values(
+    store: Store, scope: Scope, now: datetime
+) -> Iterator[tuple[Record, dict[str, Any]]]:
+    for record in chain.from_iterable(record_pages(store, scope, now, tuple(Kind))):
+        value = _record_value(store, scope, record)
+        # An item that was forgotten may have left its key to another.
+        if record.kind is not Kind.ITEM or value["closed_at"] is None:
+            yield record, value
 
 
 def _record_value(store: Store, scope: Scope, record: Record) -> dict[str, Any]:
@@ -235,10 +247,17 @@ def _exported_at(header: Mapping[str, Any]) -> datetime | None:
 
 def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None) -> list[Action]:
     kind = parse_kind(line.get("kind"))
-    content, agent = line.text("content"), line.optional_text("agent")
+    agent = line.optional_text("agent")
     trust = Trust.PERSON if line.get("trust") is None else line.get("trust")
     if not isinstance(trust, str) or trust not in set(Trust):
         raise InvalidInput(f"trust={trust!r:.80} is unknown; use one of {', '.join(Trust)}")
+    namespace: tuple[str, ...] = ()
+    key = None
+    if kind is Kind.ITEM:
+        namespace, key = parse_address(line.list("namespace"), line.get("key"))
+        content = storable(line.get("content"), "content")
+    else:
+        content = line.text("content")
     record = read_dataclass(
         Record,
         line,
@@ -255,6 +274,8 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
         trust=Trust(trust),
         tags=parse_tags(line.list("tags")),
         metadata=parse_metadata(line.get("metadata")),
+        namespace=namespace,
+        key=key,
         enriched_at=None,  # It comes without the links that enrichment made.
     )
     closed, retired = (line.optional_moment(name) for name in ENDINGS)
@@ -262,6 +283,8 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
     # from it.
     if exported_at and record.valid_until and record.valid_until <= exported_at:
         closed = record.valid_until
+    if kind is Kind.ITEM:
+        return [PutItem(record, reason=IMPORTED)]
     actions: list[Action] = [Insert(record, mentions=None, reason=IMPORTED)]
     if closed is not None:
         actions.append(Close(record.id, closed, IMPORTED, superseded_by=record.superseded_by))
@@ -414,7 +437,7 @@ def _write(
         match entry.actions:
             case [Insert(record=record), *_]:
                 read[record.session_id or ""] += record.kind is Kind.EPISODE
-                if record.id in known:
+                if record.id in known or _has_item(store, scope, record):
                     counts.skipped += 1
                     continue
                 known.add(record.id)
@@ -436,6 +459,14 @@ def _write(
     store.apply(scope, actions)
     sessions = [entry.session for entry in batch if entry.session]
     store.apply(scope, list(_session_actions(target, sessions, read)))
+
+
+def _has_item(store: Store, scope: Scope, record: Record) -> bool:
+    """Return whether there is an item under the key of this one."""
+    where = Filter.at_any_time(namespace=record.namespace, key=record.key, subset=Subset.STANDING)
+    return record.key is not None and any(
+        each.agent == record.agent for each in store.records(scope, where)
+    )
 
 
 def _session_actions(

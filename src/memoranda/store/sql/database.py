@@ -46,6 +46,15 @@ class SqlConnection(ABC):
         """
 
 
+# Begins the terms of items, and no others: a term holds letters and digits only.
+ITEM_MARK = "§"
+
+
+def indexed(terms: Sequence[str], *, items: bool) -> list[str]:
+    """Return the terms as the index has them; those of items never are those of memories."""
+    return [ITEM_MARK + term for term in terms] if items else list(terms)
+
+
 class FullText(Protocol):
     """Finds records by their terms. A user's terms are never mixed with another's."""
 

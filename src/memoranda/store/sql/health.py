@@ -14,13 +14,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memoranda.model.checks import content_hash
+from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql import entities
-from memoranda.store.sql.database import Database, Row, SqlConnection
+from memoranda.store.sql.database import Database, Row, SqlConnection, indexed
 from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.rows import dump, insertion
-from memoranda.store.sql.transaction import PURGE, SET_META
+from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
@@ -61,18 +62,22 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
     database.full_text.clear(connection)
     last = 0
     while rows := connection.all(
-        "SELECT key, user_key, content FROM records WHERE key > :last ORDER BY key LIMIT :limit",
+        "SELECT key, user_key, content, kind FROM records WHERE key > :last "
+        "ORDER BY key LIMIT :limit",
         {"last": last, "limit": BATCH},
     ):
-        terms = {key: analyzer.terms(content) for key, _, content in rows}
-        joined = [(key, user, " ".join(terms[key])) for key, user, _ in rows]
+        terms = {
+            key: indexed(analyzer.terms(content), items=kind == Kind.ITEM)
+            for key, _, content, kind in rows
+        }
+        joined = [(key, user, " ".join(terms[key])) for key, user, *_ in rows]
         database.full_text.add(connection, joined)
         connection.run_many(
             "UPDATE records SET term_count = :count WHERE key = :key",
             [{"count": len(each), "key": key} for key, each in terms.items()],
         )
         last = rows[-1][0]
-    connection.run("UPDATE users SET index_epoch = index_epoch + 1")
+    connection.run(f"UPDATE users SET {NEXT_EPOCH}")
 
 
 def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> Problems:
@@ -124,18 +129,18 @@ def _index_problems(
     connection: SqlConnection, database: Database[Any], analyzer: Analyzer
 ) -> Problems:
     # The index holds no text to compare with, so each record is asked for by its own terms.
-    indexed = database.full_text.keys(connection)
+    known = database.full_text.keys(connection)
     missing: list[str] = []
     wrong: list[str] = []
-    rows = connection.all("SELECT key, id, user_key, content, term_count FROM records")
-    for key, record, user, content, number in rows:
-        terms = analyzer.terms(content)
+    rows = connection.all("SELECT key, id, user_key, content, term_count, kind FROM records")
+    for key, record, user, content, number, kind in rows:
+        terms = indexed(analyzer.terms(content), items=kind == Kind.ITEM)
         rarest = sorted(set(terms), key=len)[-SAMPLE:]
-        if key not in indexed:
+        if key not in known:
             missing.append(record)
         elif len(terms) != number or not database.full_text.holds(connection, key, user, rarest):
             wrong.append(record)
-    extra = [str(key) for key in sorted(indexed - {row[0] for row in rows})]
+    extra = [str(key) for key in sorted(known - {row[0] for row in rows})]
     return [
         *report("full-text rows without a record", extra),
         *report("records missing from the full-text index", missing),
@@ -249,7 +254,7 @@ def _link_again(
     wrong: list[str] = []
     for key, record, user, content, enriched in connection.all(
         "SELECT key, id, user_key, content, enriched_at FROM records WHERE indexed = 1 "
-        "AND key NOT IN (SELECT record_key FROM derivations WHERE work = :work)",
+        "AND kind <> 'item' AND key NOT IN (SELECT record_key FROM derivations WHERE work = :work)",
         {"work": ENTITIES},
     ):
         writer = EntityWriter(connection, user, names)

@@ -11,11 +11,33 @@ from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import UNSET, Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORDS, dump, insertion, record_values
 from memoranda.store.sql.transaction import Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
+# One of a key: by the unique index on what is no longer forgotten.
+ITEM_OF_KEY = """
+(user_key, namespace, item_key, (coalesce(agent, '')),
+    (CASE WHEN closed_at IS NULL THEN 0 ELSE key END)) WHERE kind = 'item'
+"""
+REPLACED = ("term_count", "reason", *(
+    name for name in RECORDS.names if name not in {
+        "id", "kind", "agent", "namespace", "item_key", "created_at",
+        "access_count", "last_accessed", "enriched_at",
+    }
+))  # fmt: skip
+PUT_ITEM = f"""
+{INSERT} ON CONFLICT {ITEM_OF_KEY}
+DO UPDATE SET indexed = 1, {", ".join(f"{name} = excluded.{name}" for name in REPLACED)}
+RETURNING key
+"""
+HELD_ITEM = """
+SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
+    AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
+    AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
+"""
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
 WHERE user_key = :user AND session_id = :session
@@ -98,6 +120,9 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     for key, action in enumerate(actions, tx.last_key() + 1):
         item = action.record
         _require_own(tx, item)
+        if item.kind is Kind.ITEM:
+            message = f"{item.id!r} is an item, of which there is one for a key; use PutItem"
+            raise InvalidInput(message)
         terms = tx.analyzer.terms(item.content)
         values = record_values(item)
         values["key"], values["user_key"], values["reason"] = key, user, action.reason
@@ -121,6 +146,25 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         if item.session_id is not None and item.kind is Kind.EPISODE:
             place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
             tx.connection.run(REGISTER, place | {"at": to_ms(item.created_at)})
+
+
+def put_item(tx: Transaction, action: act.PutItem) -> None:
+    """Store an item, or replace the one of its key, with what is derived from its content."""
+    item = action.record
+    _require_own(tx, item)
+    terms = indexed(tx.analyzer.terms(item.content), items=True)
+    values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
+    values |= {"key": tx.last_key() + 1, "term_count": len(terms)}
+    before = tx.connection.one(HELD_ITEM, values)
+    key = int(tx.connection.value(PUT_ITEM, values))
+    if before is not None:
+        tx.raise_epoch(only_items=True)
+        if tuple(before) == (item.content_hash, 1):
+            return  # What is derived from it is of this content.
+        tx.full_text.remove(tx.connection, [key])
+        tx.connection.run("DELETE FROM vectors WHERE record_key = :key", {"key": key})
+    tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
+    tx.connection.run(QUEUE, {"work": VECTORS, "record": key, "user": tx.user})
 
 
 def _require_own(tx: Transaction, item: Record) -> None:
@@ -221,7 +265,9 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     changed = tx.connection.run(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
         "WHERE key = :key AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
-        "AND (last_accessed IS NULL OR last_accessed <= :at)",
+        "AND (last_accessed IS NULL OR last_accessed <= :at) "
+        # An item may have been replaced by one that has not ended.
+        "AND (kind <> 'item' OR valid_until <= :at)",
         {"at": to_ms(action.at), "key": target.key},
     )
     if not changed:

@@ -82,6 +82,20 @@ STRINGS = Codec(
 )
 
 
+def encode_namespace(parts: Sequence[str]) -> str:
+    """Return the text under which a namespace is kept: each part as JSON, and a comma after it.
+
+    It is the beginning of the texts of all namespaces below, and of no others: no character of a
+    part can end it.
+    """
+    return "".join(f"{dump(part)}," for part in parts)
+
+
+def decode_namespace(text: str) -> tuple[str, ...]:
+    """Return the parts of a namespace."""
+    return tuple(json.loads(f"[{text[:-1]}]")) if text else ()
+
+
 class Columns:
     """The columns of the fields of a dataclass: each has the name of its field.
 
@@ -89,13 +103,17 @@ class Columns:
         model: the dataclass.
         codecs: how fields are kept that are not kept as they are.
         without: the field that has no column.
+        renamed: the columns that have another name than their fields, by field.
     """
 
-    def __init__(self, model: type[Any], codecs: dict[str, Codec], without: str = "") -> None:
+    def __init__(
+        self, model: type[Any], codecs: dict[str, Codec], without: str = "", **renamed: str
+    ) -> None:
         """Look up the fields."""
-        self.names = tuple(each.name for each in fields(model) if each.name != without)
-        self._codecs = tuple((name, *codecs[name]) for name in self.names if name in codecs)
-        self._get = attrgetter(*self.names)
+        self._fields = tuple(each.name for each in fields(model) if each.name != without)
+        self.names = tuple(renamed.get(name, name) for name in self._fields)
+        self._codecs = tuple((name, *codecs[name]) for name in self._fields if name in codecs)
+        self._get = attrgetter(*self._fields)
 
     def selected(self, table: str, **others: str) -> str:
         """Return the columns as a query names them; ``others`` has those with another name."""
@@ -114,7 +132,7 @@ class Columns:
 
     def fields(self, row: Row) -> dict[str, Any]:
         """Return the fields of a row that begins with these columns, by name."""
-        values = dict(zip(self.names, row, strict=False))
+        values = dict(zip(self._fields, row, strict=False))
         for name, _, read in self._codecs:
             values[name] = read(values[name])
         return values
@@ -139,8 +157,10 @@ RECORDS = Columns(
                 NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
             ),
         ),
+        "namespace": Codec(encode_namespace, decode_namespace),
     },
     without="user",
+    key="item_key",
 )
 MESSAGES = Columns(
     Message,

@@ -17,7 +17,8 @@ CREATE TABLE users (
     key          SERIAL PRIMARY KEY,
     name         TEXT NOT NULL UNIQUE,
     vector_seq   INTEGER NOT NULL DEFAULT 0,   -- number of the newest row in vectors
-    index_epoch  INTEGER NOT NULL DEFAULT 0    -- raised when rows that a reader knows change or go
+    index_epoch  INTEGER NOT NULL DEFAULT 0,   -- raised when rows that a reader knows change or go
+    item_epoch   INTEGER NOT NULL DEFAULT 0    -- the same of items
 );
 
 CREATE TABLE records (
@@ -51,8 +52,15 @@ CREATE TABLE records (
     metadata       TEXT NOT NULL,
     reason         TEXT NOT NULL,              -- why it was stored: the first of its history
     enriched_at    INTEGER,                    -- when its entities were looked for again
-    indexed        INTEGER NOT NULL DEFAULT 1  -- 0: retired; words alone find it
+    indexed        INTEGER NOT NULL DEFAULT 1, -- 0: retired; words alone find it
+    namespace      TEXT NOT NULL,              -- of an item: '"a","b",', see encode_namespace
+    item_key       TEXT                        -- of an item
 );
+-- One item of a key; those that were forgotten are beside it. A namespace is a range of this index.
+CREATE UNIQUE INDEX records_item ON records (
+    user_key, namespace, item_key, (coalesce(agent, '')),
+    (CASE WHEN closed_at IS NULL THEN 0 ELSE key END)
+) WHERE kind = 'item';
 CREATE INDEX records_user ON records (user_key);
 CREATE INDEX records_kind ON records (user_key, kind, (coalesce(agent, '')), key);
 CREATE INDEX records_session ON records (user_key, session_id, position)

@@ -14,6 +14,7 @@ ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('records', 'sqlite_autoindex_records_1', '100000 1'),
     ('records', 'records_user', '100000 2000'),
+    ('records', 'records_item', '20000 400 20 1 1 1'),
     ('records', 'records_kind', '100000 2000 500 250 1'),
     ('records', 'records_session', '100000 2000 50 1'),
     ('records', 'records_hash', '100000 2000 1'),

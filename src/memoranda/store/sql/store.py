@@ -15,16 +15,16 @@ from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, health, record_actions
-from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection
+from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
 from memoranda.store.sql.erasing import erase
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
 from memoranda.store.sql.rows import STORED_FLOAT, optional_ms
-from memoranda.store.sql.transaction import SET_META, Transaction
+from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction
 
 T = TypeVar("T")
 USERS = """
@@ -48,6 +48,7 @@ REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
+HASH = "SELECT content_hash FROM records WHERE key = :key"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -62,7 +63,7 @@ SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
     """Drop all vectors, name the model and queue every record."""
     connection.run("DELETE FROM vectors")
-    connection.run("UPDATE users SET index_epoch = index_epoch + 1, vector_seq = 0")
+    connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
     connection.run(QUEUE_ALL, {"work": VECTORS})
@@ -79,7 +80,8 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
             message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
             raise InvalidInput(message)
         key = tx.connection.value(INDEXED, {"id": record, "user": tx.user})
-        if key is None:
+        content = action.hashes.get(record)
+        if key is None or (content and content != tx.connection.value(HASH, {"key": key})):
             continue
         blob = vector.astype(STORED_FLOAT).tobytes()
         values = {"user": tx.user, "record": key, "blob": blob, "work": VECTORS}
@@ -116,6 +118,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
     act.Supersede: record_actions.supersede,
     act.Touch: record_actions.touch,
     act.UpdateRecord: record_actions.update,
+    act.PutItem: record_actions.put_item,
     act.Erase: erase,
 }
 
@@ -177,16 +180,20 @@ class SqlStore(SqlReads):
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""
         self._name_model(model, dimensions)
-        return sum(self.count(None, Filter.at_any_time(waiting=VECTORS)).values())
+        return sum(
+            self.count(None, Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)).values()
+        )
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
         self._write(None, lambda connection: drop_vectors(connection, model, dimensions))
 
-    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+    def match_terms(
+        self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
+    ) -> TermMatches:
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
-            postings = self.full_text.postings(connection, user, terms)
+            postings = self.full_text.postings(connection, user, indexed(terms, items=items))
             return _term_matches(terms, postings, limit)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import FullText, Row, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
@@ -18,6 +18,8 @@ from memoranda.store.sql.reads import SqlReads, owned
 from memoranda.store.sql.rows import dump
 
 PURGE = "purge_pending"
+NEXT_ITEM_EPOCH = "item_epoch = item_epoch + 1"
+NEXT_EPOCH = f"index_epoch = index_epoch + 1, {NEXT_ITEM_EPOCH}"
 ERASED = """
 SELECT j.value FROM (@texts(:ids)) j
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = :user) AND EXISTS (
@@ -144,14 +146,13 @@ class Transaction(SqlReads):
         """Tell the index, the notes and the history that a record ended."""
         if on.can_be_noteworthy:
             self.raise_noteworthy([on.agent])
-        self.raise_epoch()
+        self.raise_epoch(only_items=on.kind == Kind.ITEM)
         self.log(on, at, action, reason, **detail)
 
-    def raise_epoch(self) -> None:
+    def raise_epoch(self, *, only_items: bool = False) -> None:
         """Tell readers of the index that rows they know have changed or gone."""
-        self.connection.run(
-            "UPDATE users SET index_epoch = index_epoch + 1 WHERE key = :user", {"user": self.user}
-        )
+        raised = NEXT_ITEM_EPOCH if only_items else NEXT_EPOCH
+        self.connection.run(f"UPDATE users SET {raised} WHERE key = :user", {"user": self.user})
 
     def raise_noteworthy(self, agents: Iterable[str | None]) -> None:
         """Tell the notes that facts of these agents (``None`` is nobody) have changed."""
