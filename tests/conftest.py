@@ -4,6 +4,7 @@ import gc
 from collections import Counter, defaultdict
 
 import pytest
+from proofs import ProofCheck
 
 pytest.register_assert_rewrite("memoranda.testing")
 
@@ -11,6 +12,12 @@ OUTCOMES = ("passed", "failed", "error", "skipped")
 # Rooms whose files start servers and programs. They come first: a long file that begins when the
 # others end would keep one worker busy while the rest have nothing to do.
 LONG = ("tests/faults/", "tests/contract/", "tests/store/", "tests/memory/", "tests/doors/")
+
+
+def pytest_configure(config):
+    """Have a full run fail where a proof of a requirement did not pass."""
+    page = config.rootpath / "docs" / "requirements.md"
+    config.pluginmanager.register(ProofCheck(page), "proofs")
 
 
 def pytest_collection_modifyitems(items):

@@ -84,7 +84,7 @@ PLACES = st.builds(
         (Signals(casual=True), at(100, 5, completed=True, repeated=True), 0.0),
     ],
 )
-def test_each_modifier_is_that_of_the_seed(found, place, value):
+def test_each_modifier_is_that_of_the_specification(found, place, value):
     """Seed 000: base 0.5, each modifier as written, the result from 0 to 1."""
     assert score(message(), found, **place).value == value
 

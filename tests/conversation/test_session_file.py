@@ -55,7 +55,7 @@ def test_everything_comes_back(tmp_path, info, batches):
     assert meta.created_at == require_aware(info.created_at, "t")
 
 
-def test_a_file_looks_as_the_seed_says(tmp_path):
+def test_a_file_looks_as_the_specification_says(tmp_path):
     """Metadata with createdAt come first, then one line for each message, in camel case."""
     file = begun(
         tmp_path,
@@ -83,7 +83,7 @@ def test_a_file_looks_as_the_seed_says(tmp_path):
     assert third["toolResult"] == {"callId": "c1", "isError": True}
 
 
-def test_a_file_of_the_seed_can_be_read(tmp_path):
+def test_a_file_of_the_specification_can_be_read(tmp_path):
     """Lines with role, content and time alone are messages; tokens are counted when asked."""
 
     class Meter:

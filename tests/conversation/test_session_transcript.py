@@ -204,7 +204,7 @@ def test_opening_begins_and_goes_on(tmp_path):
     assert texts(again.messages()) == ["a"]
 
 
-def test_a_file_of_the_seed_goes_on_as_a_conversation(tmp_path):
+def test_a_file_of_the_specification_goes_on_as_a_conversation(tmp_path):
     """Its messages have ids, tokens and times; what is added stands behind them."""
     path = tmp_path / "telegram.jsonl"
     path.write_text(SEED, encoding="utf-8")

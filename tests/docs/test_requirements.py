@@ -5,9 +5,9 @@ import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from proofs import PROOF, Row, read_rows
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "requirements.md"
@@ -27,30 +27,7 @@ GROUPS = {
     "N3": 5,
     "N4": 5,
 }
-PROOF = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
-
-
-class Row(NamedTuple):
-    """A requirement, as the table states it."""
-
-    id: str
-    requirement: str
-    status: str
-    proof: str
-
-
-def read_rows() -> list[Row]:
-    """Return the rows of all tables of the page, their headings left out."""
-    rows = []
-    for line in PAGE.read_text("utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if line.startswith("|") and cells[0] != "id" and set(cells[0]) != {"-"}:
-            assert len(cells) == 4, line
-            rows.append(Row(*cells))
-    return rows
-
-
-ROWS = read_rows()
+ROWS = read_rows(PAGE)
 
 
 @cache
@@ -94,8 +71,6 @@ def test_what_is_done_is_proved(row: Row):
     if row.status == "not yet":
         assert row.proof == ""
         return
-    proofs = list(PROOF.finditer(row.proof))
-    assert proofs, f"{row.id} is done by what test?"
-    assert PROOF.sub("", row.proof).strip("`, ") == ""
-    missing = [p[0] for p in proofs if p["name"] not in defined_in(p["path"])]
-    assert not missing
+    assert row.proofs, f"{row.id} is done by what test?"
+    assert PROOF.sub("", row.proof).strip(", ") == ""
+    assert [str(proof) for proof in row.proofs if proof.name not in defined_in(proof.path)] == []

@@ -57,7 +57,7 @@ def test_only_what_takes_memories_away_is_destructive():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_three_tools_return_what_seed_001_says(mode):
+def test_the_three_tools_return_what_s1_says(mode):
     """store, search and forget have the seed's results, to which search adds the id."""
 
     async def work(client):
@@ -94,7 +94,7 @@ def test_the_text_of_a_result_is_json_that_says_the_same():
     assert "Grüntee 🍵" in found.content[0].text
 
 
-def test_the_names_of_types_are_those_of_seed_001():
+def test_the_names_of_types_are_those_of_s1():
     """An episode is a conversation to clients; ``episode`` is understood, and a type filters."""
 
     async def work(client):

@@ -216,7 +216,7 @@ def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
     assert looked_back([fact(1, "Ana moved", supersedes="fact_0")]) is not None
 
 
-def test_the_draft_is_what_the_seed_asks_for():
+def test_the_draft_is_what_the_specification_asks_for():
     """A reflection, tagged weekly, never fading, an agent's word, with its sources and its week."""
     draft = looked_back(three())
     assert (draft.kind, draft.tags, draft.decay_rate) == (Kind.REFLECTION, ("weekly",), 0.0)

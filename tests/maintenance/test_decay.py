@@ -59,7 +59,7 @@ facts = st.builds(
 )
 
 
-def test_the_curve_is_the_one_of_the_seed():
+def test_the_curve_is_the_one_of_the_specification():
     """After ten days at 0.1 a day, 1/e is left; after thirty, a fact is gone (0.0498)."""
     assert decay.curve(1.0, 0.1, 10) == pytest.approx(math.exp(-1))
     assert decay.plan([fact()], START + 10 * DAY) == [

@@ -141,7 +141,7 @@ def test_a_view_is_a_pure_part_of_the_transcript(turns, strategy, budget):
     systems=st.sets(st.integers(0, 19)),
     budget=st.integers(1, 500),
 )
-def test_recency_is_seed_003_to_the_letter(lengths, systems, budget):
+def test_recency_is_s3_to_the_letter(lengths, systems, budget):
     """System messages always; then, from the newest back, messages until the budget is used up."""
     chat = Conversation(strategy="recency")
     for number, length in enumerate(lengths):

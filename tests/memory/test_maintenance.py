@@ -59,7 +59,7 @@ def begun(memory):
     return maintenance
 
 
-def test_the_jobs_of_seed_004_are_run_at_their_times(memory):
+def test_the_jobs_of_s4_are_run_at_their_times(memory):
     """02:00, 03:00, 04:00 each night, Sunday 03:00, and each hour: hour by hour, for a week."""
     maintenance = begun(memory)
     found = []

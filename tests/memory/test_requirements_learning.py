@@ -62,7 +62,7 @@ def test_a_process_that_starts_retires_what_expired_and_logs_how_many(tmp_path, 
         assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
 
 
-def test_the_configuration_of_seed_001_can_be_written_in_yaml(tmp_path, monkeypatch):
+def test_the_configuration_of_s1_can_be_written_in_yaml(tmp_path, monkeypatch):
     """S1.37: path, size of the context window, embedding model and interval of the clean-up."""
     path = tmp_path / "agent.db"
     config = tmp_path / "config.yaml"
@@ -129,7 +129,7 @@ def test_an_entity_has_all_that_is_known_of_it(memory):
     assert "Berlin" in found.summary
 
 
-def test_the_strategies_are_those_of_the_seed():
+def test_the_strategies_are_those_of_the_specification():
     """S4.36, S4.39: fast is regex alone; accurate adds spaCy and the model, where set up."""
     usual = Settings().entities
     assert (usual.fast, usual.accurate) == ("regex", "regex, spacy, llm")
@@ -188,7 +188,7 @@ def test_what_an_agent_saves_is_embedded_and_linked(memory):
     assert contents(memory) == ["Melanie keeps hens"]
 
 
-def test_the_figures_of_the_seeds_are_the_defaults():
+def test_the_figures_of_the_requirements_are_the_defaults():
     """S2.30, S4.15, S4.20, S4.22, S4.24, S4.26 to S4.28, S4.54: the defaults."""
     usual = Settings()
     assert usual.consolidation.automatic

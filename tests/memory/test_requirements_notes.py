@@ -126,7 +126,7 @@ def test_a_models_notes_never_replace_the_file(tmp_path):
     assert not [line for line in lines if "yacht" in line]
 
 
-def test_the_window_of_the_seed_is_fifty_messages(tmp_path):
+def test_the_window_of_the_specification_is_fifty_messages(tmp_path):
     """S2.26: at fifty messages nothing happens; beyond them the oldest are consolidated."""
     with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:
         agent = agent_of(memory, silent())
@@ -141,7 +141,7 @@ def test_the_window_of_the_seed_is_fifty_messages(tmp_path):
 
 
 @pytest.mark.parametrize("by", ["arguments", "environment"])
-def test_the_three_settings_of_the_seed(tmp_path, monkeypatch, by):
+def test_the_three_settings_of_the_specification(tmp_path, monkeypatch, by):
     """S2.34: maxMemorySize, consolidationTimeout and memoryWindow, with the seed's defaults."""
     default = Settings()
     assert default.notes.max_memory_size == 8192

@@ -50,7 +50,7 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def test_the_configuration_of_seed_001_is_shipped_as_it_stands_there(monkeypatch, tmp_path):
+def test_the_configuration_of_s1_is_shipped_as_it_stands_there(monkeypatch, tmp_path):
     """S1.37: the very form of the seed, in the source distribution, read by ``Settings``."""
     said = YAML(typ="safe").load(SHIPPED)
     assert said == {
@@ -114,7 +114,7 @@ def test_a_path_is_the_folder_of_a_chroma_store(monkeypatch, tmp_path):
     assert chroma_location("robot") == f"chroma://{tmp_path.as_posix()}/robot"
 
 
-def test_the_policy_of_the_seed_comes_with_the_section(written):
+def test_the_policy_of_the_specification_comes_with_the_section(written):
     """S1.04 to S1.06, S1.15, S1.38: what the seed says beside its configuration is in force."""
     written("memory:\n  path: /m\n")
     settings = Settings()

@@ -36,7 +36,7 @@ def seed_001(folder):
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_the_memories_of_seed_001_come_in(tmp_path, inside):
+def test_the_memories_of_s1_come_in(tmp_path, inside):
     """Types, times and metadata are kept; twice adds nothing; also into the very same folder."""
     folder = tmp_path / "memory"
     seed_001(folder)

@@ -149,7 +149,7 @@ def test_an_import_goes_on_where_it_was_cut_short(tmp_path, there):
         assert [item.content for item in after.messages] == expected
 
 
-def test_a_file_of_the_seed_is_recognised(tmp_path):
+def test_a_file_of_the_specification_is_recognised(tmp_path):
     """Metadata first: a session, under its key and with its creation; each message an episode."""
     path = written(tmp_path, "any name.jsonl", HEAD, HI, "", {**DONE, "content": " "}, DONE)
     before = path.read_bytes()

@@ -139,7 +139,7 @@ def test_the_context_window_is_a_conversation(awaited):
     awaited(lived)
 
 
-def test_the_loop_of_the_seed_sends_the_window_and_what_is_said_once(opened):
+def test_the_loop_of_the_specification_sends_the_window_and_what_is_said_once(opened):
     """Its agent loop: the last turns are in every prompt, without a search of one's own."""
     chat = opened().conversation("loop", system="You are Reachy.")
     for number in range(7):
@@ -318,7 +318,7 @@ def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == [location.rpartition("/")[2]]
 
 
-def test_scores_are_those_of_the_model_of_the_seed(location, profile, clock):
+def test_scores_are_those_of_the_model_of_the_specification(location, profile, clock):
     """S1.15: 1 minus the cosine distance of all-MiniLM-L6-v2, and nothing below 0.3."""
     pytest.importorskip("onnxruntime", reason="the extra local is not installed")
     model, because = open_embedder(profile.embedding)
