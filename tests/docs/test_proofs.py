@@ -6,6 +6,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
+WORKERS = ("-p", "xdist.plugin", "-n2")
 HEAD = "| id | requirement | status | proof |\n|---|---|---|---|\n"
 CONFTEST = """
 from proofs import ProofCheck
@@ -38,6 +39,7 @@ class TestChroma:
 def run(pytester, monkeypatch):
     """Return a function that runs a small project with these rows of a table."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "shared"))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini("[pytest]\ntestpaths = tests")
     (pytester.path / "tests").mkdir()
     (pytester.path / "docs").mkdir()
@@ -57,7 +59,7 @@ def row(name, *, status="done", after=""):
 
 
 @pytest.mark.parametrize("name", ["test_is_skipped", "test_is_gone"])
-@pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize("arguments", [(), WORKERS], ids=["alone", "xdist"])
 def test_a_proof_that_did_not_pass_fails_the_run(run, name, arguments):
     """A skipped or missing proof fails the run with the name of the requirement, once."""
     result = run(row(name), arguments=arguments)
@@ -69,7 +71,7 @@ def test_a_proof_that_did_not_pass_fails_the_run(run, name, arguments):
 def test_a_proof_that_passed_in_one_case_is_enough(run):
     """A test passes by itself, in a class, or in one of its cases, with several workers too."""
     rows = [row(name) for name in ("test_passes", "test_in_a_class", "test_is_skipped_in_part")]
-    assert run(*rows, arguments=["-n2"]).ret == pytest.ExitCode.OK
+    assert run(*rows, arguments=WORKERS).ret == pytest.ExitCode.OK
 
 
 def test_what_needs_data_is_reported_and_does_not_fail(run):
