@@ -1,11 +1,19 @@
 """What the tests of the command line share: commands are run in this process."""
 
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 from typer.testing import CliRunner
 
 from memoranda.cli import app
+
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
@@ -24,6 +32,44 @@ def run(prefix):
         assert result.exit_code == code, result.output
         assert "Traceback" not in result.output
         return result
+
+    return start
+
+
+@pytest.fixture
+def drawn(run, monkeypatch):
+    """Run a command as on a terminal of so many columns; return its lines without codes."""
+
+    def start(*arguments, columns=80):
+        with monkeypatch.context() as changed:
+            changed.setenv("COLUMNS", str(columns))
+            changed.setenv("FORCE_COLOR", "1")
+            return CODES.sub("", run(*arguments).stdout).splitlines()
+
+    return start
+
+
+@pytest.fixture
+def ask():
+    """Run a command at a terminal and type an answer; return its code and what the person saw."""
+
+    def start(*arguments, answer):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-m", "memoranda", *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        ) as process:
+            os.close(theirs)
+            os.write(ours, answer.encode())
+            seen = b""
+            with suppress(OSError):  # A terminal that nobody writes to any more.
+                while some := os.read(ours, 65_536):
+                    seen += some
+            os.close(ours)
+            code = process.wait(timeout=60)
+        return code, CODES.sub("", seen.decode())
 
     return start
 

@@ -50,7 +50,8 @@ def address(tmp_path_factory):
 
 def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
     """Commands that write and find do on ``chroma://`` what they do on a file."""
-    assert f"{tmp_path}/memory is new and holds nothing yet" in run("stats").stderr
+    assert f"there is no memory at {tmp_path}/memory" in run("stats", code=1).stderr
+    assert not (tmp_path / "memory").exists()
     first = told("remember", "Ana lives in Lisbon", "--tag", "home")["id"]
     second = told("remember", "Rex is Ana's dog")["id"]
     assert told("search", "where does Ana live?")[0]["record"]["id"] == first

@@ -78,7 +78,6 @@ def test_shared_options_stand_on_either_side(told, tmp_path):
     told("remember", "one", "--db", other, "--user", "ana")
     found = told("--db", other, "--user", "ana", "list")
     assert [record["content"] for record in found] == ["one"]
-    assert told("--user", "bruno", "list", "--db", other) == []
     assert told("--user", "bruno", "list", "--db", other, "--user", "ana") == found
 
 
@@ -134,27 +133,34 @@ def test_stored_text_survives_json(run, told):
 
 def test_an_error_message_cannot_drive_the_terminal(run):
     """An id full of escapes comes back harmless, on one line."""
+    run("remember", "something")
     result = run("show", "\x1b[2J\nx", code=1)
     assert "\x1b" not in result.stderr
     assert result.stderr.splitlines()[-1].startswith("error: there is no record")
 
 
-def test_a_narrow_terminal_is_never_exceeded(run):
+def test_a_narrow_terminal_is_never_exceeded(run, drawn):
     """No line of a table is wider than 80 columns, whatever is in it."""
     run("remember", "word " * 200, "--session", "s" * 200, "--tag", "t" * 200, "--role", "r" * 99)
     run("remember", "記憶は大切です。" * 50)
     for command in (("list",), ("search", "word", "--why"), ("search", "記憶"), ("stats",)):
-        lines = run(*command).stdout.splitlines()
-        assert max(map(cell_len, lines)) <= 80
+        for columns in (40, 80):
+            assert max(map(cell_len, drawn(*command, columns=columns))) <= columns
 
 
-def test_in_a_pipe_a_table_is_as_wide_as_it_needs(run, monkeypatch):
-    """Where there is no terminal to fit into, no text of a table is broken into lines."""
-    text = " ".join(["word"] * 50)
-    run("remember", text)
-    assert text not in run("list").stdout
-    monkeypatch.delenv("COLUMNS")
-    assert text in run("list").stdout
+@pytest.mark.parametrize("columns", ["80", None])
+def test_in_a_pipe_nothing_is_wrapped_or_cut(run, drawn, told, monkeypatch, columns):
+    """Where there is no terminal to fit into, each text is whole and on one line."""
+    if columns is None:
+        monkeypatch.delenv("COLUMNS")
+    text, tag = " ".join(["word"] * 500), "t" * 90
+    id_ = told("remember", text, "--tag", tag, "--session", "s" * 90)["id"]
+    for command in (("list",), ("search", "word"), ("facts",), ("show", id_)):
+        out = run(*command).stdout
+        assert text in out
+        assert not any(line.endswith(" ") for line in out.splitlines())
+        assert text not in "\n".join(drawn(*command))
+    assert f"#{tag}" in run("list").stdout
 
 
 def test_correct_and_history_and_as_of(run, told):
@@ -180,10 +186,14 @@ def test_confirm_and_forget(run, told):
     assert told("show", record["id"])["content"] == "Ana may like jazz"
 
 
-def test_erase_without_a_terminal_does_not_ask(told, run, tmp_path):
-    """In a script, forget --erase leaves nothing of the text in the file."""
+def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
+    """In a script, forget --erase --yes leaves nothing of the text in the file."""
     record = told("remember", "the password is swordfish")
-    assert told("forget", record["id"], "--erase") == {
+    (line,) = run("forget", record["id"], "--erase", code=1, stdin="y\n").stderr.splitlines()
+    assert line.startswith("error: nothing was erased")
+    assert "--yes" in line
+    assert told("show", record["id"])["content"] == "the password is swordfish"
+    assert told("forget", record["id"], "--erase", "--yes") == {
         "id": record["id"], "erased": True, "versions": [], "derived": [], "copies": [],
         "messages": 0, "purged": True, "notes": 0,
     }  # fmt: skip
@@ -254,9 +264,9 @@ def test_an_import_embeds_all_it_brought(run, told, monkeypatch, tmp_path):
     """With a model, every record of an import has its vector when the command ends."""
     pytest.importorskip("onnxruntime")
     monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
-    if told("stats")["vectors"].startswith("off"):
-        pytest.skip("the files of the local model are not here")
     with Memory(tmp_path / "agent.db") as memory:
+        if memory.stats().vectors.startswith("off"):
+            pytest.skip("the files of the local model are not here")
         memory.remember_many(f"note {number}" for number in range(40))
     run("export", "out.jsonl")
     there = str(tmp_path / "there.db")
@@ -380,10 +390,45 @@ def test_version(run):
     assert run("--version").stdout.startswith("memoranda 0.")
 
 
-def test_reading_a_new_file_says_so(run):
-    """A command that reads tells when there was no such file, so a typo is seen."""
-    assert "is new and holds nothing yet" in run("list", "--db", "typo.db").stderr
-    assert "new" not in run("list", "--db", "typo.db").stderr
+READING = [
+    ("list",), ("search", "x"), ("recall", "x"), ("context", "x"), ("show", "fact_1"),
+    ("correct", "fact_1", "x"), ("forget", "fact_1"), ("history", "fact_1"), ("stats",),
+    ("facts",), ("entities",), ("entity", "x"), ("conversations",), ("notes",), ("audit",),
+    ("consolidate",), ("maintain",), ("export", "out.jsonl"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [*READING, ("doctor",), ("backup", "copy.db")])
+def test_a_store_that_is_not_there_is_not_made(run, tmp_path, command):
+    """A command that reads names the files that are near, and leaves nothing behind."""
+    run("remember", "x", "--db", "agent-ana.db")
+    before = sorted(tmp_path.iterdir())
+    (line,) = run(*command, "--db", "agnet-ana.db", code=1).stderr.splitlines()
+    assert line.startswith("error: there is no memory at ")
+    assert line.endswith("agnet-ana.db; beside it: agent-ana.db")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_user_who_is_not_there_is_named_with_those_who_are(run, tmp_path, command):
+    """A command that reads names the users of the store, the most like first."""
+    for user in ("ana", "bruno", "carla"):
+        run("remember", "x", "--user", user)
+    result = run(*command, "--user", "Bruna", code=1)
+    (line,) = result.stderr.splitlines()
+    assert line == "error: there is no user 'Bruna' in this memory; --user takes bruno, ana, carla"
+    assert result.stdout == ""
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_without_any_memory_it_says_how_to_begin(run, told, tmp_path):
+    """Where nothing is near, the commands that begin a memory are named; they do begin one."""
+    assert "memoranda remember" in run("list", code=1).stderr
+    assert "nor a folder" in run("list", "--db", "no/such/agent.db", code=1).stderr
+    assert list(tmp_path.iterdir()) == []
+    run("remember", "x", "--user", "ana")
+    run("remember", "x", "--user", "bruno")
+    assert told("stats", "--user", "bruno")["records"]["fact"] == 1
 
 
 def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatch):

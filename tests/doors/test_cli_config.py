@@ -185,14 +185,13 @@ def test_explain_alone_lists_all_with_a_line_each(run, told):
 
 
 @pytest.mark.parametrize("width", ["80", "60"])
-def test_it_fits_the_terminal(run, monkeypatch, width):
+def test_it_fits_the_terminal(run, drawn, monkeypatch, width):
     """No line is wider than the terminal, even with the longest names and values."""
-    monkeypatch.setenv("COLUMNS", width)
     monkeypatch.setenv("MEMORANDA_CONVERSATION__AT_TASK_BOUNDARY", "keep")
     monkeypatch.setenv("MEMORANDA_LOCATION", "/a/long/path" * 9)
     run("set", "tokens.limits.an-organisation/a-model-with-a-name", "32000")
     for arguments in (("show",), ("explain",), ("explain", "tokens.tokenizers")):
-        lines = run(*arguments).stdout.splitlines()
+        lines = drawn(*arguments, columns=width)
         tables = [line for line in lines if not line.startswith("settings file")]
         assert max(map(cell_len, tables)) <= int(width)
     assert "MEMORANDA_CONVERSATION__AT_TASK_BOUNDARY" in "".join(run().stdout.split())

@@ -45,20 +45,6 @@ def prefix():
     return ("conversations",)
 
 
-@pytest.fixture
-def drawn(run, monkeypatch):
-    """Run a command as on a terminal of so many columns; return its lines without codes."""
-
-    def start(*arguments, columns=80):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        out = CODES.sub("", run(*arguments).stdout)
-        monkeypatch.delenv("FORCE_COLOR")
-        return out.splitlines()
-
-    return start
-
-
 def tell(chat):
     """Tell a story of two tasks: calls, an error, a picture, a pin, text of every kind."""
     said = START
@@ -365,14 +351,18 @@ def test_expand_gives_back_what_was_said(run, told, trip):
     assert told("expand", "trip", "#6")[0]["id"] == trip[6].id
 
 
-def test_clear_asks_first(run, trip, looked):
+def test_clear_asks_first(run, trip, looked, ask):
     """Clear asks, and only a yes clears (workflow 4); no answer is a no."""
-    for answer in ("n\n", "\n", ""):
-        result = run("clear", "trip", code=1, stdin=answer)
-        assert "Clear conversation history?" in result.stderr
-        assert result.stdout == ""
+    for answer in ("n\n", "\n", "\x04"):
+        code, told = ask("conversations", "clear", "trip", answer=answer)
+        assert code == 1
+        assert "Clear conversation history?" in told
+        assert "nothing was cleared" in told
     assert len(looked()[1]) == len(trip)
-    assert f"cleared {len(trip)} messages" in run("clear", "trip", stdin="y\n").stdout
+    (line,) = run("clear", "trip", code=1, stdin="y\n").stderr.splitlines()
+    assert "--yes" in line
+    assert len(looked()[1]) == len(trip)
+    assert ask("conversations", "clear", "trip", answer="y\n")[0] == 0
     assert looked()[1] == ()
 
 
@@ -440,6 +430,8 @@ def test_bad_input_is_one_line_and_exit_1(run, looked, arguments):
 def test_an_unknown_conversation_names_similar_ones(run):
     """The error lists ids that are near, and no conversation is made by it."""
     assert "there is 'trip'" in run("show", "tripp", code=1).stderr
+    with Memory(user="bruno") as memory:
+        memory.remember("nothing was said yet")
     assert "there are none yet" in run("show", "trip", "--user", "bruno", code=1).stderr
 
 

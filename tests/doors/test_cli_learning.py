@@ -169,6 +169,7 @@ def test_maintain_of_all_users(run, told):
 
 def test_a_store_without_users_has_nothing_to_maintain(run, told):
     """In a new store --all-users does nothing, and says that there is nobody."""
+    Memory().close()
     assert told("maintain", "--all-users") == []
     assert "no users yet" in run("maintain", "--all-users").stderr
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import os
 import re
 import signal
 import sys
@@ -25,11 +24,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.console import Console, RenderableType
 from rich.measure import measure_renderables
-from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from memoranda.errors import MemorandaError
+from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.layout import Display, safe_text
@@ -44,9 +42,9 @@ Handler = Callable[[int, FrameType | None], None]
 # Seconds that the main thread waits at once: a signal just before a wait is seen when it ends.
 SIGNAL_WAIT = 1.0
 FAILED = 1
-# The variable that says how wide a terminal is, wherever the output goes.
-COLUMNS = "COLUMNS"
-UNBOUNDED = 10_000
+# Columns of what is no terminal, and those that a rule takes there.
+UNBOUNDED = 1_000_000
+LINE = 80
 SHARED = "Options of every command"
 # What the options of several commands are called where it is not as in Python.
 FLAGS: Mapping[str, Sequence[str]] = {
@@ -97,6 +95,8 @@ class Session:
         self.shared = shared
         self.closing = ExitStack()
         self.out = make_console()
+        if not self.out.is_terminal:
+            self.out.width = UNBOUNDED
         self.err = make_console(stderr=True)
 
     @cached_property
@@ -136,16 +136,29 @@ class Session:
         file: Path | None = located(self.shared.db, self.settings)
         return file
 
-    def memory(self, *, writes: bool = False) -> Memory:
-        """Open the memory till the command ends; say so where one that reads found no file."""
-        from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
+    def memory(
+        self, at: str | None = None, *, writes: bool = False, all_users: bool = False
+    ) -> Memory:
+        """Open the memory till the command ends.
 
-        file = self.location
-        new = file is not None and not file.exists()
-        memory = Memory(self.shared.db, user=self.user, settings=self.quiet_settings)
-        if new and not writes:
-            self.note(f"{file} is new and holds nothing yet")
-        return self.closing.enter_context(memory)
+        Args:
+            at: where it is, if not where the command line says.
+            writes: it may begin here; otherwise the store and the user have to be there.
+            all_users: the command is about the whole store, whoever the user is.
+
+        Raises:
+            NotFound: there is nothing to read; the message names what is near.
+        """
+        from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
+        from memoranda.serving.existing import require_file, require_user  # noqa: PLC0415
+
+        if not writes and at is None:
+            require_file(self.location)
+        memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
+        self.closing.enter_context(memory)
+        if not writes and not all_users:
+            require_user(memory)
+        return memory
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
@@ -155,13 +168,18 @@ class Session:
             self.print(*rendered)
 
     def print(self, *rendered: RenderableType) -> None:
-        """Print what was rendered at once, in a pipe tables as wide as they need."""
+        """Print what was rendered at once: what goes to no terminal, as wide as it needs."""
+        tables = [each for each in rendered if not isinstance(each, Text)]
+        width = max(LINE, measure_renderables(self.out, self.out.options, tables).maximum)
         for each in rendered:
-            if isinstance(each, Table) and not self.out.is_terminal and COLUMNS not in os.environ:
-                free = self.out.options.update(max_width=UNBOUNDED)
-                self.out.width = max(self.out.width, measure_renderables(self.out, free, [each])[1])
-            # A terminal wraps a line of text by itself; in a file it stays one line.
-            self.out.print(each, soft_wrap=isinstance(each, Text))
+            if self.out.is_terminal or isinstance(each, Text):
+                # A terminal wraps a line of text by itself; in a file it stays one line.
+                self.out.print(each, soft_wrap=isinstance(each, Text))
+                continue
+            with self.out.capture() as captured:
+                self.out.print(each, width=width)
+            lines = captured.get().splitlines()
+            self.out.file.writelines(f"{line.rstrip()}\n" for line in lines)  # It pads them.
         self.out.file.flush()
 
     def note(self, text: str) -> None:
@@ -203,8 +221,16 @@ class Session:
         except EOFError:
             return False
 
-    def require_yes(self, question: str, refused: str) -> None:
-        """Ask a question; without a yes the command ends, and says what was not done."""
+    def require_yes(self, question: str, refused: str, *, yes: bool = False) -> None:
+        """Ask for a yes, unless ``yes`` says it; without one the command ends.
+
+        Raises:
+            InvalidInput: there is no terminal to ask on.
+        """
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise InvalidInput(f"{refused}: there is no terminal to ask on; say it with --yes")
         if not self.confirm(question):
             self.note(refused)
             raise typer.Exit(FAILED)

@@ -156,10 +156,9 @@ def clear(session: Session, *, id: str, yes: bool = False) -> None:
     chat = session.memory().stored_conversations.open_existing(id)
     held = len(chat)
     messages = pluralize(held, "message")
-    if held and not yes:
-        session.err.print(safe_text(f"{one_line(id)}: {messages}", "dim"), soft_wrap=True)
-        session.require_yes("Clear conversation history?", "nothing was cleared")
     if held:
+        question = f"{one_line(id)} has {messages}. Clear conversation history?"
+        session.require_yes(question, "nothing was cleared", yes=yes)
         chat.clear()
     line = f"cleared {messages}; the system prompt stays"
     shown = Text(line if held else "nothing to clear: no message is left")

@@ -24,7 +24,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from memoranda.cli.command import Session, command
+from memoranda.cli.command import LINE, Session, command
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.models import Hit, Record
@@ -75,6 +75,8 @@ def demo(session: Session) -> None:
     user = session.shared.user or story["user"]
     with Memory(place, user=user, settings=settings, clock=clock) as memory:
         done = Demo(session, memory, clock, story, place=place)
+    if not session.out.is_terminal:
+        session.out.width = LINE  # It is prose.
     session.show(vars(done), *_show(done, session.view))
 
 

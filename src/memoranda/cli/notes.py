@@ -24,6 +24,7 @@ from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.layout import details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
+from memoranda.serving.existing import require_user
 from memoranda.store.locations import is_server, place
 
 MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
@@ -43,7 +44,10 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
     """
     if is_server(place(session.shared.db, session.settings)) and not session.settings.notes.folder:
         raise ConfigError(NO_FOLDER)
-    return session.memory(writes=writes).notes
+    memory = session.memory(writes=writes, all_users=True)
+    if not writes and not memory.notes.folder.exists():
+        require_user(memory)
+    return memory.notes
 
 
 def _open_synced(session: Session, *, writes: bool = False) -> SyncedNotes:
@@ -322,10 +326,10 @@ def restore(session: Session, *, revision: str, yes: bool = False) -> None:
     if not change:
         session.show(NotesReport(), Text("MEMORY.md is as it was there"))
         return
-    if not yes:
+    if not yes and sys.stdin.isatty():
         for line in drawing.show_difference(change):
             session.err.print(line, soft_wrap=True)
-        session.require_yes("Bring this back?", "nothing was changed")
+    session.require_yes("Bring this back?", "nothing was changed", yes=yes)
     # As a person's editor would: what comes of it is then read as an edit.
     Notes(notes.folder).write_memory(then)
     _show_report(session, notes.sync(accept_removals=True))

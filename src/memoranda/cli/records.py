@@ -121,11 +121,11 @@ def forget(session: Session, *, id: str, erase: bool = False, yes: bool = False)
         memoranda forget fact_01JD… --erase --yes
     """
     memory = session.memory()
-    if erase and not yes and sys.stdin.isatty():
+    if erase:
         found = memory.get(id)
-        if found is not None:
+        if found is not None and not yes and sys.stdin.isatty():
             session.err.print(drawing.show_record(found, session.view))
-        session.require_yes("Erase this for good?", "nothing was erased")
+        session.require_yes("Erase this for good?", "nothing was erased", yes=yes or found is None)
     receipt = memory.forget(id, erase=erase)
     if not erase:
         session.show(receipt, safe_text(f"forgotten {id}; history and as-of still know it"))

@@ -108,7 +108,7 @@ def backup(session: Session, *, path: Path) -> None:
         memoranda backup memory-2025-03-31.db
         memoranda backup memory-2025-03-31 --db chroma:///srv/memory
     """
-    session.memory().backup(path)
+    session.memory(all_users=True).backup(path)
     files = path.rglob("*") if path.is_dir() else [path]
     size = sum(each.stat().st_size for each in files if each.is_file())
     line = safe_text(f"backed up to {path} ({format_size(size)})")

@@ -28,7 +28,7 @@ from memoranda.rendering.facts import SIGNS, LearnedFacts, consolidate_sessions,
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize, to_json
 from memoranda.serving import doctor as doctors
-from memoranda.store.locations import medium
+from memoranda.store.locations import MEMORY, medium
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Only who asks for the times waits for it.
@@ -145,7 +145,7 @@ def audit(
         memoranda audit --kind contradictions --limit 20
         memoranda audit MEMORY.md --strict
     """
-    found = make_audit_report(session.memory(), file, kind)
+    found = make_audit_report(session.memory(at=None if file is None else MEMORY), file, kind)
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)
@@ -169,7 +169,8 @@ def doctor(
         memoranda doctor --reembed
         memoranda doctor --json
     """
-    memory = session.memory()
+    # A machine can be looked at before there is a memory; one that is named has to be there.
+    memory = session.memory(writes=session.shared.db is None, all_users=True)
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
@@ -272,7 +273,7 @@ def maintain(
     if stage and watch:
         message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
         raise InvalidInput(message)
-    memory = session.memory(writes=watch)
+    memory = session.memory(writes=watch, all_users=all_users)
     if watch:
         watch_schedule(session, memory, dry_run=dry_run)
         return
@@ -325,31 +326,33 @@ def _tabulate(
     title = "what would be done" if any(each.dry_run for each in reports) else "what was done"
     columns = (
         Column("stage", "stage", "cyan"),
-        Column(title, lambda report, _: Group(*_describe(memory, report, limit))),
+        Column(title, lambda report, view: Group(*_describe(memory, report, limit, view))),
     )
     return table(reports, columns, view)
 
 
-def _describe(memory: Memory, report: StageReport, limit: int) -> Iterator[RenderableType]:
+def _describe(
+    memory: Memory, report: StageReport, limit: int, view: Display
+) -> Iterator[RenderableType]:
     yield _outcome(report)
     for name, why in report.failed.items():
         yield safe_text(f"{one_line(name)}: {one_line(why)}", "red")
     for line in report.lines[:limit]:
-        yield _describe_action(memory, line)
+        yield _describe_action(memory, line, view)
     if len(report.lines) > limit:
         yield Text(f"… {len(report.lines) - limit:,} more: --limit", "dim")
 
 
-def _describe_action(memory: Memory, line: str) -> Text:
+def _describe_action(memory: Memory, line: str, view: Display) -> Text:
     """Return an action with its sign, and the text of the record that it names."""
     found = ACTION.fullmatch(line)
     if found is None:
-        return safe_text(one_line(line, LONGEST), "dim")
-    named, what = found["id"], one_line(found["what"], LONGEST)
+        return safe_text(view.brief(line, LONGEST), "dim")
+    named, what = found["id"], view.brief(found["what"], LONGEST)
     record = None if named is None else memory.get(named)
     made = Text(found["sign"], SIGNS[found["sign"]]).append(" ")
     if record is not None:
-        made.append_text(safe_text(f"{one_line(record.content, LONGEST)}  ", "not bold default"))
+        made.append_text(safe_text(f"{view.brief(record.content, LONGEST)}  ", "not bold default"))
     elif named is not None:
         what = f"{named} {what}"
     return made.append_text(safe_text(what, f"not bold {'default' if named is None else 'dim'}"))

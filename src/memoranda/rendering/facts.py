@@ -24,7 +24,7 @@ from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.records.pages import record_pages
-from memoranda.rendering.layout import LONGEST, Column, Display, details, safe_text, table
+from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import DOT, join, one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes
 
@@ -268,7 +268,7 @@ def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
 
 def _lines(fact: Fact, view: Display) -> Iterator[Text]:
     gone = fact.state != BELIEVED
-    yield safe_text(one_line(fact.record.content, LONGEST), "dim strike" if gone else "")
+    yield safe_text(view.brief(fact.record.content), "dim strike" if gone else "")
     who = safe_text(name_source(fact.record), "cyan")
     yield who.append(DOT.join(["", *_marks(fact, view), fact.record.id]), "dim")
     for old in fact.supersedes:
@@ -303,7 +303,7 @@ def _fading(fact: Fact, view: Display) -> str:
 
 
 def _link(how: str, other: Version, view: Display) -> Text:
-    content = f"{one_line(other.content, SHORT)} ({view.day(other.said_at)})"
+    content = f"{view.brief(other.content, SHORT)} ({view.day(other.said_at)})"
     return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
 
 
@@ -466,29 +466,29 @@ Row = tuple[str, datetime | None, str, RenderableType]
 
 def show_learned(found: LearnedFacts, view: Display, limit: int) -> RenderableType:
     """Return what was learned: new (+), said again (=), replaced (-)."""
-    rows = list(_rows(found))
+    rows = list(_rows(found, view))
     if more := rows[limit:]:
         rows[limit:] = [("", None, "", Text(f"… {len(more):,} more", "dim"))]
     empty = "nothing new was said" if found.sessions else "nothing waits to be read"
     return table(rows, LEARNED, view, empty=empty)
 
 
-def _rows(found: LearnedFacts) -> Iterator[Row]:
+def _rows(found: LearnedFacts, view: Display) -> Iterator[Row]:
     for new in found.new:
         fact, kind = new["fact"], new["fact"].metadata.get("category")
         category = one_line(kind, 20) if isinstance(kind, str) else ""
-        yield _row("+", fact, new["source"], category, "" if found.dry_run else fact.id)
+        yield _row("+", fact, view, new["source"], category, "" if found.dry_run else fact.id)
     for again in found.again:
         fact, reason = again["fact"], one_line(again["reason"])
-        yield _row("=", fact, again["source"], fact.id, reason)
+        yield _row("=", fact, view, again["source"], fact.id, reason)
     for old in found.replaced:
-        now = f"now: {one_line(old['by'].content, SHORT)}"
-        yield _row("-", old["fact"], None, old["fact"].id, now)
+        now = f"now: {view.brief(old['by'].content, SHORT)}"
+        yield _row("-", old["fact"], view, None, old["fact"].id, now)
 
 
-def _row(sign: str, fact: Record, source: Record | None, *about: str) -> Row:
+def _row(sign: str, fact: Record, view: Display, source: Record | None, *about: str) -> Row:
     place = "" if source is None else place_of(source.session_id, source.position)
-    content = safe_text(one_line(fact.content, LONGEST), "dim strike" if sign == "-" else "")
+    content = safe_text(view.brief(fact.content), "dim strike" if sign == "-" else "")
     what = Group(content, safe_text(join(*about, place), "dim"))
     said = fact.event_time if source is None else source.event_time
     return sign, said, name_source(fact), what

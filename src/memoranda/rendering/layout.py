@@ -54,6 +54,10 @@ class Display:
         """Return date and time of ``moment`` in the user's zone."""
         return self.local(moment).strftime("%Y-%m-%d %H:%M")
 
+    def brief(self, text: str, longest: int = LONGEST) -> str:
+        """Return ``text`` on one line, cut to ``longest`` characters where a terminal shows it."""
+        return one_line(text, longest if self.console.is_terminal else None)
+
     def cell(self, value: Any, style: str = "") -> RenderableType:
         """Return a value as it stands in a table."""
         if isinstance(value, datetime):
@@ -65,7 +69,7 @@ class Display:
         elif isinstance(value, int | float):
             value = f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
         if isinstance(value, str):
-            return safe_text(one_line(value, LONGEST), style)
+            return safe_text(self.brief(value), style)
         return Text() if value is None else value
 
     def fit(self, text: Text) -> Text:

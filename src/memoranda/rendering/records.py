@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoranda.model.models import Change, Context, Entity, ForgetReceipt, Hit, Record
-from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
+from memoranda.rendering.layout import Column, Display, bar, details, safe_text, table
 from memoranda.rendering.plain import escape_controls, join, one_line, pluralize
 
 NAME = 14  # characters of a speaker
@@ -21,7 +21,7 @@ CHANGES = (
     Column("when", "at", whole=True),
     Column("what", "action"),
     Column("why", "reason"),
-    Column("detail", lambda change, _: _pairs(change.detail), "dim"),
+    Column("detail", lambda change, view: _pairs(change.detail, view), "dim"),
 )
 ENTITIES = (
     Column("name", "name"),
@@ -37,7 +37,7 @@ RECEIPT = (
 RECORDS = (
     Column("when", lambda record, view: view.day(record.event_time), whole=True),
     Column("who", lambda record, _: speaker(record), "cyan"),
-    Column("what", lambda record, _: Group(_content(record), _label(record))),
+    Column("what", lambda record, view: Group(_content(record, view), _label(record, view))),
 )
 
 
@@ -53,8 +53,8 @@ def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> Rend
         return "bold" if hit is found[0] else ""
 
     def what(hit: Hit) -> RenderableType:
-        reasons = (_reasons(hit), Text()) if why else ()
-        return Group(_content(hit.record, style(hit)), _label(hit.record), *reasons)
+        reasons = (_reasons(hit, view), Text()) if why else ()
+        return Group(_content(hit.record, view, style(hit)), _label(hit.record, view), *reasons)
 
     columns = (
         Column("#", lambda hit, _: str(found.index(hit) + 1), number=True),
@@ -66,16 +66,16 @@ def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> Rend
     return table(found, columns, view, empty="nothing found")
 
 
-def _content(record: Record, style: str = "") -> Text:
-    return safe_text(one_line(record.content, LONGEST), style)
+def _content(record: Record, view: Display, style: str = "") -> Text:
+    return safe_text(view.brief(record.content), style)
 
 
-def _label(record: Record) -> Text:
-    tags = (f"#{one_line(tag, 30)}" for tag in record.tags)
-    return safe_text(join(record.id, one_line(record.session_id or "", 40), *tags), "dim")
+def _label(record: Record, view: Display) -> Text:
+    tags = (f"#{view.brief(tag, 30)}" for tag in record.tags)
+    return safe_text(join(record.id, view.brief(record.session_id or "", 40), *tags), "dim")
 
 
-def _reasons(hit: Hit) -> RenderableType:
+def _reasons(hit: Hit, view: Display) -> RenderableType:
     """Return the arms of a hit with rank, score and share; the factors; the neighbours."""
     made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name in ("arm", "rank", "score", "share"):
@@ -90,7 +90,7 @@ def _reasons(hit: Hit) -> RenderableType:
     if why.precedence != 1:
         factors += f"  precedence x{why.precedence:.2f}"
     beside = [
-        Text(f"{name:<7}", "dim").append(one_line(text, LONGEST), "dim italic")
+        Text(f"{name:<7}", "dim").append(view.brief(text), "dim italic")
         for name, text in (("before", why.before), ("after", why.after))
         if text
     ]
@@ -136,8 +136,8 @@ def show_changes(found: Sequence[Change], view: Display) -> RenderableType:
     return table(found, CHANGES, view)
 
 
-def _pairs(values: Any) -> Text:
-    pairs = (f"{key}={one_line(str(value), LONGEST)}" for key, value in values.items())
+def _pairs(values: Any, view: Display) -> Text:
+    pairs = (f"{key}={view.brief(str(value))}" for key, value in values.items())
     return safe_text(", ".join(pairs), "dim")
 
 
@@ -147,7 +147,7 @@ def show_entity(found: Entity, view: Display) -> RenderableType:
     about = f"  {escape_controls(found.type)}, in {pluralize(found.mention_count, 'record')}"
     head.append(about, "dim")
     if found.aliases:
-        head.append(f"  also {one_line(', '.join(found.aliases), LONGEST)}", "dim")
+        head.append(f"  also {view.brief(', '.join(found.aliases))}", "dim")
     return Group(head, show_records(found.records, view))
 
 

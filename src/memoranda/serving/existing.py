@@ -1,0 +1,63 @@
+"""What has to be there before it is read: the file of a store, and its user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from memoranda.errors import NotFound
+from memoranda.memory import Memory
+
+NAMED, ALIKE = 5, 0.6
+# Names of a folder that are looked at.
+MOST = 1_000
+BEGIN = "memoranda demo shows how it works, and memoranda remember begins one"
+
+
+def require_file(file: Path | None) -> None:
+    """Refuse a file or folder that is not there; ``None`` is a store without one.
+
+    Raises:
+        NotFound: it is not there; the message names those beside it.
+    """
+    if file is None or file.exists():
+        return
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise NotFound(f"there is no memory at {file}, nor a folder {folder}; {BEGIN}")
+    beside = (each for each in folder.iterdir() if not each.name.startswith("."))
+    there = sorted(each.name for each in islice(beside, MOST))
+    of_kind = [name for name in there if file.suffix and Path(name).suffix == file.suffix]
+    near = _near(file.name, there) or of_kind
+    hint = f"beside it: {_list(near)}" if near else BEGIN
+    raise NotFound(f"there is no memory at {file}; {hint}")
+
+
+def require_user(memory: Memory) -> None:
+    """Refuse a user of whom the store knows nothing, while it knows others.
+
+    Raises:
+        NotFound: there is no such user; the message names those there are.
+    """
+    there = memory.users()
+    if not there or memory.user in there:
+        return
+    near = _near(memory.user, there)
+    names = near + [name for name in there if name not in near]
+    raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
+
+
+def _near(name: str, there: Sequence[str]) -> list[str]:
+    """Return which of ``there`` are like ``name``, the most like first."""
+    folded: dict[str, list[str]] = {}
+    for each in there:
+        folded.setdefault(each.casefold(), []).append(each)
+    alike = get_close_matches(name.casefold(), folded, NAMED, ALIKE)
+    return [each for found in alike for each in folded[found]]
+
+
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
