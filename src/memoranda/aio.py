@@ -22,7 +22,7 @@ from memoranda.model.models import Message, Pruning
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
-from memoranda.tools import AsyncTool
+from memoranda.tools import AsyncTool, ToolList
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -205,13 +205,13 @@ class AsyncMemory:
         """Open a conversation, or start it."""
         return AsyncConversation(await to_thread(self._face.conversation, *args, **kwargs))
 
-    def tools(self) -> list[AsyncTool]:
+    def tools(self) -> ToolList[AsyncTool]:
         """Return the tools by which an agent uses this memory, to be awaited."""
-        return [AsyncTool.of(tool.function) for tool in self._face.tools()]
+        return ToolList(map(AsyncTool.over, self._face.tools()))
 
     def consolidator_tools(self) -> list[AsyncTool]:
         """Return the tools by which an agent of your own consolidates."""
-        return [AsyncTool.of(tool.function) for tool in self._face.consolidator_tools()]
+        return list(map(AsyncTool.over, self._face.consolidator_tools()))
 
     close = in_thread(Memory.close)
     users = in_thread(Memory.users)

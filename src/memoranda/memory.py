@@ -5,7 +5,7 @@ What is not needed to open, to store and to search is imported by the verb that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.recall import RecallService
     from memoranda.settings.settings import Settings
-    from memoranda.tools import Tool
+    from memoranda.tools import Tool, ToolList
+    from memoranda.tools.agent import AgentTools
     from memoranda.transfer.porting import PortingReport
 
 
@@ -559,18 +560,14 @@ class Memory:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
         return self._services.notes.open(self._scope)
 
-    def tools(self) -> list[Tool]:
-        """Return the six tools by which an agent uses this memory (requirements S4.61 to S4.66).
+    def tools(self) -> ToolList[Tool]:
+        """Return the ten tools by which an agent uses this memory (S1.29, S4.61 to S4.66).
 
         Each is called with keyword arguments and returns a text for the model; ``name``,
         ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
-        ``anthropic()`` in the forms of the providers.
+        ``anthropic()`` in the forms of the providers. ``find(name)`` returns one of them.
         """
-        from memoranda.tools.agent import AgentTools  # noqa: PLC0415 - see the module
-
-        return AgentTools(
-            self._records, self._searcher, stats=self.stats, entity=self.entity
-        ).tools()
+        return agent_tools(self).tools()
 
     # Learning
 
@@ -863,6 +860,33 @@ def services_of(memory: Memory) -> Services:
 def scope_of(memory: Memory) -> Scope:
     """Return the scope of a memory, for modules of this package that maintain or show it."""
     return memory._scope  # noqa: SLF001 - as above
+
+
+def agent_tools(memory: Memory, session: Callable[[], str] | None = None) -> AgentTools:
+    """Return what the tools of a memory do.
+
+    Args:
+        memory: the memory.
+        session: gives the id of the present conversation; the newest, if not given.
+    """
+    from memoranda.tools.agent import AgentTools  # noqa: PLC0415 - see the module
+
+    def conversation(id: str | None) -> Conversation:
+        newest = [] if id or session else memory.conversations()[:1]
+        found = id or (session() if session else next((each.id for each in newest), None))
+        if found is None:
+            raise NotFound("there is no conversation yet")
+        return memory.stored_conversations.open_read_only(found)
+
+    services, scope = services_of(memory), scope_of(memory)
+    return AgentTools(
+        services.records(scope),
+        services.searcher(scope),
+        stats=memory.stats,
+        entity=memory.entity,
+        notes=lambda: memory.notes,
+        conversation=conversation,
+    )
 
 
 def unpurged(memory: Memory) -> str:

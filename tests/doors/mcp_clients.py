@@ -27,7 +27,7 @@ MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 PATIENCE = 60
 BASIC = {
     "search_memories": {"query", "memory_type", "limit", "tags", "metadata", "since", "until"},
-    "store_memory": {"content", "memory_type", "metadata"},
+    "store_memory": {"content", "memory_type", "metadata", "tags"},
     "forget_memory": {"memory_id"},
 }
 FULL = {
@@ -37,6 +37,8 @@ FULL = {
     "confirm_fact": {"memory_id"},
     "memory_stats": set(),
     "get_entity_info": {"name"},
+    "search_history": {"query", "limit"},
+    "expand_messages": {"marker", "session"},
 }
 
 

@@ -144,20 +144,20 @@ def test_tools_are_named(server, model, answers):
     """The object of an answer has what was recalled for it, and the tools that were called."""
     with Memory() as memory:
         fact = memory.remember("Ana is vegetarian")
-    call = ("c1", "search_memory", json.dumps({"query": "Ana"}))
+    call = ("c1", "search_memories", json.dumps({"query": "Ana"}))
     server.play(talked("Let me look.", call), talked("She is vegetarian."))
     (found,) = answers("What does Ana eat?", options=model)
     assert found == {
         "text": "She is vegetarian.",
         "sources": [fact.id],
-        "tools": ["search_memory"],
+        "tools": ["search_memories"],
         "command": None,
     }
 
 
 def test_words_before_a_call_stand_apart(server, model, talk):
     """What is said before a tool is called and after it are two paragraphs."""
-    call = ("c1", "search_memory", json.dumps({"query": "Ana"}))
+    call = ("c1", "search_memories", json.dumps({"query": "Ana"}))
     server.play(talked("Let me look.", call), talked("She is vegetarian."))
     assert talk("And Ana?", options=model).stdout == "Let me look.\n\nShe is vegetarian.\n"
 

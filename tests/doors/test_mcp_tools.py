@@ -39,7 +39,7 @@ def test_every_tool_is_described():
         assert None not in hints.values(), tool.name
         assert hints["open_world_hint"] is False
         assert hints["read_only_hint"] == (
-            tool.name.startswith(("search", "recall", "get")) or "stats" in tool.name
+            tool.name.startswith(("search", "recall", "get", "expand")) or "stats" in tool.name
         )
         assert tool.input_schema["additionalProperties"] is False
         assert tool.output_schema["type"] == "object"
@@ -255,18 +255,30 @@ def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("search_memories", {"query": "x", "limit": 0}, "limit: Input should be greater than"),
-        ("search_memories", {}, "search_memories: query: Field required"),
-        ("search_memories", {"query": "x", "kind": "fact"}, "takes no argument 'kind'"),
+        (
+            "search_memories",
+            {"query": "x", "limit": 0},
+            "search_memories: limit must be from 1 to 50, got 0",
+        ),
+        ("search_memories", {}, "search_memories: query is missing"),
+        (
+            "search_memories",
+            {"query": "x", "kind": "fact"},
+            "the argument 'kind' is unknown; known are: query, memory_type",
+        ),
         ("search_memories", {"query": " "}, "query is empty"),
         ("search_memories", {"query": "x", "since": "spring"}, "since='spring' is no time"),
         ("search_memories", {"query": "x", "until": ""}, "write it as 2025-03-31 or"),
         ("search_memories", {"query": "x", "tags": [""]}, "a tag is empty"),
-        ("store_memory", {"content": "x", "memory_type": "dream"}, "'conversation', 'fact' or"),
+        (
+            "store_memory",
+            {"content": "x", "memory_type": "dream"},
+            "known are: conversation, fact, context",
+        ),
         ("store_memory", {"content": "a\0b"}, "NUL character at position 1"),
         ("confirm_fact", {"memory_id": "fact_none"}, "there is no fact 'fact_none'"),
         ("correct_fact", {"memory_id": "ep_1", "content": "x"}, "an id that begins with fact_"),
-        ("dream", {}, "Unknown tool: dream"),
+        ("dream", {}, "the tool 'dream' is unknown"),
     ],
 )
 @pytest.mark.parametrize("mode", MODES)
@@ -281,6 +293,38 @@ def test_a_wrong_call_is_told_what_is_wrong(tool, arguments, told, mode):
     said = asked(work, mode=mode)
     assert told in said
     assert "pydantic" not in said
+
+
+@pytest.mark.parametrize("which", ["basic", "full"])
+def test_older_names_of_tools_are_understood(which):
+    """Seed 004 calls two of them search_memory and remember_fact."""
+
+    async def work(client):
+        kept = await value(client, "remember_fact", content="Ana is vegan")
+        return kept, await value(client, "search_memory", query="vegan")
+
+    kept, found = asked(work, tools=which)
+    assert found["result"][0]["id"] == kept["id"]
+
+
+def test_history_and_pruned_messages_are_read(tmp_path):
+    """search_history gives entries, expand_messages the messages behind a marker."""
+    memory = served(tmp_path / "a.db")
+    ana = memory.of().memory
+    ana.notes.append_history("Deployed the blog.")
+    ana.conversation("trip").add("user", "Book me something to Lisbon.")
+
+    async def work(client):
+        return (
+            await value(client, "search_history", query="blog"),
+            await value(client, "expand_messages", marker="cut_0-0", session="trip"),
+            await refusal(client, "expand_messages", marker="cut_0-0", session="tripp"),
+        )
+
+    history, expanded, wrong = asked(work, memory=memory)
+    assert "Deployed the blog." in history["entries"][0]["text"]
+    assert [each["content"] for each in expanded["messages"]] == ["Book me something to Lisbon."]
+    assert "'trip'" in wrong
 
 
 class Broken(LateMemory):

@@ -325,7 +325,7 @@ def _inspect(memory: Memory, bruno: Memory, journal: Journal) -> None:
     offered = [*memory.tools(), *memory.consolidator_tools()]
     journal.note("tools", [[tool.name, tool.description, tool.parameters] for tool in offered])
     answers = {tool.name: tool for tool in memory.tools()}
-    journal.note("a tool called", answers["search_memory"](query="Rita"))
+    journal.note("a tool called", answers["search_memories"](query="Rita"))
     journal.note("users", sorted(memory.users()))
 
 

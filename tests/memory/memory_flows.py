@@ -261,8 +261,8 @@ def agents(memory, clock, folder):
     memory.remember("The user lives in Porto.")
     tools = {tool.name: tool for tool in memory.tools()}
     told = [
-        tools["remember_fact"](content="The user has a dog named Rex."),
-        tools["search_memory"](query="Who is Rex?"),
+        tools["store_memory"](content="The user has a dog named Rex."),
+        tools["search_memories"](query="Who is Rex?"),
         tools["get_entity_info"](name="Rex"),
     ]
     silent = Agent(memory, session="silent")
@@ -270,7 +270,7 @@ def agents(memory, clock, folder):
     clock.advance(MINUTE)
     told += [silent.process("I am allergic to peanuts."), silent.process("/new")]
     clock.advance(MINUTE)
-    call = ToolCall("c1", "search_memory", '{"query": "Rex"}')
+    call = ToolCall("c1", "search_memories", '{"query": "Rex"}')
     model = ScriptedLLM(
         {ChatReply: [ChatReply("", (call,), Usage()), ChatReply("A dog.", (), Usage())]}
     )

@@ -27,7 +27,7 @@ NAMED = re.compile(r"\bQ\w+x\d+\b")
 def is_chat(body):
     """Return whether a request is a turn of the agent, and no question of a stage."""
     names = [tool.get("name") or tool["function"]["name"] for tool in body.get("tools") or ()]
-    return "search_memory" in names
+    return "search_memories" in names
 
 
 def last_of(body):
@@ -68,9 +68,9 @@ class Model:
         word, number = NAMED.findall(text)[-1], int(text.rpartition("x")[2].rstrip("."))
         calls = []
         if number % 10 == 3:
-            calls.append(("search_memory", {"query": word}))
+            calls.append(("search_memories", {"query": word}))
         if number % 10 == 6:
-            calls.append(("remember_fact", {"content": f"Ana keeps a {word} at home."}))
+            calls.append(("store_memory", {"content": f"Ana keeps a {word} at home."}))
         if number % 7 == 0:
             calls.append(("stamp", {"n": number}))
         made = []
@@ -120,8 +120,8 @@ class Talk:
     def names(number):
         """Return the tools that the model called in a turn."""
         wanted = {
-            "search_memory": number % 10 == 3,
-            "remember_fact": number % 10 == 6,
+            "search_memories": number % 10 == 3,
+            "store_memory": number % 10 == 6,
             "stamp": number % 7 == 0,
         }
         return [name for name, called in wanted.items() if called]

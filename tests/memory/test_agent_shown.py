@@ -40,7 +40,9 @@ def test_a_secret_of_an_earlier_talk_goes_to_no_model(memory):
     texts = [
         memory.recall("Which staging host is it?").text,
         str(chat.context("Which staging host is it?").messages),
-        next(tool for tool in memory.tools() if tool.name == "search_memory")(query="staging host"),
+        next(tool for tool in memory.tools() if tool.name == "search_memories")(
+            query="staging host"
+        ),
         Agent(memory).process("Which staging host is it?").text,
     ]
     for text in texts:
@@ -59,7 +61,7 @@ def test_what_was_forgotten_is_not_told_by_its_turn(memory):
     file.write_text("\n".join(kept) + "\n")
     notes.sync()
     assert "Karl" not in memory.recall("What is my brother called? Karl?").text
-    search = next(tool for tool in memory.tools() if tool.name == "search_memory")
+    search = next(tool for tool in memory.tools() if tool.name == "search_memories")
     assert "Karl" not in search(query="brother called")
     assert "peanuts" in memory.recall("Am I allergic to peanuts?").text
 
@@ -74,10 +76,10 @@ def test_small_talk_recalls_nothing(memory, said):
 
 def test_the_words_of_memorys_own_tools_are_no_episodes(memory):
     """What a tool of memory says about a record is not remembered as something said."""
-    call = ToolCall("c1", "remember_fact", '{"content": "Ana plays chess"}')
+    call = ToolCall("c1", "store_memory", '{"content": "Ana plays chess"}')
     wrong = ToolCall("c2", "no_such_tool", "{}")
     agent = agent_of(memory, [call, wrong], "Kept.")
-    assert agent.process("Remember that I play chess").tools == ("remember_fact", "no_such_tool")
+    assert agent.process("Remember that I play chess").tools == ("store_memory", "no_such_tool")
     said = [record.content for record in memory.records(kind="episode")]
     assert said == ["Remember that I play chess", "Kept."]
 

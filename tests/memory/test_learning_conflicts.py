@@ -207,7 +207,7 @@ def test_what_someone_asked_to_remember_survives_its_later_sources(memory, how):
     if how == "verb":
         kept = memory.remember("The user lives in Porto.").id
     else:
-        (tool,) = [each for each in memory.tools() if each.name == "remember_fact"]
+        (tool,) = [each for each in memory.tools() if each.name == "store_memory"]
         kept = tool(content="The user lives in Porto.").removeprefix("Remembered as ").strip(".")
     clock_of(memory).advance(DAY)
     talk(memory, "s", "I live in Porto.")

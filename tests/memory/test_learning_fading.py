@@ -61,7 +61,7 @@ def test_recall_refreshes(memory):
     clock_of(memory).advance(20 * DAY)
     memory.decay()
     assert memory.get(porto.id).confidence < porto.confidence / 2
-    search = next(tool for tool in memory.tools() if tool.name == "search_memory")
+    search = next(tool for tool in memory.tools() if tool.name == "search_memories")
     assert porto.id in search(query="Where does the user live?", kind="fact")
     assert memory.get(porto.id).confidence == pytest.approx(porto.confidence)
     clock_of(memory).advance(20 * DAY)
@@ -312,7 +312,7 @@ def test_what_was_superseded_fades_from_where_it_was_put(memory):
     clock_of(memory).advance(10 * DAY)
     memory.decay()
     assert memory.get(old.id).confidence == pytest.approx(0.3 * math.exp(-1), abs=1e-4)
-    search = next(tool for tool in memory.tools() if tool.name == "search_memory")
+    search = next(tool for tool in memory.tools() if tool.name == "search_memories")
     search(query="Did the user live in Porto?", kind="fact", limit=5)
     assert memory.get(old.id).confidence == pytest.approx(0.3)
     clock_of(memory).advance(18 * DAY)

@@ -56,7 +56,7 @@ def say(memory, session, role, text):
                         {
                             "id": "c1",
                             "type": "function",
-                            "function": {"name": "search_memory", "arguments": "{}"},
+                            "function": {"name": "search_memories", "arguments": "{}"},
                         }
                     ],
                 },

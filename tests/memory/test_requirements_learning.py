@@ -177,13 +177,13 @@ def test_what_faded_is_in_no_vector_and_no_link(memory):
 def test_what_an_agent_saves_is_embedded_and_linked(memory):
     """S4.62, S4.63: found by meaning and by name; what it replaces is soft-deleted."""
     tools = {tool.name: tool for tool in memory.tools()}
-    tools["remember_fact"](content="Melanie keeps bees")
+    tools["store_memory"](content="Melanie keeps bees")
     (fact,) = facts(memory)
     assert [item.id for item in memory.entity("Melanie").records] == [fact.id]
     (hit,) = memory.search("Who keeps bees?")
     assert (hit.record.id, hit.why.arms["vector"].rank) == (fact.id, 1)
     clock_of(memory).advance(HOUR)
-    tools["correct_fact"](id=fact.id, content="Melanie keeps hens")
+    tools["correct_fact"](memory_id=fact.id, content="Melanie keeps hens")
     assert memory.get(fact.id).valid_until == clock_of(memory).now()
     assert contents(memory) == ["Melanie keeps hens"]
 

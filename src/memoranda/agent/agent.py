@@ -6,22 +6,21 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import cast
 
 from memoranda.agent import console
 from memoranda.conversation.conversation import Conversation
-from memoranda.errors import LLMError, StoreClosed
-from memoranda.memory import Memory, scope_of, services_of
+from memoranda.errors import InvalidInput, LLMError, StoreClosed
+from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
-from memoranda.search.recall import fenced
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import NO_ANSWER
-from memoranda.tools.tool import Tool, described
+from memoranda.tools import Tool, ToolList
 
 log = logging.getLogger("memoranda.agent")
 
@@ -30,8 +29,6 @@ CLEARED = "Session cleared."
 STAGE = "chat"
 # Tokens of what an answer without a model is made from.
 RECALL_BUDGET = 1_000
-# Characters of what one expansion gives back.
-LONGEST = 6_000
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 
@@ -101,8 +98,10 @@ class Agent:
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
-        own = *memory.tools(), Tool.of(self.expand_messages)
-        self._tools = {tool.name: tool for tool in (*own, *tools)}
+        own = agent_tools(memory, lambda: self._chat.id).tools()
+        given = ((tool.name, tool) for tool in tools)
+        # Of two with one name the caller's.
+        self._tools = ToolList({**{tool.name: tool for tool in own}, **dict(given)}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
         self._chat = self._opened()
@@ -199,9 +198,7 @@ class Agent:
 
     def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
         # Some providers want the tools described as long as there are calls among the messages.
-        specs = [
-            ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools.values()
-        ]
+        specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools]
         try:
             reply = self._services.models.wait(
                 model.chat(context.messages, tools=specs, on_text=on_text)
@@ -220,12 +217,10 @@ class Agent:
 
     def _called(self, call: ToolCall) -> str:
         """Do what the model calls for; a tool that fails says so, and it may go on without it."""
-        tool = self._tools.get(call.name)
         try:
-            if tool is None:
-                result = f"Error: there is no tool {call.name!r:.80}; use {', '.join(self._tools)}"
-            else:
-                result = tool.call(call.arguments)
+            result = self._tools.find(call.name).call(call.arguments)
+        except InvalidInput as error:
+            result = f"Error: {error}"
         except StoreClosed:
             raise
         except Exception as error:
@@ -294,21 +289,6 @@ class Agent:
         if found:
             self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
         self._chat.start_session(recap=keep)
-
-    def expand_messages(
-        self, marker: Annotated[str, described("The marker, such as cut_12-26.")]
-    ) -> str:
-        """Read messages of this conversation that were removed from view.
-
-        Name them by the marker that stands for them, such as cut_12-26.
-        """
-        said = [
-            f"{message.role}: {' '.join(message.content.split())}"
-            for message in self._chat.expand(marker)
-            if message.content.strip()
-        ]
-        text = fenced(said)
-        return text if len(text) <= LONGEST else fenced([f"{chr(10).join(said)[:LONGEST]}…"])
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -15,6 +14,7 @@ from memoranda.agent import Agent
 from memoranda.cli.command import Session
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
+from memoranda.model.checks import nearest
 from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import alert_colour, budget_bar, format_use, join_messages
@@ -125,7 +125,7 @@ def resolve_command(command: str, rest: str) -> str:
     known = (*MEANINGS, QUIT, "/?")
     found = [command] if command in known else [name for name in known if name.startswith(command)]
     if len(found) != 1:
-        near = found or get_close_matches(command, known, n=1, cutoff=LIKE)
+        near = found or nearest(command, known, alike=LIKE)
         hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
         raise InvalidInput(f"there is no {command}; {hint}")
     (name,) = found

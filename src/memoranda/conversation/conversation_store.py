@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import get_close_matches
 from functools import partial
 from typing import Unpack
 
@@ -25,7 +24,7 @@ from memoranda.conversation.transcript import (
     Transcript,
 )
 from memoranda.errors import NotFound
-from memoranda.model.checks import clean, named
+from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, Message, Recall, Scope
 from memoranda.records.service import RecordService
@@ -213,7 +212,7 @@ def expand_place(conversation: Conversation, place: str) -> tuple[Message, ...]:
 def _similar(id: str, known: Sequence[str]) -> str:
     folded = id.casefold()
     alike = [each for each in known if folded in each.casefold()]
-    alike += get_close_matches(id, known, NEARBY, ALIKE)
+    alike += nearest(id, known, most=NEARBY, alike=ALIKE)
     names = list(dict.fromkeys(alike))[:NEARBY]
     if names:
         return f"there is {', '.join(map(repr, names))}"

@@ -21,9 +21,10 @@ from mcp_types import (
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.mcp.tools import NOTHING, caller, stored
+from memoranda.mcp.tools import caller, stored
 from memoranda.model.models import Record
 from memoranda.serving.late import LateMemory
+from memoranda.text.recalled import NOTHING
 
 Value = TypeVar("Value")
 

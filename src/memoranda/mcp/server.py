@@ -31,8 +31,10 @@ from memoranda.errors import MemorandaError
 from memoranda.mcp.reading import add_prompts, add_resources, complete
 from memoranda.mcp.tools import MemoryTools, failure
 from memoranda.mcp.watching import Watchers, changed
+from memoranda.model.checks import unknown
 from memoranda.model.installed import installed_version
 from memoranda.serving.late import LateMemory
+from memoranda.tools.tool import ALIASES
 
 log = logging.getLogger("memoranda.mcp")
 
@@ -66,12 +68,10 @@ class MemoryServer(MCPServer[None]):
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; whatever goes wrong is a result that says so."""
-        tool = self._tool_manager.get_tool(name)
-        takes = [] if tool is None else list(tool.parameters["properties"])
-        unknown = [each for each in arguments if tool is not None and each not in takes]
-        if unknown:
-            known = ", ".join(takes) or "none"
-            return failure(f"{name} takes no argument {unknown[0]!r:.80}; its arguments: {known}")
+        name = ALIASES.get(name, name)
+        known = [each.name for each in self._tool_manager.list_tools()]
+        if name not in known:
+            return failure(unknown(name, known, "the tool"))
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:

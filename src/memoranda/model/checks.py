@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from memoranda.errors import InvalidInput
@@ -148,6 +149,48 @@ def require_attributes(given: object | None, name: str, *wanted: str) -> None:
     if given is not None and missing:
         message = f"{name}={given!r:.80} cannot be used: it has no {' and no '.join(missing)}"
         raise InvalidInput(message)
+
+
+# How near a slip of the finger comes to the right name (difflib).
+ALIKE = 0.7
+
+
+def nearest(
+    name: object, known: Iterable[str], *, most: int = 1, alike: float = ALIKE
+) -> list[str]:
+    """Return the ``known`` names, at most ``most``, that ``name`` was probably meant to be.
+
+    Case does not count; of a dotted name the last part is enough.
+    """
+    names = list(known)
+    parts = {each.rpartition(".")[2].lower(): each for each in names}
+    parts |= {each.lower(): each for each in names}
+    found = get_close_matches(str(name).lower(), parts, most, alike)
+    return list(dict.fromkeys(parts[each] for each in found))
+
+
+def unknown(name: object, known: Iterable[str], what: str) -> str:
+    """Return what to say of a ``name`` that does not exist: the nearest that does, and all."""
+    names = list(known)
+    near = "".join(f"did you mean {each}? " for each in nearest(name, names))
+    return f"{what} {name!r:.80} is unknown; {near}known are: {', '.join(names) or 'none'}"
+
+
+def refuse_unknown(given: Iterable[object], known: Iterable[str], what: str) -> None:
+    """Refuse names that are not among the ``known`` ones.
+
+    Args:
+        given: the names.
+        known: those that exist.
+        what: what they name, such as ``the argument``.
+
+    Raises:
+        InvalidInput: one does not exist; the message suggests the nearest.
+    """
+    names = list(known)
+    for each in given:
+        if each not in names:
+            raise InvalidInput(unknown(each, names, what))
 
 
 def several(items: Iterable[Item], name: str) -> Iterable[Item]:

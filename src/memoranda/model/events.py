@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import refuse_unknown
 
 log = logging.getLogger("memoranda.events")
 
@@ -41,9 +42,7 @@ class Events:
         Raises:
             InvalidInput: there is no such event, or the callback cannot be called.
         """
-        if name not in self._callbacks:
-            names = ", ".join(self._callbacks)
-            raise InvalidInput(f"event={name!r} never happens; use one of {names}")
+        refuse_unknown([name], self._callbacks, "the event")
         given: object = callback
         if not callable(given):
             raise InvalidInput(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH, parse_metadata
+from memoranda.model.checks import EPOCH, nearest, parse_metadata
 from memoranda.model.models import Kind
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _nearest(key: str) -> str | None:
         return bare
     if bare in FOREIGN:
         return FOREIGN[bare]
-    return next(iter(get_close_matches(bare, OPERATORS, 1, ALIKE)), None)
+    return next(iter(nearest(bare, OPERATORS, alike=ALIKE)), None)
 
 
 class Subset(StrEnum):

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, time, timedelta, tzinfo
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
@@ -17,8 +16,10 @@ from memoranda.model.checks import (
     content_hash,
     known,
     parse_metadata,
+    refuse_unknown,
     require_aware,
     storable,
+    unknown,
 )
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Kind, Record, Scope, Trust
@@ -66,7 +67,8 @@ class Draft:
 
 
 # What a dict that is to be remembered may hold.
-DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "supersedes"}
+INTERNAL = {"source_ids", "supersedes"}
+DRAFT_KEYS = tuple(each.name for each in fields(Draft) if each.name not in INTERNAL)
 
 
 def parse_draft(item: object, place: str) -> Draft:
@@ -80,13 +82,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    unknown = set(item) - DRAFT_KEYS
-    if unknown:
-        message = (
-            f"{place} has unknown keys {', '.join(sorted(map(str, unknown)))}; "
-            f"use {', '.join(sorted(DRAFT_KEYS))}"
-        )
-        raise InvalidInput(message)
+    refuse_unknown(item, DRAFT_KEYS, f"{place}: the argument")
     return Draft(**item)
 
 
@@ -242,8 +238,7 @@ def parse_kind(kind: object) -> Kind:
     """
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
-    message = f"kind={kind!r} is unknown; use one of {', '.join(Kind)} (or conversation)"
-    raise InvalidInput(message)
+    raise InvalidInput(unknown(kind, [*Kind, "conversation"], "the kind"))
 
 
 def parse_trust(trust: object, role: str | None) -> Trust:
@@ -254,12 +249,8 @@ def parse_trust(trust: object, role: str | None) -> Trust:
     """
     if trust is None:
         return TRUST.get(role or "", Trust.PERSON)
-    if isinstance(trust, str) and trust in list(Trust):
-        return Trust(trust)
-    near = get_close_matches(str(trust), list(Trust), 1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    message = f"trust={trust!r:.80} is unknown: use one of {', '.join(Trust)}{meant}"
-    raise InvalidInput(message)
+    refuse_unknown([trust], list(Trust), "trust")
+    return Trust(str(trust))
 
 
 def parse_tags(tags: object) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
+from memoranda.model.checks import nearest
 from memoranda.model.json_object import is_object_text
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import JOINT, MASK, PREFIX, Field
@@ -220,8 +221,7 @@ def stray_variables() -> list[str]:
         if upper in {*variables, VARIABLE} or upper.startswith(open_ended):
             continue
         if upper.startswith(PREFIX):
-            near = declared.nearest(name, [each.lower() for each in variables])
-            hint = f"; did you mean {near.upper()}?" if near else ""
+            hint = "".join(f"; did you mean {near}?" for near in nearest(name, variables))
             told.append(f"{name} sets nothing{hint}")
     return told
 

@@ -6,9 +6,8 @@ import ast
 import inspect
 import types
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import nearest
 from memoranda.settings.nested import Place
 
 PREFIX = "MEMORANDA_"
@@ -26,8 +26,6 @@ JOINT = "__"
 MASK = "**********"
 # Settings of a group up to which all are named where one is unknown.
 FEW = 4
-# How much of two names must agree for one to be taken for the other, of 1.
-ALIKE = 0.7
 KINDS: Mapping[Any, str] = {
     str: "text",
     int: "whole number",
@@ -147,19 +145,12 @@ def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
 
 def suggestion(model: type[BaseModel], name: str) -> str:
     """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
-    near = nearest(name, [each.name for each in fields(model)] + list(groups(model)))
+    near = next(iter(nearest(name, [*(each.name for each in fields(model)), *groups(model)])), None)
     group = name.partition(".")[0]
     inside = [each.place[-1] for each in fields(model) if each.place[:-1] == (group,)]
     if 0 < len(inside) <= FEW:
         return f"{group} takes {', '.join(inside[:-1])}{' and ' * bool(inside[1:])}{inside[-1]}"
     return f"did you mean {near}?" if near else "memoranda config explain lists all there are"
-
-
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return which of the ``known`` dotted names ``name``, or the last part of it, is most like."""
-    parts = {each.rpartition(".")[2]: each for each in known} | {each: each for each in known}
-    found = get_close_matches(name.lower(), parts, n=1, cutoff=ALIKE)
-    return parts[found[0]] if found else None
 
 
 def plain(docstring: str) -> str:

@@ -262,7 +262,7 @@ class AgentSettings(Section):
     system: str = Field(
         default=(
             "You are a helpful assistant with a long-term memory. Look things up with "
-            "search_memory before you say that you do not know them, and keep with remember_fact "
+            "search_memories before you say that you do not know them, and keep with store_memory "
             "what the user wants kept."
         ),
         examples=["You plan trips."],

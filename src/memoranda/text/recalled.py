@@ -32,10 +32,12 @@ _ID = r"(?:fact|ep|ctx|ref)_\w+"
 OF_TOOLS = compile_pattern(
     rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
+    rf"Forgotten: {_ID}\.|There is no memory .{{0,100}}\.|"
     r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
-    r"Error: (?:there is no (?:tool|fact) .*|content (?:is|seems) .*|.* is no longer believed.*|"
-    r"(?:search_memory|remember_fact|correct_fact|confirm_fact|memory_stats|get_entity_info|"
-    r"expand_messages)\b.*)",
+    r"Error: (?:there is no fact .*|the tool .*|content (?:is|seems) .*|"
+    r".* is no longer believed.*|"
+    r"(?:search_memor(?:ies|y)|store_memory|remember_fact|forget_memory|recall_context|"
+    r"correct_fact|confirm_fact|memory_stats|get_entity_info|search_history|expand_messages)\b.*)",
     re.DOTALL,
 )
 # A shorter sentence may well be said again by someone who means it.

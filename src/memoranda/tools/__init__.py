@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from memoranda.tools.tool import AsyncTool, Tool
+from memoranda.tools.tool import AsyncTool, Tool, ToolList
 
-__all__ = ["AsyncTool", "Tool"]
+__all__ = ["AsyncTool", "Tool", "ToolList"]

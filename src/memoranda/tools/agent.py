@@ -1,47 +1,65 @@
-"""The six tools of the agent itself: search, remember, correct, confirm, figures, entities."""
+"""What the ten tools of memory do; ``definitions`` beside this says how they are described."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Annotated
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any
 
+from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.model.checks import clean, limited
-from memoranda.model.models import MEMORY_KINDS, Entity, Kind, Record
-from memoranda.model.query import Filter
+from memoranda.model.checks import clean
+from memoranda.model.json_object import parse_moment
+from memoranda.model.models import Entity, Hit, Kind, Message, Record
+from memoranda.model.notes import HistoryEntry
+from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.model.reports import MemoryStats
-from memoranda.records.drafts import Draft, draft_correction, parse_kind
+from memoranda.notes.notes import Notes
+from memoranda.records.drafts import Draft, draft_correction, parse_kind, parse_tags
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
-from memoranda.text.secrets import secret_kind
-from memoranda.tools.tool import TEXT, Tool, described
+from memoranda.text.recalled import NOTHING, without_recalled
+from memoranda.text.secrets import HIDDEN, looks_secret, secret_kind, without_secrets
+from memoranda.tools.definitions import DEFINITIONS
+from memoranda.tools.tool import Tool, ToolList, check_arguments
 
-MOST_FOUND = 20
 ROLE = "agent"
 ORIGIN = "tool"
 LINKED = 10  # records of an entity that are shown
+# Characters of the metadata of one memory, as JSON.
+LONGEST_METADATA = 4_000
+# Characters of what one expansion, or one search of the history, gives back.
+LONGEST = 6_000
 
-FACT_ID = described("Id of the fact, as search_memory shows it.")
-KIND = described(
-    "Only this kind of memory.", {"type": "string", "enum": list(map(str, MEMORY_KINDS))}
-)
-LIMIT = described(
-    "How many results at most; 5 if not given.",
-    {"type": "integer", "minimum": 1, "maximum": MOST_FOUND},
-)
-TAGS = described("Labels to find it by.", {"type": "array", "items": TEXT})
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool found or did.
+
+    Attributes:
+        value: for a program: records, hits, a recall, figures, a profile, …
+        text: for a model.
+    """
+
+    value: Any
+    text: str
 
 
 class AgentTools:
-    """Makes the tools of one memory (requirements S4.61 to S4.66).
+    """Does what a model calls for, in the memory of one user.
+
+    A model is shown no secrets, and what it stores is its own word and never a person's.
 
     Args:
-        records: changes the records of its user.
+        records: changes the records of the user.
         searcher: finds them.
         stats: gives the figures of the memory.
         entity: gives the profile of an entity.
+        notes: opens the notes with the history.
+        conversation: opens a conversation to be read; the present one without an id.
     """
 
     def __init__(
@@ -51,127 +69,261 @@ class AgentTools:
         *,
         stats: Callable[[], MemoryStats],
         entity: Callable[[str], Entity | None],
+        notes: Callable[[], Notes],
+        conversation: Callable[[str | None], Conversation],
     ) -> None:
         """Do nothing yet."""
         self._records = records
         self._searcher = searcher
         self._figures = stats
         self._profile = entity
+        self._notes = notes
+        self._conversation = conversation
 
-    def tools(self) -> list[Tool]:
-        """Return the tools."""
-        functions = (
-            self.search_memory,
-            self.remember_fact,
-            self.correct_fact,
-            self.confirm_fact,
-            self.memory_stats,
-            self.get_entity_info,
+    def tools(self) -> ToolList[Tool]:
+        """Return the tools as functions that return texts."""
+        return ToolList(
+            Tool(each.name, each.description, each.parameters, _text_of(getattr(self, each.name)))
+            for each in DEFINITIONS.values()
         )
-        return [Tool.of(function) for function in functions]
 
-    def search_memory(
-        self,
-        query: Annotated[str, described("What to look for, as a question or words.")],
-        kind: Annotated[str | None, KIND] = None,
-        limit: Annotated[int, LIMIT] = 5,
-    ) -> str:
-        """Search long-term memory: facts, earlier conversations and insights.
+    def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Do what the tool ``name`` does.
 
-        Use it before you say that you do not know something about the user or the past.
+        Raises:
+            InvalidInput, NotFound: an argument cannot be used.
         """
-        kinds = () if kind is None else (parse_kind(kind),)
-        where = Filter(now=self._records.now(), kinds=kinds)
-        most = min(limited(limit, "limit"), MOST_FOUND)
-        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=most)
-        if not hits:
-            return "Nothing in memory answers this."
+        checked = check_arguments(name, DEFINITIONS[name].parameters, arguments)
+        output: ToolOutput = getattr(self, name)(**checked)
+        return output
+
+    def search_memories(
+        self,
+        query: str,
+        memory_type: str | None = None,
+        limit: int = 5,
+        *,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> ToolOutput:
+        """Return the hits, which count as recalled; the text also has the facts of found turns.
+
+        Dates are in ISO 8601; one without a zone is in the user's.
+        """
+        zone = self._searcher.zone
+        where = Filter(
+            now=self._records.now(),
+            kinds=() if memory_type is None else (parse_kind(memory_type),),
+            tags=() if tags is None else parse_tags(tags),
+            metadata=parse_metadata_filter(metadata),
+            since=None if since is None else parse_moment(since, "since", zone),
+            until=None if until is None else parse_moment(until, "until", zone),
+        )
+        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
         facts = self._searcher.record_access(hits, where)
+        if not hits:
+            return ToolOutput([], NOTHING)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
-        told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        return fenced(self._lines({record.id: record for record in told}.values()))
+        shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
+        text = fenced(self._lines({record.id: record for record in shown}.values()))
+        masked: list[Hit] = [replace(hit, record=mask_all(hit.record)) for hit in hits]
+        return ToolOutput(masked, text)
 
     def _lines(self, records: Iterable[Record]) -> list[str]:
         zone = self._searcher.zone
         return [remembered(mask_secrets(record), zone, id=True) for record in records]
 
-    def remember_fact(
+    def store_memory(
         self,
-        content: Annotated[str, described("The fact, one sentence.")],
-        tags: Annotated[Sequence[str], TAGS] = (),
-    ) -> str:
-        """Save a fact for good: something durable that the user said or asked you to keep.
+        content: str,
+        memory_type: str = "fact",
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+    ) -> ToolOutput:
+        """Keep ``content``; a fact that is known is not kept twice.
 
-        One self-contained sentence with names and dates.
+        One whose metadata says more than the known one's is a fact of its own.
+
+        Raises:
+            InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
-        draft = Draft(content=kept(content), tags=tags, role=ROLE, origin=ORIGIN)
-        insert = self._records.plan(draft)
+        text = new(content)
+        length = len(json.dumps(metadata or {}, default=str))
+        if length > LONGEST_METADATA:  # It comes back with every hit.
+            message = f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}"
+            raise InvalidInput(f"{message}; put what is long into content")
+        for line in _statements(metadata or {}):
+            kept(line, "metadata")
+        insert = self._records.plan(
+            Draft(
+                content=text,
+                kind=memory_type,
+                metadata=metadata,
+                tags=tags,
+                role=ROLE,
+                origin=ORIGIN,
+            )
+        )
         for known in self._records.same_fact(insert):
-            return f"Known already as {known.id}."
-        return f"Remembered as {self._records.apply([insert])[0].id}."
+            if insert.record.metadata.items() <= known.metadata.items():
+                return ToolOutput(known, f"Known already as {known.id}.")
+        stored = self._records.apply([insert])[0]
+        return ToolOutput(stored, f"Remembered as {stored.id}.")
 
-    def correct_fact(
-        self,
-        id: Annotated[str, described("Id of the old fact, as search_memory shows it.")],
-        content: Annotated[str, described("What is true instead, one sentence.")],
-    ) -> str:
-        """Replace a remembered fact that is wrong or no longer true."""
-        return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
+    def forget_memory(self, memory_id: str) -> ToolOutput:
+        """Forget a record; the value says whether there was one."""
+        try:
+            self._records.forget(clean(memory_id, "memory_id"))
+        except NotFound:
+            return ToolOutput(value=False, text=f"There is no memory {memory_id!r:.80}.")
+        return ToolOutput(value=True, text=f"Forgotten: {memory_id}.")
 
-    def corrected(self, id: str, content: str) -> Record:
-        """Return the fact that takes the place of the fact ``id``.
+    def recall_context(self, query: str, budget: int = 1_000) -> ToolOutput:
+        """Return what matters for a question as a fenced block."""
+        found = self._searcher.recall(query, budget, Filter(now=self._records.now()))
+        return ToolOutput(found, found.text or NOTHING)
+
+    def correct_fact(self, memory_id: str, content: str) -> ToolOutput:
+        """Return the fact that takes the place of the fact ``memory_id``.
 
         Raises:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
         """
-        old, text = self._active_fact(id), kept(content)
+        old, text = self._active_fact(memory_id), new(content)
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
-            raise InvalidInput(f"{id} says just that already; there is nothing to correct")
+            raise InvalidInput(f"{old.id} says just that already; there is nothing to correct")
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
         draft = replace(draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
-        return self._records.correct(old, draft)
+        made = self._records.correct(old, draft)
+        return ToolOutput(made, f"Corrected: {made.id} takes the place of {old.id}.")
 
-    def confirm_fact(self, id: Annotated[str, FACT_ID]) -> str:
-        """Protect a fact that the user has confirmed: it never fades."""
-        return f"Confirmed: {self.confirmed(id).id} never fades."
-
-    def confirmed(self, id: str) -> Record:
-        """Return the fact ``id``, which never fades from now on.
+    def confirm_fact(self, memory_id: str) -> ToolOutput:
+        """Return the fact ``memory_id``, which never fades from now on.
 
         Raises:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed.
         """
-        return self._records.confirm(self._active_fact(id).id)
+        done = self._records.confirm(self._active_fact(memory_id).id)
+        return ToolOutput(done, f"Confirmed: {done.id} never fades.")
 
     def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
         return self._records.require_active(find_fact(self._records, id))
 
-    def memory_stats(self) -> str:
-        """How much memory holds, by kind, and when something was last recorded."""
+    def memory_stats(self) -> ToolOutput:
+        """Return figures: counts by kind, and when something was last recorded."""
         stats, when = self._figures(), "never"
         counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
         if stats.newest is not None:
             when = f"{stats.newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"
-        return f"{counts}; {stats.conversations} conversations; last recorded {when}"
+        text = f"{counts}; {stats.conversations} conversations; last recorded {when}"
+        return ToolOutput(stats, text)
 
-    def get_entity_info(
-        self, name: Annotated[str, described("Its name, or another name it goes by.")]
-    ) -> str:
-        """All that is known about a person, place, organization or project."""
+    def get_entity_info(self, name: str) -> ToolOutput:
+        """Return the profile of an entity, facts first and without insights; ``None`` of none."""
         entity = self._profile(name)
         if entity is None:
-            return f"Nothing is known of {name!r:.80}."
+            return ToolOutput(None, f"Nothing is known of {name!r:.80}.")
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
         head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
-        if entity.summary:
-            head = f"{head}: {entity.summary}"
-        told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
-        told.sort(key=lambda item: item.kind is not Kind.FACT)
-        return fenced([head, *self._lines(told[:LINKED])])
+        summary = entity.summary and without_secrets(entity.summary)
+        if summary:
+            head = f"{head}: {summary}"
+        shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
+        shown.sort(key=lambda item: item.kind is not Kind.FACT)
+        masked = replace(entity, summary=summary, records=tuple(map(mask_secrets, shown)))
+        return ToolOutput(masked, fenced([head, *self._lines(shown[:LINKED])]))
+
+    def search_history(self, query: str, limit: int = 5) -> ToolOutput:
+        """Return the entries of the history that have all words of ``query``, newest first."""
+        notes, words = self._notes(), clean(query, "query").split()
+        found = notes.search(words[0])
+        for word in words[1:]:
+            having = set(notes.search(word))
+            found = [entry for entry in found if entry in having]
+        entries: list[HistoryEntry] = [
+            replace(entry, text=_unsecret(entry.text)) for entry in found[:limit]
+        ]
+        text = _fenced_in_part([entry.text for entry in entries]) if entries else NOTHING
+        return ToolOutput(entries, text)
+
+    def expand_messages(self, marker: str, session: str | None = None) -> ToolOutput:
+        """Return the messages that a marker stands for.
+
+        Raises:
+            NotFound: there is no such conversation, or no message of it is there.
+            InvalidInput: it names no part of a conversation.
+        """
+        messages: list[Message] = [
+            replace(message, content=_unsecret(message.content))
+            for message in self._conversation(session).expand(marker)
+        ]
+        lines = [
+            f"{message.role}: {' '.join(message.content.split())}"
+            for message in messages
+            if message.content.strip()
+        ]
+        return ToolOutput(messages, _fenced_in_part(lines))
+
+
+def _text_of(function: Callable[..., ToolOutput]) -> Callable[..., str]:
+    """Return ``function``, which then returns what a model reads of its output."""
+
+    @wraps(function)
+    def text(**arguments: Any) -> str:
+        return function(**arguments).text
+
+    return text
+
+
+def _fenced_in_part(lines: Sequence[str]) -> str:
+    text = fenced(lines)
+    return text if len(text) <= LONGEST else fenced([f"{chr(10).join(lines)[:LONGEST]}…"])
+
+
+def mask_all(record: Record) -> Record:
+    """Return a record without what seems to be secret in its content or its metadata."""
+    masked = mask_secrets(record)
+    if not any(looks_secret(line) for line in _statements(record.metadata)):
+        return masked
+    return replace(masked, metadata=_masked(record.metadata))
+
+
+def _masked(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: _masked(inner, str(key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, name) for inner in value]
+    return HIDDEN if looks_secret(f"{name}: {value}") else value
+
+
+def _statements(value: object, name: str = "") -> Iterator[str]:
+    """Yield what metadata says, each value with its name, as a text would say it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _statements(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _statements(inner, name)
+    else:
+        yield f"{name}: {value}"
+
+
+def _unsecret(text: str) -> str:
+    return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
+
+
+def new(content: str) -> str:
+    """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
+    text = kept(content)
+    if without_recalled(text) != text:
+        raise InvalidInput("content holds what memory had told; store only what is new")
+    return text
 
 
 def find_fact(records: RecordService, id: str) -> Record:

@@ -6,13 +6,18 @@ import inspect
 import json
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from math import inf
+from typing import Any, Self, TypeVar
 
 from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.checks import refuse_unknown
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
+# Names of requirements S4.61 and S4.62, under which two tools can be called, too.
+ALIASES = {"search_memory": "search_memories", "remember_fact": "store_memory"}
 # Characters of what a model is told of its mistake, which may quote what it gave.
 LONGEST_ERROR = 600
 
@@ -27,7 +32,7 @@ class Signature:
         signature = inspect.signature(tool.function, eval_str=True)
         own = signature.parameters.values()
         named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-        return signature.replace(parameters=named)
+        return signature.replace(parameters=named, return_annotation=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +84,8 @@ class Tool:
 
     def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
-        takes = self.parameters.get("properties", {})
-        optional = takes.keys() - self.parameters.get("required", ())
-        given = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or name not in optional
-        }
         try:
-            inspect.signature(self.function).bind(**given)
-        except TypeError as error:
-            known = ", ".join(takes) or "none"
-            return _shorten(f"Error: {self.name}: {error}; its arguments are: {known}")
-        try:
-            return self.function(**given)
+            return self.function(**check_arguments(self.name, self.parameters, arguments))
         except (InvalidInput, NotFound) as error:
             return _shorten(f"Error: {error}")
 
@@ -120,6 +113,63 @@ class Tool:
         return {**about, "input_schema": dict(self.parameters)}
 
 
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+}
+BOUNDS = "minimum", "maximum"
+NAMES = {"string": "text", "integer": "a whole number", "array": "a list", "object": "an object"}
+
+
+def check_arguments(tool: str, parameters: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call if they fit the schema of the tool.
+
+    Null is as not given where an argument may be left out. A list or an object may come as JSON
+    in a text, as some clients send it.
+
+    Raises:
+        InvalidInput: one is unknown, missing, or of another type; the message names it.
+    """
+    takes, needed = parameters.get("properties", {}), parameters.get("required", ())
+    if parameters.get("additionalProperties") is False:
+        refuse_unknown(given, takes, f"{tool}: the argument")
+    checked = {
+        name: _check_value(f"{tool}: {name}", value, takes.get(name, {}))
+        for name, value in given.items()
+        if value is not None or name in needed
+    }
+    for name in needed:
+        if name not in checked:
+            raise InvalidInput(f"{tool}: {name} is missing; it must be given")
+    return checked
+
+
+def _check_value(name: str, value: Any, schema: Schema) -> Any:
+    kind = schema.get("type")
+    if kind in {"array", "object"} and isinstance(value, str):
+        with suppress(ValueError, RecursionError):  # Then it is refused as the text that it is.
+            value = json.loads(value)
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)  # In JSON 5.0 is 5.
+    wanted = TYPES.get(kind) if isinstance(kind, str) else None
+    is_wrong = wanted and not isinstance(value, wanted)
+    if is_wrong or (isinstance(value, bool) and kind in {"integer", "number"}):
+        raise InvalidInput(f"{name}={value!r:.80} must be {NAMES.get(str(kind), f'a {kind}')}")
+    if "enum" in schema:
+        refuse_unknown([value], schema["enum"], name)
+    is_text = isinstance(value, str)
+    size, kinds = (len(value), ("minLength", "maxLength")) if is_text else (value, BOUNDS)
+    least, most = (schema.get(each, bound) for each, bound in zip(kinds, (-inf, inf), strict=True))
+    if isinstance(size, int | float) and not least <= size <= most:
+        unit = " characters" if is_text else ""
+        raise InvalidInput(f"{name} must be from {least:,} to {most:,}{unit}, got {size:,}")
+    return value
+
+
 def _shorten(error: str) -> str:
     return error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
 
@@ -130,6 +180,11 @@ class AsyncTool(Tool):
     __slots__ = ()
     __doc__ = Tool.__doc__  # Of a tool that is its description.
 
+    @classmethod
+    def over(cls, tool: Tool) -> Self:
+        """Return ``tool`` to be awaited."""
+        return cls(tool.name, tool.description, tool.parameters, tool.function)
+
     async def __call__(self, /, **arguments: Any) -> str:  # type: ignore[override]
         """Call the function with what a model gave as arguments."""
         return await to_thread(Tool.__call__, self, **arguments)
@@ -139,6 +194,23 @@ class AsyncTool(Tool):
     ) -> str:
         """Call the function with arguments as providers give them."""
         return await to_thread(Tool.call, self, arguments)
+
+
+AnyTool = TypeVar("AnyTool", bound=Tool)
+
+
+class ToolList(list[AnyTool]):
+    """Tools in their order, which can be found by name."""
+
+    def find(self, name: str) -> AnyTool:
+        """Return the tool of that name; ``search_memory`` and ``remember_fact`` are names, too.
+
+        Raises:
+            InvalidInput: there is none; the message suggests the nearest.
+        """
+        named = {tool.name: tool for tool in self}
+        refuse_unknown([name], [*named, *ALIASES], "the tool")
+        return named[ALIASES.get(name, name)]
 
 
 def described(text: str, schema: Schema = TEXT) -> Schema:

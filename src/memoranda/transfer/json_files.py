@@ -61,7 +61,7 @@ NAMES: Mapping[str, Any] = tomllib.loads(
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
-OWN_ARGUMENTS = DRAFT_KEYS - {"content", "role"}
+OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
 # What they are called in an archive; large exports have several: ``conversations-000.json``.
 CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
 # Bytes of a file in an archive that are still read.
