@@ -62,7 +62,7 @@ def test_recall_refreshes(memory):
     memory.decay()
     assert memory.get(porto.id).confidence < porto.confidence / 2
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    assert porto.id in search(query="Where does the user live?", kind="fact")
+    assert porto.id in search(query="Where does the user live?", memory_type="fact")
     assert memory.get(porto.id).confidence == pytest.approx(porto.confidence)
     clock_of(memory).advance(20 * DAY)
     memory.decay()
@@ -75,7 +75,7 @@ def test_search_alone_keeps_nothing_fresh(memory):
     porto = fact_of(learned(memory), "Porto")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
-    memory.search("Where does the user live?", kind="fact")
+    memory.search("Where does the user live?", memory_type="fact")
     assert memory.get(porto.id).confidence < porto.confidence / 2
 
 
@@ -313,7 +313,7 @@ def test_what_was_superseded_fades_from_where_it_was_put(memory):
     memory.decay()
     assert memory.get(old.id).confidence == pytest.approx(0.3 * math.exp(-1), abs=1e-4)
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    search(query="Did the user live in Porto?", kind="fact", limit=5)
+    search(query="Did the user live in Porto?", memory_type="fact", limit=5)
     assert memory.get(old.id).confidence == pytest.approx(0.3)
     clock_of(memory).advance(18 * DAY)
     memory.decay()

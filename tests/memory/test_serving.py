@@ -52,8 +52,8 @@ def test_upkeep_can_be_left_to_another(tmp_path):
 def test_nobody_sees_what_is_another_users(tmp_path, user):
     """Who comes with a name has a memory of that name alone."""
     late = LateMemory(str(tmp_path / "agent.db"), user="ana", settings=SETTINGS)
-    late.of(user).store("likes tea", "fact", None)
-    assert late.of("ana").stats().records["fact"] == (user is None)
+    late.of(user).tools.store_memory("likes tea")
+    assert late.of("ana").memory.stats().records["fact"] == (user is None)
     late.close()
 
 
@@ -77,10 +77,14 @@ def test_notes_are_told_without_secrets(verbs):
 
 def test_metadata_that_says_more_is_kept(verbs):
     """A known fact is not stored twice, unless something new is to be kept with it."""
-    first = verbs.store("Ana lives in Lisbon", "fact", {"category": "user_profile"})
-    assert verbs.store("Ana lives in Lisbon", "fact", None).id == first.id
-    assert verbs.store("Ana lives in Lisbon", "fact", {"category": "user_profile"}).id == first.id
-    second = verbs.store("Ana lives in Lisbon", "fact", {"field": "home"})
+
+    def store(metadata):
+        return verbs.tools.store_memory("Ana lives in Lisbon", metadata=metadata).value
+
+    first = store({"category": "user_profile"})
+    assert store(None).id == first.id
+    assert store({"category": "user_profile"}).id == first.id
+    second = store({"field": "home"})
     assert second.id != first.id
     assert second.metadata == {"field": "home"}
 
@@ -88,4 +92,4 @@ def test_metadata_that_says_more_is_kept(verbs):
 def test_metadata_is_bounded(verbs):
     """It comes back with every hit, so what is long belongs into the content."""
     with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
-        verbs.store("Ana likes tea", "fact", {"notes": "x" * 5_000})
+        verbs.tools.store_memory("Ana likes tea", metadata={"notes": "x" * 5_000})
