@@ -26,7 +26,6 @@ KNOWN = {
     "name": TEXTS,
     "marker": TEXTS,
     "session": TEXTS,
-    "tags": st.lists(TEXTS, max_size=3),
     "memory_type": st.sampled_from(["conversation", "fact", "context", "episode", "x", None]),
     "metadata": st.none() | st.dictionaries(TEXTS, VALUES, max_size=3),
     "tags": st.none() | st.lists(TEXTS, max_size=2),

@@ -75,7 +75,7 @@ def test_search_alone_keeps_nothing_fresh(memory):
     porto = fact_of(learned(memory), "Porto")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
-    memory.search("Where does the user live?", memory_type="fact")
+    memory.search("Where does the user live?", kind="fact")
     assert memory.get(porto.id).confidence < porto.confidence / 2
 
 
