@@ -264,7 +264,7 @@ def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
         (
             "search_memories",
             {"query": "x", "kind": "fact"},
-            "the argument 'kind' is unknown; known are: query, memory_type",
+            "argument='kind' is unknown; use one of query, memory_type",
         ),
         ("search_memories", {"query": " "}, "query is empty"),
         ("search_memories", {"query": "x", "since": "spring"}, "since='spring' is no time"),
@@ -273,12 +273,12 @@ def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
         (
             "store_memory",
             {"content": "x", "memory_type": "dream"},
-            "known are: conversation, fact, context",
+            "memory_type='dream' is unknown; use one of conversation, fact, context",
         ),
         ("store_memory", {"content": "a\0b"}, "NUL character at position 1"),
         ("confirm_fact", {"memory_id": "fact_none"}, "there is no fact 'fact_none'"),
         ("correct_fact", {"memory_id": "ep_1", "content": "x"}, "an id that begins with fact_"),
-        ("dream", {}, "the tool 'dream' is unknown"),
+        ("dream", {}, "tool='dream' is unknown"),
     ],
 )
 @pytest.mark.parametrize("mode", MODES)

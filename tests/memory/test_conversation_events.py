@@ -247,7 +247,9 @@ def test_a_task_that_begins_is_told_with_its_message(chat):
 @pytest.mark.parametrize("wrong", ["", "prune", "PRUNED", None, 5, "remembered"])
 def test_an_unknown_event_is_refused(chat, wrong):
     """The message lists the events there are."""
-    with pytest.raises(errors.InvalidInput, match=r"never happens; use one of added, approaching"):
+    with pytest.raises(
+        errors.InvalidInput, match=r"is unknown; (did you mean pruned\? )?use one of added, appr"
+    ):
         chat.on(wrong, print)
 
 

@@ -123,7 +123,7 @@ def test_arguments_that_cannot_be_stored_are_refused(kept, arguments, message):
         (5, "items must be a list, got 5"),
         (["fine", 5], "item 1 must be a text or a dict with content, got 5"),
         ([{}], "item 0 must be a text or a dict with content"),
-        ([{"content": "x", "colour": "red"}], "item 0 has unknown keys colour; use"),
+        ([{"content": "x", "colour": "red"}], "item 0: argument='colour' is unknown; use"),
     ],
 )
 def test_what_is_no_list_of_items_is_refused(kept, items, message):
@@ -188,7 +188,7 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
         (lambda m: m.set_context("k", ""), "value is empty"),
         (lambda m: m.get_context(None), "key must be text"),
         (lambda m: m.as_user(""), "user is empty"),
-        (lambda m: m.on("remembred", print), "never happens; use one of remembered, corrected"),
+        (lambda m: m.on("remembred", print), "did you mean remembered\\? use one of"),
         (lambda m: m.on("forgotten", "print"), "cannot be called"),
         (lambda m: m.as_user("ana", agent=5), "agent must be text"),
         (lambda m: m.conversation("c", strategy="newest"), "strategy='newest' is unknown; use one"),

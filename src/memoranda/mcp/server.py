@@ -71,7 +71,7 @@ class MemoryServer(MCPServer[None]):
         name = ALIASES.get(name, name)
         known = [each.name for each in self._tool_manager.list_tools()]
         if name not in known:
-            return failure(unknown(name, known, "the tool"))
+            return failure(unknown(name, known, "tool"))
         try:
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:

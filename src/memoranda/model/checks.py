@@ -173,7 +173,9 @@ def unknown(name: object, known: Iterable[str], what: str) -> str:
     """Return what to say of a ``name`` that does not exist: the nearest that does, and all."""
     names = list(known)
     near = "".join(f"did you mean {each}? " for each in nearest(name, names))
-    return f"{what} {name!r:.80} is unknown; {near}known are: {', '.join(names) or 'none'}"
+    if not names:
+        return f"{what}={name!r:.80} is unknown; there are none"
+    return f"{what}={name!r:.80} is unknown; {near}use one of {', '.join(names)}"
 
 
 def refuse_unknown(given: Iterable[object], known: Iterable[str], what: str) -> None:
@@ -182,7 +184,7 @@ def refuse_unknown(given: Iterable[object], known: Iterable[str], what: str) -> 
     Args:
         given: the names.
         known: those that exist.
-        what: what they name, such as ``the argument``.
+        what: what they name, such as ``argument``.
 
     Raises:
         InvalidInput: one does not exist; the message suggests the nearest.

@@ -42,7 +42,7 @@ class Events:
         Raises:
             InvalidInput: there is no such event, or the callback cannot be called.
         """
-        refuse_unknown([name], self._callbacks, "the event")
+        refuse_unknown([name], self._callbacks, "event")
         given: object = callback
         if not callable(given):
             raise InvalidInput(

@@ -82,7 +82,7 @@ def parse_draft(item: object, place: str) -> Draft:
     if not isinstance(item, Mapping) or "content" not in item:
         message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
-    refuse_unknown(item, DRAFT_KEYS, f"{place}: the argument")
+    refuse_unknown(item, DRAFT_KEYS, f"{place}: argument")
     return Draft(**item)
 
 
@@ -238,7 +238,7 @@ def parse_kind(kind: object) -> Kind:
     """
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
-    raise InvalidInput(unknown(kind, [*Kind, "conversation"], "the kind"))
+    raise InvalidInput(unknown(kind, [*Kind, "conversation"], "kind"))
 
 
 def parse_trust(trust: object, role: str | None) -> Trust:

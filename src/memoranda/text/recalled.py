@@ -34,7 +34,7 @@ OF_TOOLS = compile_pattern(
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
     rf"Forgotten: {_ID}\.|There is no memory .{{0,100}}\.|"
     r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
-    r"Error: (?:there is no fact .*|the tool .*|content (?:is|seems) .*|"
+    r"Error: (?:there is no fact .*|tool=.*|content (?:is|seems) .*|"
     r".* is no longer believed.*|"
     r"(?:search_memor(?:ies|y)|store_memory|remember_fact|forget_memory|recall_context|"
     r"correct_fact|confirm_fact|memory_stats|get_entity_info|search_history|expand_messages)\b.*)",

@@ -13,7 +13,7 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.model.checks import clean
 from memoranda.model.json_object import parse_moment
-from memoranda.model.models import Entity, Hit, Kind, Message, Record
+from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.model.reports import MemoryStats
@@ -217,7 +217,9 @@ class AgentTools:
 
     def memory_stats(self) -> ToolOutput:
         """Return figures: counts by kind, and when something was last recorded."""
-        stats, when = self._figures(), "never"
+        found, when = self._figures(), "never"
+        # What an application keeps is nothing that a model can ask for.
+        stats = replace(found, records={each: found.records[each] for each in MEMORY_KINDS})
         counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
         if stats.newest is not None:
             when = f"{stats.newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"

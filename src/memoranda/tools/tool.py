@@ -136,7 +136,7 @@ def check_arguments(tool: str, parameters: Schema, given: Mapping[str, Any]) -> 
     """
     takes, needed = parameters.get("properties", {}), parameters.get("required", ())
     if parameters.get("additionalProperties") is False:
-        refuse_unknown(given, takes, f"{tool}: the argument")
+        refuse_unknown(given, takes, f"{tool}: argument")
     checked = {
         name: _check_value(f"{tool}: {name}", value, takes.get(name, {}))
         for name, value in given.items()
@@ -209,7 +209,7 @@ class ToolList(list[AnyTool]):
             InvalidInput: there is none; the message suggests the nearest.
         """
         named = {tool.name: tool for tool in self}
-        refuse_unknown([name], [*named, *ALIASES], "the tool")
+        refuse_unknown([name], [*named, *ALIASES], "tool")
         return named[ALIASES.get(name, name)]
 
 
