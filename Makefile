@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test torture lint bench conformance clean
+.PHONY: help setup demo test torture lint quickstart bench conformance clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ lint: $(READY)  ## Check style, types and the import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+quickstart: $(READY)  ## Run the first pages' commands and examples from the wheel, in an empty environment
+	$(BIN)/python scripts/quickstart.py
 
 bench: $(READY)  ## Measure retrieval quality and speed
 	$(BIN)/python -m benchmarks

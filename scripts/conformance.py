@@ -60,7 +60,7 @@ def expected_failures(text: str) -> dict[str, str]:
 
 def said(command: Sequence[str | Path], **named: Any) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; return what it said."""
-    return subprocess.run(  # noqa: S603 - the programs of our own list, without a shell
+    return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=PATIENCE, **named
     )
 
@@ -113,7 +113,7 @@ def install() -> None:
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Run a server over HTTP; yield where it listens, and stop it."""
-    with subprocess.Popen(  # noqa: S603 - our own program
+    with subprocess.Popen(
         [*SERVER, "--http", "127.0.0.1:0"],
         stderr=subprocess.PIPE,
         text=True,
