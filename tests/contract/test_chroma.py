@@ -16,7 +16,15 @@ from memoranda.errors import StoreError
 from memoranda.store.chroma.place import Folder, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import StoreContract, changes, isolation, jobs, records, search
+from memoranda.testing.contracts import (
+    StoreContract,
+    changes,
+    isolation,
+    items,
+    jobs,
+    records,
+    search,
+)
 
 
 def open_store(place):
@@ -47,6 +55,7 @@ def failing_at(store, step, *, once=False):
 class ChromaContract(
     records.RecordContract,
     search.VectorContract,
+    items.ItemContract,
     jobs.JobContract,
     jobs.MaintenanceContract,
     changes.ApplyContract,

@@ -1,4 +1,4 @@
-"""What other processes do in the tests of faults. Roles: writer, reader, eraser.
+"""What other processes do in the tests of faults. Roles: writer, reader, eraser, keeper.
 
 Each line of output is an acknowledgement, written after the store has returned.
 """
@@ -83,6 +83,16 @@ def erase(path, name, number):
     signal.raise_signal(signal.SIGKILL)
 
 
+def keep(path, name, number):
+    """Write items, all under one key; tell what is stored of each but its content."""
+    wait_for_start()
+    store = open_store(path)
+    for turn in range(int(number)):
+        item = User(store).put("key", f"{name}-{turn}", "app", "state")
+        acknowledge(f"{item.id}@{item.created_at.timestamp()}")
+    store.close()
+
+
 if __name__ == "__main__":
     role, place, *rest = sys.argv[1:]
-    {"writer": write, "reader": read, "eraser": erase}[role](place, *rest)
+    {"writer": write, "reader": read, "eraser": erase, "keeper": keep}[role](place, *rest)

@@ -109,7 +109,10 @@ class RecordService:
         Of an item that an agent keeps for itself and one of nobody, the agent has its own.
         """
         if (id is None) == (key is None) or (namespace and key is None):
-            message = "name a record by its id, or an item by namespace=(…) and key='…'"
+            message = (
+                f"id must be text, got {type(id).__name__}: {id!r:.80}; or leave it out, and name "
+                f"an item by namespace=(…) and key='…'"
+            )
             raise InvalidInput(message)
         if id is not None:
             return self.store.get(self.scope, [clean(id, "id")]).get(id)
@@ -198,7 +201,8 @@ class RecordService:
         derived = store.related(scope, [id, *versions, *copies], RecordRelation.DERIVED)
         every = [id, *versions, *copies, *derived]
         messages = len(store.messages(scope, records=every, cleared=True))
-        notes = self.erase_from_notes(scope, list(store.get(scope, every).values()))
+        noted = [each for each in store.get(scope, every).values() if each.kind is not Kind.ITEM]
+        notes = self.erase_from_notes(scope, noted)
         entries = notes.history()
         store.apply(scope, [Erase((id,), self.now(), "erased on request")])
         lines = notes.lines()  # It changes the store, too: before the wipe.

@@ -166,6 +166,19 @@ class User:
         ids = [action.record.id for action in plan]
         return list(self.store.get(Scope(self.scope.user), ids).values())
 
+    def put(self, key: str, content: str, *namespace: str, **fields: Any) -> Record:
+        """Write an item, and return what the store has under its key then."""
+        made = record(content, scope=self.scope, kind=Kind.ITEM, key=key, namespace=namespace)
+        self.apply(do.PutItem(replace(made, **fields)))
+        return self.item(key, *namespace)
+
+    def item(self, key: str, *namespace: str) -> Record:
+        """Return the only item that this user has under a key."""
+        where = Filter.at_any_time(namespace=namespace, key=key, subset=Subset.STANDING)
+        (found,) = (each for each in self.records(where) if each.agent == self.scope.agent)
+        assert isinstance(found, Record)
+        return found
+
     def turns(self, session: str, *texts: str, **fields: Any) -> list[Record]:
         """Store an episode of a session for each text."""
         return self.remember(*texts, kind=Kind.EPISODE, session_id=session, **fields)

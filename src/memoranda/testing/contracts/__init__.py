@@ -27,6 +27,7 @@ from memoranda.testing.contracts import (
     conversations,
     entities,
     isolation,
+    items,
     jobs,
     records,
     search,
@@ -40,6 +41,7 @@ __all__ = ["Contract", "Reopen", "StoreContract"]
 class StoreContract(
     records.RecordContract,
     records.FilterContract,
+    items.ItemContract,
     changes.ApplyContract,
     changes.BeliefContract,
     changes.EraseContract,

@@ -1,0 +1,258 @@
+"""Items: an application's own values under a namespace and a key, and no memories."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from noting import noting
+
+from memoranda import AsyncMemory, Settings, errors
+from memoranda.model.models import MEMORY_KINDS
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+CODE = "  def add(a, b):\n\treturn a + b\r\n\u2028# Ana lives in Lisbon. \U0001f408  \n"
+# What a person could say of themselves, were it said and not kept by an application.
+FACTS = ("Ana lives in Lisbon.", "Ana likes green tea.", "My dog is called Rex.")
+
+
+def put(memory, content, *namespace, key="k", **more):
+    """Write an item."""
+    return memory.remember(content, kind="item", namespace=namespace, key=key, **more)
+
+
+@given(text=TEXT, namespace=st.lists(TEXT.filter(str.strip), max_size=3), key=TEXT)
+@SHARED
+def test_the_exact_text_comes_back(memory, text, namespace, key):
+    """Any text, under any names, with all its blanks and line ends; also an empty one."""
+    key = f"k{key}"
+    written = put(memory, text, *namespace, key=key)
+    assert (written.content, written.namespace) == (text, tuple(namespace))
+    assert memory.get(namespace=namespace, key=key) == written
+    assert memory.get(written.id) == written
+
+
+def test_the_last_write_replaces_all_but_id_and_age(opened):
+    """Tags, metadata and end are those of the last write; of the first, nothing is found."""
+    clock = FrozenClock(START)
+    memory = opened(clock=clock)
+    first = put(memory, "old tea", "a", tags=["t"], metadata={"v": 1})
+    clock.advance(timedelta(hours=1))
+    second = put(memory, CODE, "a", metadata={"v": 2}, valid_until=START + timedelta(days=1))
+    assert (second.id, second.created_at) == (first.id, START)
+    assert second.id.startswith("item_")
+    assert second.event_time == START + timedelta(hours=1)
+    assert (second.tags, second.metadata) == ((), {"v": 2})
+    assert memory.records(kind="item") == [memory.get(first.id)] == [second]
+    assert memory.history(first.id)[-1].action == "insert"
+    assert "old tea" not in [hit.record.content for hit in memory.search("old tea", kind="item")]
+    assert memory.search("lives in Lisbon", kind="item")[0].record == second
+
+
+def test_what_a_list_holds_is_written_together(memory):
+    """Items and memories in one transaction; the second of a key replaces the first."""
+    place = {"kind": "item", "namespace": ("a",), "key": "k"}
+    one, fact, two = memory.remember_many(
+        [{"content": "one", **place}, "Ana likes tea", {"content": "two", **place}]
+    )
+    assert one.id == two.id != fact.id
+    assert memory.get(namespace=("a",), key="k").content == "two"
+    assert memory.stats().records["item"] == 1
+
+
+def test_threads_that_write_one_key_leave_one_item(opened, tmp_path):
+    """Over two memories of one file, each writer is told the same id and age."""
+    memories = [opened(tmp_path / "memory.db") for _ in range(2)]
+
+    def write(number):
+        return [put(memories[number % 2], f"{number} {turn}", "app") for turn in range(8)]
+
+    with ThreadPoolExecutor(4) as pool:
+        told = {(item.id, item.created_at) for items in pool.map(write, range(4)) for item in items}
+    (left,) = memories[0].records(namespace=("app",))
+    assert told == {(left.id, left.created_at)}
+
+
+def test_a_namespace_is_exact_or_a_prefix(memory):
+    """Exact where one item is meant, a prefix where several are; always by whole parts."""
+    for namespace in (("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ('a","b',), ("z",)):
+        put(memory, f"tea {namespace}", *namespace)
+    assert memory.get(namespace=("a", "b"), key="k").content == "tea ('a', 'b')"
+    assert memory.get(namespace=("a", "x"), key="k") is None
+    assert memory.get(key="k") is None
+    below = [("a", "b"), ("a", "b", "c")]
+    assert [item.namespace for item in memory.records(namespace=("a", "b"))] == below
+    assert memory.count(namespace=("a",)) == 3
+    found = memory.search("tea", kind="item", namespace=("a", "b"), limit=50)
+    assert sorted(hit.record.namespace for hit in found) == below
+    assert memory.namespaces(("a",)) == [("a",), *below]
+    assert memory.namespaces(depth=1) == [("a",), ('a","b',), ("ab",), ("z",)]
+    assert memory.namespaces(("a",), depth=2) == [("a",), ("a", "b")]
+    assert memory.namespaces(("b",)) == []
+    memory.forget(namespace=("a", "b"), key="k")
+    assert memory.get(namespace=("a", "b"), key="k") is None
+    assert memory.namespaces(("a", "b")) == [("a", "b", "c")]
+
+
+def test_an_item_ends_when_it_was_told_to(opened):
+    """An expired item is not there, is retired by upkeep, and its key can be written again."""
+    clock = FrozenClock(START)
+    memory = opened(clock=clock)
+    item = put(memory, "brief", "a", valid_until=START + timedelta(hours=1))
+    clock.advance(timedelta(hours=2))
+    assert memory.get(namespace=("a",), key="k") is None
+    assert memory.records(namespace=("a",)) == memory.namespaces() == []
+    assert memory.expire().counts == {"item": 1}
+    assert put(memory, "again", "a").id == item.id
+    assert memory.search("again", kind="item")[0].record.content == "again"
+    assert memory.verify() == []
+
+
+def test_what_is_attached_changes_in_place(memory):
+    """Metadata, tags and end of an item are updated like those of any record."""
+    item = put(memory, "value", "a", tags=["t"], metadata={"v": 1})
+    changed = memory.update(item.id, metadata={"v": 2})
+    assert (changed.content, changed.tags, changed.metadata) == ("value", ("t",), {"v": 2})
+    assert memory.search("value", kind="item", metadata={"v": 2}, tags=["t"])
+
+
+def test_forgetting_and_erasing_an_item(memory):
+    """One item goes, and nothing that says the same; its key is free for a new one."""
+    fact = memory.remember("green tea")
+    old = put(memory, "green tea", "a")
+    other = put(memory, "green tea", "b")
+    memory.forget(namespace=("a",), key="k")
+    new = put(memory, "green tea", "a")
+    assert (new.id == old.id, new.created_at >= old.created_at) == (False, True)
+    receipt = memory.forget(namespace=("a",), key="k", erase=True)
+    assert (receipt.id, receipt.erased) == (new.id, True)
+    assert memory.get(new.id) is None
+    memory.forget(fact.id, erase=True)
+    assert memory.get(other.id) == other
+    with pytest.raises(errors.NotFound, match="no item 'k' in"):
+        memory.forget(namespace=("a",), key="k")
+    assert memory.verify() == []
+
+
+def test_no_item_is_found_unasked(memory):
+    """Search, recall and context have the same hits with the same scores as without items."""
+
+    def seen():
+        question = "Where does Ana live, and what tea does she like?"
+        hits = memory.search(question, limit=20)
+        context = memory.conversation("talk").context(question)
+        return [(hit.record.id, hit.score) for hit in hits], context.messages
+
+    memory.remember("Ana lives in Porto.")
+    memory.remember("Ana's tea is in the kitchen.")
+    before = seen()
+    for number, text in enumerate(FACTS * 5):
+        put(memory, text, "app", key=f"k{number}")
+    assert seen() == before
+    assert {hit.record.kind for hit in memory.search("Ana tea", kind="item")} == {"item"}
+    assert memory.entity("Rex") is None
+
+
+def test_no_item_is_learned_from(tmp_path):
+    """Neither notes nor consolidation, decay, enrichment, reflection or audit know of any."""
+    clock = FrozenClock(START)
+    with noting(tmp_path / "memory.db", clock=clock) as memory:
+        for number, text in enumerate(FACTS * 3):
+            put(memory, text, "app", key=f"k{number}")
+        before = memory.records()
+        memory.notes.sync()
+        clock.advance(timedelta(days=400))
+        memory.maintain()
+        assert memory.records() == before
+        assert all(memory.count(kind=kind.value) == 0 for kind in MEMORY_KINDS)
+        assert not any(text in memory.notes.read_memory() for text in FACTS)
+        assert memory.audit().entries == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"namespace": ("a",)}, "an item needs a key"),
+        ({"kind": "fact", "key": "k"}, "key='k' is of items; add kind='item'"),
+        ({"kind": "fact", "namespace": ("a",)}, "is of items; add kind='item'"),
+        ({"key": "k", "namespace": "a/b"}, "namespace='a/b' must be a tuple of texts"),
+        ({"key": "k", "namespace": 7}, "namespace=7 must be a tuple of texts"),
+        ({"key": "k", "namespace": ("a", 7)}, "a part of namespace must be text, got int: 7"),
+        ({"key": "k", "namespace": ("a", "")}, "a part of namespace is empty"),
+        ({"key": "", "namespace": ("a",)}, "key is empty"),
+        ({"key": 7}, "key must be text, got int: 7"),
+        ({"key": "k" * 3_000}, "take 3,000 bytes; they may take 2,000"),
+        ({"key": "k", "content": "a\x00"}, "content holds a NUL character"),
+        ({"key": "k", "session": "s"}, "session='s' is of memories"),
+        ({"key": "k", "role": "user"}, "role='user' is of memories"),
+        ({"key": "k", "confidence": 0.5}, r"confidence=0\.5 is of memories"),
+        ({"key": "k", "decay_rate": 0.5}, r"decay_rate=0\.5 is of memories"),
+        ({"key": "k", "event_time": START}, "event_time=.* is of memories"),
+    ],
+)
+def test_what_cannot_be_an_item_is_refused(memory, arguments, message):
+    """The message names the value and what to write instead; nothing is stored."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        memory.remember(**{"content": "x", "kind": "item"} | arguments)
+    assert memory.count() == 0
+
+
+def test_what_is_asked_wrongly_is_refused(memory):
+    """A record has an id, an item a key; nobody corrects or confirms an item."""
+    item = put(memory, "value", "a")
+    for wrong in (
+        memory.get,
+        lambda: memory.get(item.id, key="k"),
+        lambda: memory.get(namespace=("a",)),
+        memory.forget,
+        lambda: memory.namespaces("a"),
+        lambda: memory.namespaces(depth=0),
+        lambda: memory.search("value", namespace=("a",)),
+        lambda: memory.correct(item.id, "other"),
+        lambda: memory.confirm(item.id),
+    ):
+        with pytest.raises(errors.InvalidInput):
+            wrong()
+    assert memory.get(item.id) == item
+
+
+def test_items_move_with_the_rest(opened, tmp_path):
+    """An export carries them; an import leaves those that are there, and adds the others once."""
+    memory, other = opened(), opened()
+    put(memory, CODE, "a", "b", tags=["t"], metadata={"v": [1]})
+    put(memory, "", "a", key="blank")
+    memory.forget(put(memory, "gone", "a", key="gone").id)
+    put(memory, "here", "a", key="gone")
+    put(memory, "theirs", "c")
+    held = put(other, "ours", "c")
+    memory.export(tmp_path / "memory.jsonl")
+    for _ in range(2):
+        other.import_(tmp_path / "memory.jsonl")
+        assert other.get(namespace=("c",), key="k") == held
+        for key in ("k", "blank", "gone"):
+            place = {"namespace": ("a", "b") if key == "k" else ("a",), "key": key}
+            assert other.get(**place) == memory.get(**place)
+        assert other.count() == 4
+    assert other.search("add", kind="item")[0].record.content == CODE
+
+
+def test_items_from_a_loop(tmp_path):
+    """The same verbs, awaited."""
+
+    async def work():
+        async with AsyncMemory(
+            tmp_path / "memory.db", settings=Settings(), embedder=HashEmbedder()
+        ) as memory:
+            item = await memory.remember("v", kind="item", namespace=("a",), key="k")
+            assert await memory.get(namespace=("a",), key="k") == item
+            assert await memory.namespaces() == [("a",)]
+            await memory.forget(namespace=("a",), key="k")
+            assert await memory.records(namespace=("a",)) == []
+
+    asyncio.run(work())
