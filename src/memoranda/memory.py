@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
@@ -367,14 +367,18 @@ class Memory:
             message = f"namespace={namespace!r:.80} is of items; add kind='item' to find them"
             raise InvalidInput(message)
         listed = self._listed(
-            kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+            kind=kind,
+            namespace=namespace,
+            session=session,
+            tags=tags,
+            metadata=metadata,
+            since=since,
+            until=until,
         )
         where = replace(
             listed,
             kinds=() if kind is None else listed.kinds,
             exclude_session=named(exclude_session, "exclude_session"),
-            since=known(since, "since"),
-            until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
@@ -430,6 +434,8 @@ class Memory:
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -441,6 +447,7 @@ class Memory:
             kind, session: only of this kind, of this session.
             namespace: only items in this namespace, or below it.
             tags, metadata: only records that have all of these, as for :meth:`search`.
+            since, until: only what happened in this time.
             newest_first: whether the one recorded last comes first.
             limit, offset: how many at most, and how many to pass over before.
             after: the id of the last record of the page before.
@@ -452,7 +459,13 @@ class Memory:
         return self._services.store.records(
             self._scope,
             self._listed(
-                kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+                kind=kind,
+                namespace=namespace,
+                session=session,
+                tags=tags,
+                metadata=metadata,
+                since=since,
+                until=until,
             ),
             order=Order.LATEST if newest_first else Order.RECORDED,
             limit=limited(limit, "limit"),
@@ -468,6 +481,8 @@ class Memory:
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> int:
         """Return how many active records there are, by the same filters as :meth:`records`.
 
@@ -475,7 +490,13 @@ class Memory:
             InvalidInput: an argument cannot be used.
         """
         where = self._listed(
-            kind=kind, namespace=namespace, session=session, tags=tags, metadata=metadata
+            kind=kind,
+            namespace=namespace,
+            session=session,
+            tags=tags,
+            metadata=metadata,
+            since=since,
+            until=until,
         )
         return sum(self._services.store.count(self._scope, where).values())
 
@@ -487,6 +508,8 @@ class Memory:
         session: str | None = None,
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> Filter:
         return self._where(
             kinds=tuple(Kind) if kind is None else (parse_kind(kind),),
@@ -494,6 +517,8 @@ class Memory:
             session=named(session, "session"),
             tags=() if tags is None else parse_tags(tags),
             metadata=parse_metadata_filter(metadata),
+            since=known(since, "since"),
+            until=known(until, "until"),
         )
 
     def history(self, id: str) -> list[Change]:
@@ -789,11 +814,13 @@ class Memory:
         self._services.lazy.forget_index()
         return self._services.derivations.finish(None, progress=progress)
 
-    def export(self, path: str | Path, *, conversation: str | None = None) -> PortingReport:
+    def export(
+        self, path: str | Path | BinaryIO, *, conversation: str | None = None
+    ) -> PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file.
 
         Args:
-            path: the file to make.
+            path: the file to make, or one that is open for bytes.
             conversation: only this conversation, as a session file with which it can go on
                 alone (``Conversation.open``).
 
@@ -807,7 +834,7 @@ class Memory:
             self._services.store,
             self._scope,
             self._services.clock.now(),
-            Path(path),
+            Path(path) if isinstance(path, str) else path,
             conversation=named(conversation, "conversation"),
         )
 

@@ -23,6 +23,13 @@ from memoranda.model.installed import installed_version
 
 __all__ = ["app", "main"]
 
+EXAMPLES = (
+    "demo",
+    'remember "Ana is vegetarian" --user ana --db agent.db',
+    'search "what does she eat?" --user ana --db agent.db',
+    "export - --user ana --db agent.db > ana.jsonl",
+    "COMMAND --help",
+)
 LIST = Path(__file__).with_name("commands.toml")
 
 
@@ -68,7 +75,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: memoranda demo",
+    epilog="\n\n".join(["Examples:", *(f"  memoranda {each}" for each in EXAMPLES)]),
 )
 
 

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console, RenderableType
@@ -53,6 +53,11 @@ FLAGS: Mapping[str, Sequence[str]] = {
     "everything": ("--all",),
     "in_session": ("--session",),
 }
+DATES = {"since", "until", "as_of", "event_time"}
+# What help calls a value, by its type; a switch has none.
+METAVARS: Mapping[Any, str] = {
+    bool: "", int: "NUMBER", float: "NUMBER", Path: "PATH", str: "TEXT", list[str]: "TEXT",
+}  # fmt: skip
 DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 PLACE = (
     "A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise MEMORANDA_LOCATION, "
@@ -62,7 +67,7 @@ WHOSE = "Whose memory; otherwise MEMORANDA_USER, or 'default'."
 _shared = partial(typer.Option, rich_help_panel=SHARED, show_default=False)
 Database = Annotated[str | None, _shared("--db", metavar="PLACE", help=PLACE)]
 User = Annotated[str | None, _shared("--user", metavar="NAME", help=WHOSE)]
-AsJson = Annotated[bool, _shared("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, _shared("--json", metavar="", help="Print one JSON document.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,12 +322,14 @@ def _declare(
 ) -> inspect.Parameter:
     """Return a parameter as Typer takes it, with its help."""
     name, default = parameter.name, parameter.default
-    more = {"show_default": default is not None and default is not False, **more}
+    shows = default is not None and default is not False and default != 0
+    kind = next(iter(get_args(parameter.annotation)), parameter.annotation)
+    metavar = "DATE" if name in DATES else METAVARS.get(kind)
     if argument or default is inspect.Parameter.empty:
-        declared = typer.Argument(**more)
+        declared = typer.Argument(**{"metavar": name.upper(), "show_default": shows, **more})
     else:
         flags = flags or FLAGS.get(name, (f"--{name.replace('_', '-')}",))
-        declared = typer.Option(*flags, **more)
+        declared = typer.Option(*flags, **{"metavar": metavar, "show_default": shows, **more})
     return parameter.replace(annotation=Annotated[parameter.annotation, declared])
 
 

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
 import typer
 from rich.text import Text
 
-from memoranda.cli.command import Session, command, read_argument
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.cli.command import Session, command, complete, read_argument
+from memoranda.cli.conditions import parse_attached, parse_conditions
+from memoranda.errors import NotFound
 from memoranda.memory import scope_of, services_of, unpurged
+from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 
 commands = typer.Typer()
 ID = {"metavar": "ID"}
+KINDS = [kind.value for kind in Kind]
+KIND: dict[str, Any] = {
+    "help": f"Only {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+    "autocompletion": complete(KINDS),
+}
+NAMESPACE = {"metavar": "NAME"}
+CONDITION = {"metavar": "CONDITION"}
 
 
-@command(commands, "remember", metadata={"metavar": "JSON"})
+@command(
+    commands,
+    "remember",
+    kind={"autocompletion": complete(KINDS)},
+    metadata={"metavar": "KEY=VALUE"},
+    namespace=NAMESPACE,
+)
 def remember(
     session: Session,
     *,
@@ -30,27 +44,33 @@ def remember(
     in_session: str | None = None,
     role: str | None = None,
     event_time: str | None = None,
-    metadata: str | None = None,
+    metadata: list[str] | None = None,
     confidence: float = 1.0,
+    namespace: list[str] | None = None,
+    key: str | None = None,
 ) -> None:
     """Store a fact, or something that was said.
 
     Args:
         text: What to remember; - reads standard input.
-        kind: fact, episode (or conversation), context or reflection.
+        kind: fact, episode (or conversation), context, reflection or item.
         tag: A label to filter by; repeat for more.
         in_session: The conversation it belongs to.
         role: Who said it.
         event_time: When it happened: 2025-03-31 or 2025-03-31T18:30.
-        metadata: A JSON object to keep with it.
+        metadata: What to keep with it, or a JSON object; repeat for more.
         confidence: How far it is believed, 0 to 1.
+        namespace: Where an item is kept; repeat for each level.
+        key: What an item is called there; its value is replaced.
 
     Examples:
         memoranda remember "Ana is vegetarian" --tag diet
         memoranda remember "We met in Lisbon" --kind episode --event-time 2025-03-31
+        memoranda remember "Ship on Friday" --metadata project=atlas --metadata priority=3
+        memoranda remember dark --kind item --namespace settings --key theme
         memoranda remember - < note.txt
     """
-    content, attached = read_argument(text), _parse_object(metadata)
+    content, attached = read_argument(text), parse_attached(metadata)
     happened = session.parse_moment(event_time, "event-time")
     record = session.memory(writes=True).remember(
         content,
@@ -61,21 +81,10 @@ def remember(
         session=in_session,
         role=role,
         confidence=confidence,
+        namespace=namespace or (),
+        key=key,
     )
     session.show(record, Text("remembered ").append(record.id, "bold"))
-
-
-def _parse_object(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(f"metadata={text!r:.80} is no JSON: {error}") from error
-    if not isinstance(value, dict):
-        message = f'metadata={text!r:.80} must be a JSON object, such as {{"place": "Lisbon"}}'
-        raise InvalidInput(message)
-    return value
 
 
 @command(commands, "correct", id=ID)
@@ -136,48 +145,57 @@ def forget(session: Session, *, id: str, erase: bool = False, yes: bool = False)
         session.warn(unpurged(memory))
 
 
-@command(commands, "search")
+@command(commands, "search", kind=KIND, metadata=CONDITION, namespace=NAMESPACE, offset={"min": 0})
 def search(
     session: Session,
     *,
     query: str,
     why: bool = False,
-    kind: str | None = None,
     limit: int = 5,
+    offset: int = 0,
+    kind: str | None = None,
     in_session: str | None = None,
     tag: list[str] | None = None,
+    metadata: list[str] | None = None,
     since: str | None = None,
     until: str | None = None,
     as_of: str | None = None,
     min_score: float | None = None,
+    namespace: list[str] | None = None,
 ) -> None:
     """Find what answers a question: when, who, what and why.
 
     Args:
         query: A question or words, in any language.
         why: Say why each record was found.
-        kind: Only fact, episode, context or reflection.
         limit: How many at most.
+        offset: How many of the best to leave out before.
         in_session: Only of this conversation.
         tag: Only with this tag; repeat for more.
+        metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
         since: Happened at or after this date.
         until: Happened before this date.
         as_of: What was believed at this moment.
         min_score: None with a lower score, 0 to 1.
+        namespace: Only items there, or below it; repeat for each level.
 
     Examples:
         memoranda search "what does she eat?"
         memoranda search "the trip last spring" --why --limit 3
         memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
+        memoranda search "deadline" --metadata project=atlas --metadata "priority>=3"
     """
     start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
     moment = session.parse_moment(as_of, "as-of")
     found = session.memory().search(
         query,
-        kind=kind,
         limit=limit,
+        offset=offset,
+        kind=kind,
+        namespace=namespace,
         session=in_session,
         tags=tag,
+        metadata=parse_conditions(metadata),
         min_score=min_score,
         since=start,
         until=end,
@@ -257,31 +275,66 @@ def show(session: Session, *, id: str) -> None:
     session.show(found, drawing.show_record(found, session.view))
 
 
-@command(commands, "list", after=ID)
+@command(
+    commands,
+    "list",
+    kind=KIND,
+    metadata=CONDITION,
+    namespace=NAMESPACE,
+    offset={"min": 0},
+    after=ID,
+)
 def list_(
     session: Session,
     *,
+    limit: int = 20,
+    offset: int = 0,
+    newest_first: bool = False,
     kind: str | None = None,
     in_session: str | None = None,
-    limit: int = 20,
+    tag: list[str] | None = None,
+    metadata: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    namespace: list[str] | None = None,
     after: str | None = None,
 ) -> None:
     """List records in the order they were recorded.
 
     Args:
-        kind: Only fact, episode, context or reflection.
-        in_session: Only of this conversation.
         limit: How many at most.
+        offset: How many to leave out before.
+        newest_first: The one recorded last first.
+        in_session: Only of this conversation.
+        tag: Only with this tag; repeat for more.
+        metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
+        since: Happened at or after this date.
+        until: Happened before this date.
+        namespace: Only items there, or below it; repeat for each level.
         after: Go on after this record.
 
     Examples:
-        memoranda list --kind fact
-        memoranda list --session trip --limit 20
+        memoranda list --kind fact --newest-first
+        memoranda list --session trip --limit 20 --offset 20
+        memoranda list --tag diet --metadata project=atlas --since 2025-01-01
     """
-    found = session.memory().records(kind=kind, session=in_session, limit=limit, after=after)
+    start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
+    found = session.memory().records(
+        limit=limit,
+        offset=offset,
+        newest_first=newest_first,
+        kind=kind,
+        namespace=namespace,
+        session=in_session,
+        tags=tag,
+        metadata=parse_conditions(metadata),
+        since=start,
+        until=end,
+        after=after,
+    )
     session.show(found, drawing.show_records(found, session.view))
     if len(found) == limit:
-        session.hint(f"there may be more: --after {found[-1].id}")
+        session.hint(f"there may be more: --offset {offset + limit}")
 
 
 @command(commands, "history", id=ID)

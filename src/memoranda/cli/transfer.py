@@ -7,7 +7,9 @@ output as orders. So no hook exits with 2, and what it says goes to standard err
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,8 @@ from memoranda.rendering.plain import format_size, pluralize, to_json
 from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5
+# What stands for standard input and output in the place of a file.
+STREAM = "-"
 # The exit code by which a hook of Claude Code blocks, and that of a wrong command line.
 BLOCKING = 2
 FIELDS = ("session_id", "transcript_path")
@@ -42,18 +46,19 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
     To import the same file twice adds nothing the second time; of one that has grown, the rest.
 
     Args:
-        path: The file or folder.
+        path: The file or folder; - reads standard input.
 
     Examples:
         memoranda import chat.json
         memoranda import locomo10.json --format locomo --db locomo.db
         memoranda import ~/.claude/projects
         memoranda import chatgpt-export.zip
+        memoranda --db old.db export - | memoranda --db new.db import -
         memoranda import ~/.claude/projects/trip/memory --format memory-md
     """
     memory = session.memory(writes=True)
-    with session.progress("reading") as progress:
-        report = memory.import_(path, format, progress=progress)
+    with session.progress("reading") as progress, _file(path) as file:
+        report = memory.import_(file, format, progress=progress)
     embedded = _embed(session, memory)
     parts = [pluralize(report.records, "record"), pluralize(report.messages, "message")]
     if report.skipped:
@@ -71,6 +76,19 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
     session.show({**to_json(report), "embedded": embedded}, shown)
 
 
+@contextmanager
+def _file(path: Path) -> Iterator[Path]:
+    """Give the file of a path; for a dash one that holds standard input, for as long."""
+    if str(path) != STREAM:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="memoranda-") as folder:
+        file = Path(folder) / "standard-input"
+        with file.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield file
+
+
 def _embed(session: Session, memory: Memory) -> int:
     try:
         with session.progress("embedding") as progress:
@@ -85,16 +103,22 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
     """Write the user's whole memory, or one conversation, to a JSON Lines file.
 
     Args:
-        path: The file to make.
+        path: The file to make; - writes to standard output.
         conversation: Only this one, as a session file.
 
     Examples:
         memoranda export ana.jsonl --user ana
         memoranda export trip.jsonl --conversation trip
+        memoranda export - | gzip > memory.jsonl.gz
     """
-    report = session.memory().export(path, conversation=conversation)
+    streams = str(path) == STREAM
+    to = sys.stdout.buffer if streams else path
+    report = session.memory().export(to, conversation=conversation)
     amount = f"{pluralize(report.records, 'record')} and {pluralize(report.messages, 'message')}"
-    session.show(report, safe_text(f"exported {amount} to {path}"))
+    if streams:  # Nothing else stands there.
+        session.note(f"exported {amount}")
+    else:
+        session.show(report, safe_text(f"exported {amount} to {path}"))
 
 
 @command(commands, "backup")

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.errors import InvalidInput, NotFound
@@ -247,7 +247,7 @@ LEVELS = ((0.7, "green"), (0.4, "yellow"), (0.0, "red"))
 FACTS = (
     Column("confidence", lambda fact, _: confidence_bar(fact.confidence), whole=True),
     Column("said", lambda fact, view: view.day(fact.said_at), whole=True),
-    Column("what", lambda fact, view: Group(*_lines(fact, view))),
+    Column("what", lambda fact, view: view.stack(*_lines(fact, view))),
 )
 
 
@@ -489,6 +489,6 @@ def _rows(found: LearnedFacts, view: Display) -> Iterator[Row]:
 def _row(sign: str, fact: Record, view: Display, source: Record | None, *about: str) -> Row:
     place = "" if source is None else place_of(source.session_id, source.position)
     content = safe_text(view.brief(fact.content), "dim strike" if sign == "-" else "")
-    what = Group(content, safe_text(join(*about, place), "dim"))
+    what = view.stack(content, safe_text(join(*about, place), "dim"))
     said = fact.event_time if source is None else source.event_time
     return sign, said, name_source(fact), what

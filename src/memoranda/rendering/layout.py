@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -57,6 +57,10 @@ class Display:
     def brief(self, text: str, longest: int = LONGEST) -> str:
         """Return ``text`` on one line, cut to ``longest`` characters where a terminal shows it."""
         return one_line(text, longest if self.console.is_terminal else None)
+
+    def stack(self, *lines: Text) -> RenderableType:
+        """Return what belongs together as lines, and as one line where no terminal shows it."""
+        return Group(*lines) if self.console.is_terminal else Text(DOT).join(filter(None, lines))
 
     def cell(self, value: Any, style: str = "") -> RenderableType:
         """Return a value as it stands in a table."""

@@ -37,7 +37,7 @@ RECEIPT = (
 RECORDS = (
     Column("when", lambda record, view: view.day(record.event_time), whole=True),
     Column("who", lambda record, _: speaker(record), "cyan"),
-    Column("what", lambda record, view: Group(_content(record, view), _label(record, view))),
+    Column("what", lambda record, view: _stack(record, view, "")),
 )
 
 
@@ -53,8 +53,8 @@ def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> Rend
         return "bold" if hit is found[0] else ""
 
     def what(hit: Hit) -> RenderableType:
-        reasons = (_reasons(hit, view), Text()) if why else ()
-        return Group(_content(hit.record, view, style(hit)), _label(hit.record, view), *reasons)
+        lines = _stack(hit.record, view, style(hit))
+        return Group(lines, _reasons(hit, view), Text()) if why else lines
 
     columns = (
         Column("#", lambda hit, _: str(found.index(hit) + 1), number=True),
@@ -66,13 +66,10 @@ def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> Rend
     return table(found, columns, view, empty="nothing found")
 
 
-def _content(record: Record, view: Display, style: str = "") -> Text:
-    return safe_text(view.brief(record.content), style)
-
-
-def _label(record: Record, view: Display) -> Text:
+def _stack(record: Record, view: Display, style: str = "") -> RenderableType:
     tags = (f"#{view.brief(tag, 30)}" for tag in record.tags)
-    return safe_text(join(record.id, view.brief(record.session_id or "", 40), *tags), "dim")
+    label = join(record.id, view.brief(record.session_id or "", 40), *tags)
+    return view.stack(safe_text(view.brief(record.content), style), safe_text(label, "dim"))
 
 
 def _reasons(hit: Hit, view: Display) -> RenderableType:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.checks import located
@@ -64,7 +65,12 @@ class PortingReport:
 
 
 def export(
-    store: Store, scope: Scope, now: datetime, path: Path, *, conversation: str | None = None
+    store: Store,
+    scope: Scope,
+    now: datetime,
+    path: Path | BinaryIO,
+    *,
+    conversation: str | None = None,
 ) -> PortingReport:
     """Write all that the scope sees to ``path``, as it was at one moment.
 
@@ -75,7 +81,7 @@ def export(
         store: where it is.
         scope: whose memory.
         now: the moment, for the header.
-        path: the file to make.
+        path: the file to make, or an open one.
         conversation: instead of all, only this conversation, in the format ``session``, with
             which it can go on without a memory.
 
@@ -97,11 +103,14 @@ def export(
             yield line.encode()
 
     try:
-        if path.exists():
+        if isinstance(path, Path) and path.exists():
             raise InvalidInput(f"{path} exists already; choose a new name for the export")
         with store.snapshot():
-            write_whole(path, lines())
-    except MemorandaError:
+            if isinstance(path, Path):
+                write_whole(path, lines())
+            else:
+                path.writelines(lines())
+    except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
         message = f"{path} cannot be written ({error}); choose another folder or free some space"
