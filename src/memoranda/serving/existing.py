@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
 from memoranda.errors import NotFound
 from memoranda.memory import Memory
+from memoranda.model.checks import nearest
 
-NAMED, ALIKE = 5, 0.6
+NAMED = 5
 # Names of a folder that are looked at.
 MOST = 1_000
 BEGIN = "memoranda demo shows how it works, and memoranda remember begins one"
@@ -30,7 +30,7 @@ def require_file(file: Path | None) -> None:
     beside = (each for each in folder.iterdir() if not each.name.startswith("."))
     there = sorted(each.name for each in islice(beside, MOST))
     of_kind = [name for name in there if file.suffix and Path(name).suffix == file.suffix]
-    near = _near(file.name, there) or of_kind
+    near = nearest(file.name, there, most=NAMED) or of_kind
     hint = f"beside it: {_list(near)}" if near else BEGIN
     raise NotFound(f"there is no memory at {file}; {hint}")
 
@@ -44,18 +44,9 @@ def require_user(memory: Memory) -> None:
     there = memory.users()
     if not there or memory.user in there:
         return
-    near = _near(memory.user, there)
+    near = nearest(memory.user, there, most=NAMED)
     names = near + [name for name in there if name not in near]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
-
-
-def _near(name: str, there: Sequence[str]) -> list[str]:
-    """Return which of ``there`` are like ``name``, the most like first."""
-    folded: dict[str, list[str]] = {}
-    for each in there:
-        folded.setdefault(each.casefold(), []).append(each)
-    alike = get_close_matches(name.casefold(), folded, NAMED, ALIKE)
-    return [each for found in alike for each in folded[found]]
 
 
 def _list(names: Sequence[str]) -> str:
