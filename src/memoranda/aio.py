@@ -123,6 +123,7 @@ class AsyncConversation:
     recent = in_thread(Conversation.recent)
     by_role = in_thread(Conversation.by_role)
     window = in_thread(Conversation.window)
+    dump = in_thread(Conversation.dump)
     view = in_thread(Conversation.view)
     context = in_thread(Conversation.context)
     calibrate = in_thread(Conversation.calibrate)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
+from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import ConversationState, reference
 from memoranda.conversation.view import (
@@ -196,7 +197,8 @@ class ContextBuilder:
         self._ledger = state.ledger
         self._known = {item.record_id for item in recapped if item.record_id}
         last = self._ledger.messages[-1] if self._ledger.messages else None
-        if last and (last.role, last.content, last.images) == ("user", prompt, ()):
+        said = last and (last.role, last.content, last.images) == ("user", prompt, ())
+        if last and said and not unread_parts(last.raw):
             # It was added before it was asked for: once is enough.
             self._ledger = self._ledger.but_last()
             self._known.add(last.record_id or "")

@@ -21,7 +21,14 @@ from memoranda.conversation.explain import (
     learn,
     read_usage,
 )
-from memoranda.conversation.formats.parse import NewMessage, parse_calls, parse_messages, parse_role
+from memoranda.conversation.formats.parse import (
+    NewMessage,
+    count_message,
+    parse_calls,
+    parse_messages,
+    parse_role,
+)
+from memoranda.conversation.formats.render import dump_messages
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
@@ -249,6 +256,30 @@ class Conversation:
             raise NotFound(f"there are no messages from {first} to {last} in this conversation")
         return found
 
+    def dump(self, form: str, last: int | None = None) -> list[dict[str, Any]]:
+        """Return all that was put in, in the form of a provider: no recall, pruning or repair.
+
+        What came in that form comes out as it was given, item by item. What came otherwise is
+        converted as for a context, and what another provider encrypted is left out.
+
+        Args:
+            form: ``openai`` (chat completions), ``responses`` (OpenAI) or ``anthropic``.
+            last: only so many items from the end; no more than these are read.
+
+        Raises:
+            InvalidInput: there is no such form, or ``last`` is no number of at least 1.
+        """
+        if last is None:
+            return dump_messages(self._transcript.messages(), form)
+        wanted = limited(last, "last")
+        taken = wanted + 1  # The first may be a part of an item that begins before it.
+        while True:
+            messages = self._transcript.messages(last=taken)
+            items = dump_messages(messages, form)
+            if len(items) > wanted or len(messages) < taken:
+                return items[-wanted:]
+            taken *= 2
+
     def stats(self) -> ConversationStats:
         """Return counts and tokens, as a context without a prompt would have them."""
         with self._lock:
@@ -326,7 +357,8 @@ class Conversation:
 
         Args:
             messages: messages of another conversation, or dicts in the form of OpenAI's
-                chat completions, OpenAI's responses or Anthropic's messages.
+                chat completions, OpenAI's responses or Anthropic's messages. Whatever these
+                hold is kept: :meth:`dump` gives it back.
 
         Raises:
             InvalidInput: a message has none of these forms; nothing was added.
@@ -360,11 +392,13 @@ class Conversation:
             role=new.role,
             content=new.content,
             timestamp=known(new.timestamp, "timestamp") or self._services.clock.now(),
-            tokens=state.meter.message(new.content, new.tool_calls, new.images),
+            tokens=count_message(state.meter, new),
             tool_calls=new.tool_calls,
             tool_result=new.tool_result,
             images=new.images,
             task=new.task,
+            raw=new.raw,
+            part=new.part,
         )
         signals = state.ledger.signals(message)
         return replace(message, importance=score(message, signals).value)
@@ -530,9 +564,9 @@ class Conversation:
     def recount(self) -> None:
         """Count all messages anew, as when the conversation goes on with another model."""
         with self._lock:
-            count = self._states.read().meter.message
+            meter = self._states.read().meter
             known = self._transcript.messages(cleared=True)
-            tokens = {each.id: count(each.content, each.tool_calls, each.images) for each in known}
+            tokens = {each.id: count_message(meter, each) for each in known}
             changed = {each.id: tokens[each.id] for each in known if tokens[each.id] != each.tokens}
             self._transcript.recount(changed)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from itertools import groupby
 
+from memoranda.conversation.formats.raw import continues, is_opening, is_reasoning
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
@@ -40,7 +41,10 @@ def unit_of(messages: Iterable[Message]) -> Unit:
     every = tuple(messages)
     tokens = sum(message.tokens for message in every)
     fixed = any(message.pinned or message.role == "system" for message in every)
-    return Unit(every[0], every, place_of(every[0]), tokens, fixed)
+    calling = (message for message in every if message.tool_calls)
+    saying = (message for message in every if not is_opening(message))
+    head = next(calling, None) or next(saying, every[0])
+    return Unit(head, every, place_of(every[0]), tokens, fixed)
 
 
 def runs_of(
@@ -182,8 +186,9 @@ class Ledger:
     """Live messages, their units and the gaps between them. Not thread-safe.
 
     A result finds its call by the call's id, also when something was said in between or
-    other calls were made within: the unit then stands where the call does. What fits
-    nowhere is left out, and never holds up the rest.
+    other calls were made within: the unit then stands where the call does. The items of one
+    answer are one unit, and reasoning is in that of what it led to. What fits nowhere is left
+    out, and never holds up the rest.
 
     Attributes:
         messages: the messages that no pruning took out, in order.
@@ -227,6 +232,8 @@ class Ledger:
         self._called: dict[str, list[Message]] = {}  # calls by the ids of results to come
         self._pending: list[list[Message]] = []  # the same calls, with the results that came
         self._strays: list[Message] = []
+        self._answer: list[Message] = []  # the newest messages, where these are of one answer
+        self._thoughts: list[Message] = []  # the same, where they are reasoning and no more so far
         self.given: SelectionInput | None = None
 
     # Reading
@@ -261,15 +268,25 @@ class Ledger:
         return self.given
 
     def waiting(self) -> list[Message]:
-        """Return the newest call whose results are still to come, with those that are there."""
+        """Return the newest call whose results are still to come, with those that are there.
+
+        So does reasoning wait for what it leads to.
+        """
+        return [*self._open_exchange(), *self._thoughts]
+
+    def _open_exchange(self) -> list[Message]:
         last = self._pending[-1] if self._pending else []
         newest = self.units[-1].messages[-1] if self.units else None
         passed = last and newest is not None and place_of(newest) > place_of(last[0])
         return [] if passed else list(last)
 
     def orphans(self) -> list[Message]:
-        """Return calls without all their results and results without a call, in order."""
-        halves = [exchange for exchange in self._pending if exchange != self.waiting()]
+        """Return calls without all their results and results without a call, in order.
+
+        And reasoning that led to nothing.
+        """
+        waits = self._open_exchange()
+        halves = [exchange for exchange in self._pending if exchange != waits]
         return sorted([*self._strays, *(item for each in halves for item in each)], key=place_of)
 
     def between(self, first: int, last: int) -> list[Message]:
@@ -331,28 +348,60 @@ class Ledger:
         return merge_spans(parts)
 
     def _group(self, message: Message) -> None:
-        """Put a message where it belongs: into a unit of its own, or to the call it answers."""
-        if message.tool_calls:
-            ids = {call.id for call in message.tool_calls}
-            if len(ids) < len(message.tool_calls):
-                # Two calls under one id cannot both be answered in a way that a provider takes.
-                self._strays.append(message)
-                return
-            exchange = [message]
-            self._pending.append(exchange)
-            self._called.update(dict.fromkeys(ids, exchange))
-        elif message.tool_result is not None or message.role == "tool":
-            result = message.tool_result
-            answered = self._called.pop(result.call_id, None) if result is not None else None
-            if answered is None:
-                self._strays.append(message)
-                return
-            answered.append(message)
-            if len(answered) > len(answered[0].tool_calls):
-                self._pending.remove(answered)
-                self._keep(unit_of(answered))
+        """Put a message where it belongs: into a unit of its own, or to what it is a part of."""
+        if self._continues(message):
+            self._take_back(self._answer)
+            self._answer = [*self._answer, message]
         else:
-            self._keep(unit_of([message]))
+            self._strays += self._thoughts
+            self._thoughts = []
+            self._answer = [message]
+        if any(item.tool_calls for item in self._answer):
+            self._call(self._answer)
+        elif message.tool_result is not None or message.role == "tool":
+            self._give_result(message)
+        elif all(map(is_reasoning, self._answer)):
+            self._thoughts = self._answer
+        else:
+            self._keep(unit_of(self._answer))
+
+    def _continues(self, message: Message) -> bool:
+        if not self._answer or not continues(self._answer[-1], message):
+            return False
+        # Two calls under one id cannot both be answered in a way that a provider takes.
+        ids = [call.id for item in (*self._answer, message) for call in item.tool_calls]
+        return len(set(ids)) == len(ids)
+
+    def _take_back(self, answer: Sequence[Message]) -> None:
+        """Take out what came of an answer that goes on."""
+        self._thoughts = []
+        self._pending = [each for each in self._pending if each[0].id != answer[0].id]
+        if self.units and self.units[-1].messages[0].id == answer[0].id:
+            unit = self.units.pop()
+            self.fixed = [index for index in self.fixed if index < len(self.units)]
+            self.tokens -= unit.tokens
+            self.count -= len(unit.messages)
+
+    def _call(self, answer: Sequence[Message]) -> None:
+        calls = [call.id for item in answer for call in item.tool_calls]
+        if len(set(calls)) < len(calls):
+            self._strays += answer
+            return
+        exchange = list(answer)
+        self._pending.append(exchange)
+        self._called.update(dict.fromkeys(calls, exchange))
+
+    def _give_result(self, message: Message) -> None:
+        result = message.tool_result
+        exchange = self._called.pop(result.call_id, None) if result is not None else None
+        if exchange is None:
+            self._strays.append(message)
+            return
+        exchange.append(message)
+        calls = sum(len(item.tool_calls) for item in exchange)
+        if calls == sum(item.role == "tool" for item in exchange):
+            self._pending.remove(exchange)
+            self._keep(unit_of(exchange))
 
     def _keep(self, unit: Unit) -> None:
         late = bool(self.units) and self.units[-1].position > unit.position

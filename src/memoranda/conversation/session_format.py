@@ -5,8 +5,8 @@ Requirement R2 of the two-layer notes names ``_type``, ``key``, ``createdAt`` an
 a message; a line with these alone is whole. Ours stand beside them, only where they say something:
 ``id``, ``tokens``, ``importance``, ``pinned``, ``toolCalls`` (``id``, ``name``, ``arguments``),
 ``toolResult`` (``callId``, ``isError``), ``images`` (``url``, ``detail``), ``task`` and
-``recordId``; ``continued`` on a line that was added together with the next one; and in the metadata
-``rewrites``, how often the file was written anew. Keys that are unknown here are kept as they are.
+``recordId``, ``raw`` and ``part``; ``continued`` on a line that was added together with the next
+one; and in the metadata ``rewrites``, how often the file was written anew. Keys that are unknown here are kept as they are.
 The place of a message is that of its line, so it is not written.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memoranda.conversation.formats.parse import parse_role
+from memoranda.conversation.formats.parse import count_message, parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject, iso, json_value, read_dataclass
 from memoranda.model.models import (
@@ -106,6 +106,8 @@ def message_value(message: Message) -> Json:
         "images": json_value(message.images) or None,
         "task": message.task,
         "recordId": message.record_id,
+        "raw": message.raw,
+        "part": message.part or None,
     }
 
 
@@ -165,11 +167,12 @@ def parse_message(
         task=line.optional_text("task"),
         position=position,
         record_id=line.optional_text("recordId"),
+        raw=line.optional_object("raw"),
+        part=line.whole("part"),
     )
     if meter is None or line.get("tokens") is not None:
         return message
-    tokens = meter.message(message.content, message.tool_calls, message.images)
-    return replace(message, tokens=tokens)
+    return replace(message, tokens=count_message(meter, message))
 
 
 def _tool_result(value: object) -> ToolResult | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import ceil
 
+from memoranda.conversation.formats.raw import replace_result
 from memoranda.conversation.ledger import (
     Ledger,
     make_marker,
@@ -183,7 +184,9 @@ def squeeze(
 
 
 def _can_shorten(message: Message) -> bool:
-    return message.tool_result is not None and not message.pinned and not message.images
+    if message.tool_result is None or message.pinned or message.images:
+        return False
+    return message.raw is None or replace_result(message.raw, "") is not None
 
 
 def shortest(unit: Unit) -> int:
@@ -219,7 +222,8 @@ def _shorten(message: Message, cap: int, meter: MessageMeter) -> Message:
         content = f"{text[:head]}\n{cut}\n{end}"
         tokens = meter.message(content)
         if tokens <= cap or kept == 0:
-            return replace(message, content=content, tokens=tokens)
+            raw = None if message.raw is None else replace_result(message.raw, content)
+            return replace(message, content=content, tokens=tokens, raw=raw)
         kept = min(kept - 1, kept * cap // tokens)
 
 

@@ -60,6 +60,13 @@ class JsonObject:
         """Return a text that is not blank, or that may be, or ``None``."""
         return None if self.get(name) is None else self.text(name, blank=blank)
 
+    def optional_object(self, name: str) -> Mapping[str, Any] | None:
+        """Return an object as it is, or ``None``."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise InvalidInput(f"{name} must be an object, got {value!r:.80}")
+        return value
+
     def moment(self, name: str) -> datetime:
         """Return a moment in UTC."""
         return parse_moment(self._needed(name), name)
@@ -170,6 +177,7 @@ _READERS: Mapping[object, Callable[[JsonObject, str], object]] = {
     int | None: JsonObject.optional_whole,
     float | None: JsonObject.share,
     bool: JsonObject.flag,
+    Mapping[str, Any] | None: JsonObject.optional_object,
 }
 
 

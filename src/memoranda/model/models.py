@@ -169,6 +169,10 @@ class Message:
         task: the title of the task that starts with it, where the caller said so.
         position: its place in the transcript, from 0; ``None`` until it is in one.
         record_id: the episode under which it is found later.
+        raw: what a provider gave, as JSON, where the fields do not say it exactly: reasoning with
+            its signature, files, calls of a provider's own tools, whatever is not known here.
+        part: 0 for what is a whole item; from 1 on, which of the messages this is that one given
+            item became, as Anthropic's message with several results does. ``raw`` is its part.
     """
 
     id: str
@@ -184,6 +188,8 @@ class Message:
     task: str | None = None
     position: int | None = None
     record_id: str | None = None
+    raw: Mapping[str, Any] | None = field(default=None, hash=False)
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

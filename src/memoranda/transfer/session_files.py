@@ -126,7 +126,7 @@ def _checked(
     places: list[int] = []
     for message in file.messages(cleared=True):
         said = message.content.strip(), message.tool_calls, message.tool_result, message.images
-        if not any(said):
+        if not any(said) and message.raw is None:
             continue
         place = place_of(message)
         with located(f"{file.path}, line {place + FIRST_LINE}"):

@@ -1,31 +1,43 @@
 """Messages that come in: in our words, or in OpenAI's chat and responses and Anthropic's form.
 
-Mappings are understood as well as the objects of the SDKs, whole or in parts. A model's reasoning
-is not part of what is kept: blocks of it are passed over. A block that is not understood is
-refused by name rather than lost, except in a tool's result: that is data, and stays as JSON.
-A picture is kept as one address, which is where it is or the picture itself.
+Mappings are understood as well as the objects of the SDKs, whole or in parts. What is said becomes
+the fields of a message: text, pictures, calls and results. Where these do not say exactly what was
+given, as with a model's reasoning, files and whatever is not known here, the item itself is kept
+beside them, in ``raw``. A picture is kept as one address, which is where it is or the picture
+itself.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from itertools import groupby
+from math import isfinite
 from typing import Any
 
+from memoranda.conversation.formats.raw import (
+    CHAT_REASONING,
+    REASONING,
+    TIMES,
+    count_parts,
+    is_item,
+    plain_item,
+    same_json,
+)
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, known, several, storable
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.ports import MessageMeter
 
 ROLES = ("system", "user", "assistant", "tool")
 SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}
 DETAILS = ("auto", "low", "high", "original")
 PLACES = ("https://", "http://", "data:image/")
-TIMES = ("timestamp", "created_at", "create_time")
-REASONING = ("thinking", "redacted_thinking", "reasoning")
-SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed over"
+# The input of calls that are no functions, by the names under which items have it.
+INPUTS = ("arguments", "input", "action", "operation", "code")
 # Holds arguments that are no JSON object where a provider takes nothing else.
 UNPARSED = "unparsed_arguments"
 
@@ -42,6 +54,8 @@ class NewMessage:
         timestamp: when it was said, where that is known.
         images: the pictures in it.
         task: the title of the task that starts with it.
+        raw: the item that was given, where the fields do not say it exactly.
+        part: as in :class:`~memoranda.model.models.Message`.
     """
 
     role: str
@@ -51,6 +65,8 @@ class NewMessage:
     timestamp: datetime | None = None
     images: tuple[Image, ...] = ()
     task: str | None = None
+    raw: Mapping[str, Any] | None = None
+    part: int = 0
 
     def check(self) -> None:
         """Refuse a message that cannot be kept.
@@ -66,7 +82,7 @@ class NewMessage:
             clean(self.task, "task")
         known(self.timestamp, "timestamp")
         said = self.content.strip() or self.images or self.tool_calls
-        if not said and self.tool_result is None:
+        if not said and self.tool_result is None and self.raw is None:
             raise InvalidInput("content is empty; give the message some text or a tool call")
 
     def _check_tools(self) -> None:
@@ -87,6 +103,9 @@ class NewMessage:
         if self.role != "tool":
             raise InvalidInput(f"role={self.role!r} cannot answer a tool call; use role='tool'")
         storable(result.call_id, "tool_result")
+
+
+OWN_FIELDS = tuple(each.name for each in fields(NewMessage))
 
 
 def _check_image(image: object) -> None:
@@ -118,9 +137,8 @@ def parse_role(role: object) -> str:
 def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
     """Return the messages in a list of messages or items of any form, in order.
 
-    In OpenAI's responses form the text and the calls of one answer are items of their own:
-    those that follow each other become one message. Parallel calls that all came without an id,
-    or under the same one, get ids by which their results, in order, find them.
+    Each item of OpenAI's responses form is a message of its own. Parallel calls that all came
+    without an id, or under the same one, get ids by which their results, in order, find them.
 
     Args:
         messages: ``Message`` or ``NewMessage`` values of ours, or messages of a provider's form.
@@ -128,58 +146,62 @@ def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
     Raises:
         InvalidInput: a message has no known form; the message names the part.
     """
-    found: list[NewMessage] = []
-    for message in several(messages, "messages"):
-        shape = _unwrap(message)
-        new = parse_message(shape)
-        if found and new and _continues(found[-1], shape, new[0]):
-            before, after = found[-1], new[0]
-            found[-1] = replace(
-                before,
-                content=_join([before.content, after.content]),
-                tool_calls=before.tool_calls + after.tool_calls,
-                images=before.images + after.images,
-            )
-        else:
-            found += new
-    return _with_ids(found)
+    given = several(messages, "messages")
+    found = _with_ids([new for message in given for new in parse_message(message)])
+    return [replace(new, raw=None) if _says_exactly(new) else new for new in found]
 
 
-def _continues(before: NewMessage, shape: object, new: NewMessage) -> bool:
-    """Whether an item belongs to the answer of which ``before`` is the beginning."""
-    if before.role != "assistant" or new.role != "assistant" or not isinstance(shape, Mapping):
+def _says_exactly(new: NewMessage) -> bool:
+    """Whether the fields of a message say all that was given."""
+    if new.raw is None or new.part or not (new.content.strip() or new.tool_calls):
         return False
-    kind = shape.get("type")
-    return kind == "function_call" or (kind == "message" and bool(before.tool_calls))
+    item = plain_item(new)
+    return item is not None and same_json(item, new.raw)
 
 
 def _with_ids(found: list[NewMessage]) -> list[NewMessage]:
     """Return the messages with ids for parallel calls whose ids do not tell them apart."""
-    for index, message in enumerate(found):
-        old = [call.id for call in message.tool_calls]
+    for start, message in enumerate(found):
+        if not message.tool_calls:
+            continue
+        answer = [start, *_more_calls(found, start)]
+        calls = [(place, call) for place in answer for call in found[place].tool_calls]
+        old = [call.id for _, call in calls]
         if len(set(old)) == len(old) and (len(old) == 1 or "" not in old):
             continue
-        end = index + 1 + len(old)
-        answers = [item.tool_result for item in found[index + 1 : end] if item.tool_result]
+        begin = answer[-1] + 1
+        answers = [item.tool_result for item in found[begin : begin + len(old)] if item.tool_result]
         if sorted(old) != sorted(answer.call_id for answer in answers):
             continue
         waiting: defaultdict[str, deque[str]] = defaultdict(deque)
-        calls = []
-        for place, call in enumerate(message.tool_calls, 1):
-            calls.append(replace(call, id=f"{call.id or 'call'}_{place}"))
-            waiting[call.id].append(calls[-1].id)
-        found[index] = replace(message, tool_calls=tuple(calls))
-        for place, answer in enumerate(answers, index + 1):
-            renamed = replace(answer, call_id=waiting[answer.call_id].popleft())
-            found[place] = replace(found[place], tool_result=renamed)
+        renamed: defaultdict[int, list[ToolCall]] = defaultdict(list)
+        for number, (place, call) in enumerate(calls, 1):
+            renamed[place].append(replace(call, id=f"{call.id or 'call'}_{number}"))
+            waiting[call.id].append(renamed[place][-1].id)
+        for place, changed in renamed.items():
+            found[place] = replace(found[place], tool_calls=tuple(changed))
+        for place, result in enumerate(answers, begin):
+            known_as = replace(result, call_id=waiting[result.call_id].popleft())
+            found[place] = replace(found[place], tool_result=known_as)
     return found
+
+
+def _more_calls(found: Sequence[NewMessage], start: int) -> list[int]:
+    """Return the places of further calls that were given as items of the same answer."""
+    places: list[int] = []
+    for place in range(start, len(found)):
+        new = found[place]
+        if new.role != "assistant" or new.raw is None or "type" not in new.raw:
+            break
+        places += [place] if new.tool_calls and place > start else []
+    return places
 
 
 def parse_message(message: object) -> list[NewMessage]:
     """Return the messages in one message, or in one item of OpenAI's responses form.
 
-    An Anthropic user message with several tool results gives one message for each. A
-    ``function_call`` item gives an assistant message with that call, a model's reasoning none.
+    An Anthropic user message with several tool results gives one message for each. An item that
+    is not known gives a message of the assistant without a text, with the item in ``raw``.
 
     Args:
         message: a mapping or an object of a provider's SDK; a message of ours.
@@ -191,14 +213,40 @@ def parse_message(message: object) -> list[NewMessage]:
         case NewMessage():
             return [message]
         case Message():
-            names = ("role", "content", "tool_calls", "tool_result", "timestamp", "images", "task")
-            return [NewMessage(**{name: getattr(message, name) for name in names})]
-    shape = _unwrap(message)
-    if not isinstance(shape, Mapping):
+            return [NewMessage(**{name: getattr(message, name) for name in OWN_FIELDS})]
+    shape = _json_of(message)
+    if not isinstance(shape, dict):
         raise InvalidInput(f"a message must be a mapping with role and content, got {shape!r:.80}")
-    if shape.get("role") is None and "type" in shape:
-        return _parse_item(shape)
+    if is_item(shape):
+        return [_parse_item(shape)]
+    if not isinstance(shape.get("role"), str) and shape.get("type") != "message":
+        raise InvalidInput(f"a message needs a role or a type, got {shape!r:.80}")
     return _parse_chat(shape)
+
+
+def _json_of(value: object, name: str = "a message") -> Any:
+    """Return a copy of what was given, with objects of SDKs as the mappings they stand for."""
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return storable(value, name)
+        case float() if isfinite(value):
+            return value
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            for key in value:
+                storable(key, f"a key in {name}")
+            return {key: _json_of(item, f"{key} of a message") for key, item in value.items()}
+        case list() | tuple():
+            return [_json_of(item, name) for item in value]
+    dumped = _unwrap(value)
+    if dumped is value:
+        if name == "a message":
+            return value
+        raise InvalidInput(f"a part of a message is no JSON: {name} is {value!r:.80}")
+    return _json_of(dumped, name)
 
 
 def _unwrap(value: object) -> object:
@@ -207,70 +255,105 @@ def _unwrap(value: object) -> object:
     if not callable(dump):
         return value
     try:
-        return dump()
+        return dump(mode="json", exclude_unset=True)
     except (TypeError, ValueError) as error:
         text = f"an object of a message cannot be read ({error}): {value!r:.80}"
         raise InvalidInput(text) from error
 
 
-def _parse_item(item: Mapping[str, Any]) -> list[NewMessage]:
-    at = _parse_time(item)
-    match item:
-        case {"type": "reasoning"}:
-            return []
-        case {"type": "function_call", "name": str(name)}:
-            own_id = str(item.get("call_id") or item.get("id") or "")
-            call = ToolCall(own_id, name, _arguments_text(item.get("arguments")))
-            return [NewMessage(role="assistant", content="", tool_calls=(call,), timestamp=at)]
-        case {"type": "function_call_output"}:
-            answered = ToolResult(str(item.get("call_id") or ""))
-            return [_parse_output(answered, item.get("output"), at)]
-        case {"type": "message"}:
-            parse_role(item.get("role"))
-    raise InvalidInput(
-        f"an item of this form is not supported: {item!r:.80}; take it out (supported are "
-        f"message, function_call, function_call_output and reasoning, which is passed over)"
-    )
+def _parse_item(item: Mapping[str, Any]) -> NewMessage:
+    """Return the message of an item of OpenAI's responses form that is no message itself."""
+    kind, at = str(item["type"]), _parse_time(item)
+    call = _call_of_item(kind, item)
+    if call is not None:
+        calls = (call,)
+        return NewMessage(role="assistant", content="", tool_calls=calls, timestamp=at, raw=item)
+    answered = item.get("call_id") or item.get("approval_request_id") or item.get("id")
+    if kind == "function_call_output":
+        answered = str(item.get("call_id") or "")
+    elif kind == "mcp_approval_response":
+        answered = item.get("approval_request_id")
+    elif not kind.endswith("_output") or ("call_id" in item and item["call_id"] is None):
+        answered = None
+    if isinstance(answered, str):
+        output = item.get("output", item.get("result"))
+        return replace(_parse_output(ToolResult(answered), output, at), raw=item)
+    return NewMessage(role="assistant", content="", timestamp=at, raw=item)
+
+
+def _call_of_item(kind: str, item: Mapping[str, Any]) -> ToolCall | None:
+    """Return the call in an item that waits for an answer; a provider's own tools need none."""
+    own_id = item.get("id") if kind == "mcp_approval_request" else item.get("call_id")
+    if kind == "function_call":
+        own_id = item.get("call_id") or item.get("id") or ""
+        if not isinstance(item.get("name"), str):
+            return None
+    elif not kind.endswith("_call") and kind not in ("program", "mcp_approval_request"):
+        return None
+    if not isinstance(own_id, str):
+        return None
+    given = next((item[name] for name in INPUTS if item.get(name) is not None), None)
+    return ToolCall(own_id, str(item.get("name") or kind), _arguments_text(given))
 
 
 def _parse_chat(message: Mapping[str, Any]) -> list[NewMessage]:
-    role, at = parse_role(message.get("role")), _parse_time(message)
-    content = message.get("content")
+    given = message.get("role")
+    # Of a role that is not known, nobody says that a person speaks.
+    role = SAME_ROLE.get(str(given), given if given in ROLES else "assistant")
+    at, content = _parse_time(message), message.get("content")
     if role == "tool":
         # Of calls without ids, old files and some servers give the name alone.
         call = message.get("tool_call_id")
         answered = ToolResult(str(message.get("name") or "" if call is None else call))
-        return [_parse_output(answered, content, at)]
+        return [replace(_parse_output(answered, content, at), raw=message)]
+    if not isinstance(content, str | list | None):
+        raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
+    blocks = content if isinstance(content, list) else []
+    groups = [
+        list(group) for _, group in groupby(enumerate(blocks), lambda each: _group_key(*each))
+    ]
+    if len(groups) <= 1:
+        return [_said(role, at, message)]
+    return [
+        _said(role, at, {**message, "content": [block for _, block in group]}, part)
+        for part, group in enumerate(groups, 1)
+    ]
+
+
+def _group_key(place: int, block: object) -> int:
+    """Return the same for blocks that stay in one message: each result of a tool is one."""
+    is_result = isinstance(block, Mapping) and block.get("type") == "tool_result"
+    return place if is_result else -1
+
+
+def _said(role: str, at: datetime | None, message: Mapping[str, Any], part: int = 0) -> NewMessage:
+    """Return the message of a mapping whose content is text, or blocks that stay together."""
+    content = message.get("content")
     found = _MessageContent(at)
-    match content:
-        case None:
-            pass
-        case str():
-            found.texts.append(content)
-        case list() | tuple():
-            for block in map(_unwrap, content):
-                found.add(block)
-        case _:
-            raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
+    if isinstance(content, str):
+        found.texts.append(content)
+    for block in content if isinstance(content, list) else ():
+        found.add(block)
+    if found.output is not None:
+        return replace(found.output, raw=message, part=part)
     if isinstance(refusal := message.get("refusal"), str):
         found.texts.append(refusal)
     found.calls += parse_calls(message.get("tool_calls") or ())
-    if isinstance(function := _unwrap(message.get("function_call")), Mapping):
+    if isinstance(function := message.get("function_call"), Mapping):
         # Of the form before tools: it has no id, and its answer comes under its name.
         name = function.get("name")
         if not isinstance(name, str):
             raise InvalidInput(f"a function_call needs a name, got {function!r:.80}")
         found.calls.append(ToolCall(name, name, _arguments_text(function.get("arguments"))))
-    if not (found.texts or found.images or found.calls) and isinstance(content, list | tuple):
-        return found.outputs
-    said = NewMessage(
+    return NewMessage(
         role=role,
         content=_join(found.texts),
         tool_calls=tuple(found.calls),
         timestamp=at,
         images=tuple(found.images),
+        raw=message,
+        part=part,
     )
-    return [*found.outputs, said]
 
 
 @dataclass(slots=True)
@@ -281,7 +364,8 @@ class _MessageContent:
     texts: list[str] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
-    outputs: list[NewMessage] = field(default_factory=list)
+    output: NewMessage | None = None
+    unread: list[object] = field(default_factory=list)
 
     def add(self, block: object) -> None:
         match block:
@@ -289,29 +373,47 @@ class _MessageContent:
                 self.texts.append(text)
             case {"type": "refusal", "refusal": str(text)}:
                 self.texts.append(text)
-            case {"type": kind} if kind in REASONING:
-                pass
             case {"type": "tool_use", "id": str(id), "name": str(name), **rest}:
                 self.calls.append(ToolCall(id, name, _arguments_text(rest.get("input"))))
             case {"type": "tool_result", "tool_use_id": str(id), **rest}:
                 result = ToolResult(id, bool(rest.get("is_error")))
-                self.outputs.append(_parse_output(result, rest.get("content"), self.at))
+                self.output = _parse_output(result, rest.get("content"), self.at)
             case Mapping() if image := _parse_image(block):
                 self.images.append(image)
             case _:
-                raise InvalidInput(
-                    f"a content block of this form is not supported: {block!r:.80}; "
-                    f"take it out (supported are {SUPPORTED})"
-                )
+                self.unread.append(block)
+
+
+def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
+    """Return what a given item holds that the fields of its message do not, such as reasoning and files."""
+    if raw is None:
+        return []
+    if is_item(raw):
+        kind = str(raw["type"])
+        told = kind.endswith("_output") or _call_of_item(kind, raw) is not None
+        return [] if told else [{name: raw[name] for name in raw if name != "id"}]
+    found, content = _MessageContent(None), raw.get("content")
+    for block in content if isinstance(content, list) and raw.get("role") != "tool" else ():
+        found.add(block)
+    named = [raw[key] for key in raw if key.startswith(CHAT_REASONING) or key in ("name", "audio")]
+    return found.unread + named
+
+
+def count_message(meter: MessageMeter, message: NewMessage | Message) -> int:
+    """Return the tokens of a message with all that is sent of it, in the form it came in."""
+    tokens = meter.message(message.content, message.tool_calls, message.images)
+    if message.raw is None:
+        return tokens
+    return tokens + count_parts(unread_parts(message.raw), meter.counter.count)
 
 
 def _parse_image(block: Mapping[str, Any]) -> Image | None:
     """Return the picture in a content block of any provider, ``None`` where there is none."""
-    picture, source = _unwrap(block.get("image_url")), _unwrap(block.get("source"))
+    picture, source = block.get("image_url"), block.get("source")
     match block.get("type"), picture, source:
         case "image_url", {"url": str(url), **rest}, _ if url:
             return Image(url, known_detail(rest.get("detail")))
-        case "image_url" | "input_image", str(url), _ if url:
+        case "image_url" | "input_image" | "computer_screenshot", str(url), _ if url:
             return Image(url, known_detail(block.get("detail")))
         case "image", _, {"type": "url", "url": str(url)} if url:
             return Image(url)
@@ -331,10 +433,8 @@ def _parse_output(result: ToolResult, content: object, at: datetime | None) -> N
     images: list[Image] = []
     if isinstance(content, str | None):
         texts.append(content or "")
-    elif not isinstance(content, list | tuple):
-        texts.append(_json_text(_unwrap(content)))
     else:
-        for block in map(_unwrap, content):
+        for block in content if isinstance(content, list | tuple) else [content]:
             if isinstance(block, Mapping) and (image := _parse_image(block)):
                 images.append(image)
             elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
@@ -364,6 +464,9 @@ def _parse_call(call: object) -> ToolCall:
     """Return a tool call of OpenAI's chat form."""
     call = _unwrap(call)
     function = _unwrap(call.get("function")) if isinstance(call, Mapping) else None
+    match call:
+        case {"type": "custom", "custom": {"name": str(name), "input": str(text)}, **rest}:
+            return ToolCall(str(rest.get("id") or ""), name, text)
     if not isinstance(call, Mapping) or not isinstance(function, Mapping) or "name" not in function:
         raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
     arguments = _arguments_text(function.get("arguments"))

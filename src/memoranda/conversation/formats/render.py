@@ -7,6 +7,9 @@ OpenAI's responses: an assistant's text is one plain text, as the API takes it f
 Empty texts are left out. A tool's result can hold pictures; those of an assistant or system
 message follow in a user's.
 
+What was given in the form in which it is sent goes out as it came in, reasoning included. To any
+other provider goes what its fields say.
+
 Anthropic's messages: user and assistant alternate, the user begins, and results come first in
 the message after their calls. What would stand twice in a row under one role becomes one message
 of several blocks. Blank texts are left out: they are refused.
@@ -15,23 +18,30 @@ of several blocks. Blank texts are left out: they are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from memoranda.conversation.formats.parse import arguments_object, known_detail
+from memoranda.conversation.formats.raw import (
+    FORMS,
+    Json,
+    continues,
+    exact_item,
+    is_sendable,
+    send_item,
+)
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, content_hash
 from memoranda.model.models import Image, Marker, Message, ToolCall
 from memoranda.text.patterns import compile_pattern
 
-FORMS = ("openai", "responses", "anthropic")
 NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
 LONGEST_NAME = 64
 UNNAMED = "unnamed"
 PLAIN_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
 CHAT_ID = compile_pattern(r".{1,40}", re.DOTALL)
 LONGEST_ID = 64
+ID_FORMS = {"openai": CHAT_ID, "responses": PLAIN_ID, "anthropic": PLAIN_ID}
 # Stands for the user where a view would begin with the assistant.
 OPENING = "(start)"
 # Stands for the text of an error without any.
@@ -42,7 +52,6 @@ MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "we
 MEDIA["image/jpg"] = "image/jpeg"
 WEB = compile_pattern(r"https?://.", re.IGNORECASE | re.DOTALL)
 SECURE = compile_pattern(r"https://.", re.IGNORECASE | re.DOTALL)
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class RenderedContext:
     system: str | None
 
 
-# One message, or an assistant's calls and, directly after, the result of each.
+# One message, or an assistant's answer with calls and, directly after, the result of each.
 ContextPart = tuple[Message, ...]
 
 
@@ -90,11 +99,10 @@ def render(
     Raises:
         InvalidInput: there is no such form, or a tool call was parted from its results.
     """
-    if form not in FORMS:
-        raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
+    _check_form(form)
     # Anthropic takes a system text at the start alone: notes in between are the user's there.
     note_role = "user" if form == "anthropic" else "system"
-    parts = _parts(entries, note_role)
+    parts = [part for each in _parts(entries, note_role) if (part := _sent_part(each, form))]
     if recalled and recalled_last:
         last = entries[-1] if entries and not prompt else None
         asked = isinstance(last, Message) and last.role == "user"
@@ -102,12 +110,66 @@ def render(
     if prompt:
         parts.append(_inserted(prompt, "user"))
     head = _join([system, None if recalled_last else recalled])
+    ids = list(_ids_of_parts(parts, form))
     if form == "openai":
-        return RenderedContext(_chat(parts, head), None)
+        return RenderedContext(_chat(parts, ids, head), None)
     if form == "responses":
-        return RenderedContext(_input_items(parts), head)
-    messages, texts = _alternating(parts)
+        return RenderedContext(_input_items(parts, ids), head)
+    messages, texts = _alternating(parts, ids)
     return RenderedContext(messages, _join([head if head and head.strip() else None, *texts]))
+
+
+def _check_form(form: object) -> None:
+    if form not in FORMS:
+        raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
+
+
+def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
+    """Return messages as the items of a form that were given; others are converted.
+
+    Items that became several messages are put together again. Nothing is left out but what only
+    another provider can read.
+
+    Raises:
+        InvalidInput: there is no such form.
+    """
+    _check_form(form)
+    items: list[Json] = []
+    others: list[Message] = []
+    before: Message | None = None
+    for message in messages:
+        item = exact_item(message, form)
+        if item is None:
+            others.append(message)
+        else:
+            items += _convert(others, form)
+            others = []
+            if before is not None and message.part > before.part > 0:
+                items[-1]["content"] += item["content"]
+            else:
+                items.append(item)
+        before = message if item is not None else None
+    return items + _convert(others, form)
+
+
+def _convert(messages: Sequence[Message], form: str) -> list[Json]:
+    """Return messages in a form in which they were not given."""
+    parts: list[ContextPart] = []
+    for message in messages:
+        if parts and continues(parts[-1][-1], message):
+            parts[-1] = (*parts[-1], message)
+        else:
+            parts.append((message,))
+    parts = [part for each in parts if (part := _sent_part(each, form))]
+    named = [call.id for message in messages for call in message.tool_calls]
+    named += [_answered(message) for message in messages if message.role == "tool"]
+    known = {name: _call_ids([ToolCall(name, "")], set(), ID_FORMS[form])[name] for name in named}
+    ids = [known] * len(parts)
+    if form == "openai":
+        return _chat(parts, ids, None)
+    if form == "responses":
+        return _input_items(parts, ids)
+    return _alternating(parts, ids, whole=False)[0]
 
 
 def _join(texts: Sequence[str | None]) -> str | None:
@@ -130,17 +192,68 @@ def _parts(entries: Iterable[Message | Marker], note_role: str) -> list[ContextP
         last = found[-1] if found else None
         if isinstance(entry, Marker):
             found.append(_inserted(entry.text, "user" if entry.quotes else note_role))
+        elif entry.role != "tool" and last and continues(last[-1], entry):
+            found[-1] = (*last, entry)
         elif entry.role != "tool":
             found.append((entry,))
-        elif last and last[0].tool_calls:
+        elif last and _calls(last):
             found[-1] = (*last, entry)
         else:
             raise _separated(entry)
     for part in found:
-        calls = [call.id for call in part[0].tool_calls]
-        if len(set(calls)) < len(calls) or sorted(calls) != sorted(map(_answered, part[1:])):
+        calls = [call.id for call in _calls(part)]
+        answers = [_answered(message) for message in part if message.role == "tool"]
+        if len(set(calls)) < len(calls) or sorted(calls) != sorted(answers):
             raise _separated(part[0])
     return found
+
+
+def _calls(part: ContextPart) -> list[ToolCall]:
+    return [call for message in part for call in message.tool_calls]
+
+
+def _sent_part(part: ContextPart, form: str) -> ContextPart:
+    """Return a part in which what is not sent as it was given is one message of the answer.
+
+    An answer in OpenAI's responses form is several items anyway. What says nothing, as another
+    provider's reasoning, is left out.
+    """
+    if len(part) == 1 and part[0].raw is None:
+        return part
+    answer = [message for message in part if message.role != "tool"]
+    kept = [item for item in answer if item.raw is None or is_sendable(item, form)]
+    others = [item for item in answer if item not in kept and _says(item)]
+    if form == "responses":
+        kept = [item for item in answer if item in kept or item in others]
+    elif others:
+        whole = replace(
+            others[0],
+            content="\n".join(item.content for item in others if item.content),
+            tool_calls=tuple(call for item in others for call in item.tool_calls),
+            images=tuple(image for item in others for image in item.images),
+            raw=None,
+        )
+        kept = sorted([*kept, whole], key=lambda item: bool(item.tool_calls))
+    return (*kept, *(message for message in part if message.role == "tool"))
+
+
+def _says(message: Message) -> bool:
+    return bool(message.content.strip() or message.tool_calls or message.images)
+
+
+def _ids_of_parts(parts: Iterable[ContextPart], form: str) -> Iterator[dict[str, str]]:
+    """Yield the ids to send for the calls of each part; in chat only those of a part differ."""
+    taken: set[str] = set()
+    for part in parts:
+        own = set[str]() if form == "openai" else taken
+        yield _call_ids(_calls(part), own, ID_FORMS[form])
+
+
+def _given_ids(message: Message, ids: Mapping[str, str]) -> list[str]:
+    """Return the ids to send with a given item: of its calls, or of the one it answers."""
+    if message.tool_result is not None:
+        return [ids[_answered(message)]]
+    return [ids[call.id] for call in message.tool_calls]
 
 
 def _separated(message: Message) -> InvalidInput:
@@ -211,10 +324,11 @@ def _pictures(messages: Iterable[Message], form: str) -> list[Json]:
 # OpenAI's chat completions
 
 
-def _chat(parts: Sequence[ContextPart], head: str | None) -> list[Json]:
+def _chat(
+    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]], head: str | None
+) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": head}] if head else []
-    for part in parts:
-        ids = _call_ids(part[0].tool_calls, set(), CHAT_ID)
+    for part, ids in zip(parts, ids_of_parts, strict=True):
         messages += [_chat_message(message, ids) for message in part]
         images = _pictures([item for item in part if item.role != "user"], "openai")
         messages += [{"role": "user", "content": images}] if images else []
@@ -222,6 +336,8 @@ def _chat(parts: Sequence[ContextPart], head: str | None) -> list[Json]:
 
 
 def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
+    if message.raw is not None and is_sendable(message, "openai"):
+        return send_item(message.raw, "openai", _given_ids(message, ids))
     shape: Json = {"role": message.role, "content": message.content}
     if message.role == "user" and message.images:
         text = [{"type": "text", "text": message.content}] if message.content else []
@@ -239,19 +355,23 @@ def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
 # OpenAI's responses
 
 
-def _input_items(parts: Sequence[ContextPart]) -> list[Json]:
+def _input_items(
+    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]]
+) -> list[Json]:
     items: list[Json] = []
-    taken: set[str] = set()
-    for part in parts:
-        ids = _call_ids(part[0].tool_calls, taken, PLAIN_ID)
+    for part, ids in zip(parts, ids_of_parts, strict=True):
         for message in part:
             items += _message_items(message, ids)
         if part[0].role != "user":
-            items += _input("user", _pictures(part[:1], "responses"))
+            shown = [each for each in part if each.role != "tool"]
+            shown = [each for each in shown if not is_sendable(each, "responses")]
+            items += _input("user", _pictures(shown, "responses"))
     return items
 
 
 def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
+    if message.raw is not None and is_sendable(message, "responses"):
+        return [send_item(message.raw, "responses", _given_ids(message, ids))]
     texts, images = _input_texts(message.content), _pictures([message], "responses")
     match message.role:
         case "user":
@@ -280,40 +400,57 @@ def _input_texts(text: str) -> list[Json]:
 # Anthropic's messages
 
 
-def _alternating(parts: Sequence[ContextPart]) -> tuple[list[Json], list[str]]:
+def _alternating(
+    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]], *, whole: bool = True
+) -> tuple[list[Json], list[str]]:
     """Return messages that alternate, and the system texts that were among them.
 
-    Where nothing is said, there are no messages; Anthropic wants at least one.
+    Where nothing is said, there are no messages; Anthropic wants at least one. What is not a
+    ``whole`` request may begin with the assistant, and keeps system texts in their places.
     """
     messages: list[Json] = []
     system: list[str] = []
-    taken: set[str] = set()
-    for part in parts:
-        first, *results = part
-        text, ids = _text_blocks(first.content), _call_ids(first.tool_calls, taken, PLAIN_ID)
-        if first.role == "system":
-            system += [first.content] if text else []
-        else:
-            _say(messages, first.role, text + _tool_uses(first, ids))
-        _say(messages, "user", [_tool_result(message, ids) for message in results])
+    for part, ids in zip(parts, ids_of_parts, strict=True):
+        answer = [message for message in part if message.role != "tool"]
+        results = [message for message in part if message.role == "tool"]
+        for message in answer:
+            blocks = _message_blocks(message, ids)
+            if message.role != "system":
+                _say(messages, message.role, blocks, whole=whole)
+            elif whole:
+                system += [message.content] if message.content.strip() else []
+            else:
+                _say(messages, "system", blocks, whole=False)
+        _say(messages, "user", [_tool_result(message, ids) for message in results], whole=whole)
         # Results come first, and that of an error holds text alone.
-        _say(messages, "user", _pictures([first, *filter(_is_error, results)], "anthropic"))
-    if messages and messages[-1]["role"] == "assistant":
+        shown = [item for item in answer if not is_sendable(item, "anthropic")]
+        pictures = _pictures([*shown, *filter(_is_error, results)], "anthropic")
+        _say(messages, "user", pictures, whole=whole)
+    if whole and messages and messages[-1]["role"] == "assistant":
         last = messages[-1]["content"][-1]
         if last["type"] == "text":
             last["text"] = last["text"].rstrip()  # At the end, white space is refused.
     return messages, system
 
 
-def _say(messages: list[Json], role: str, blocks: Sequence[Json]) -> None:
+def _say(messages: list[Json], role: str, blocks: Sequence[Json], *, whole: bool) -> None:
     """Add blocks to the last message if it has that role, or as the next one."""
     if not blocks:
         return
-    if not messages and role == "assistant":
-        _say(messages, "user", _text_blocks(OPENING))
+    if whole and not messages and role == "assistant":
+        messages.append({"role": "user", "content": _text_blocks(OPENING)})
     if not messages or messages[-1]["role"] != role:
         messages.append({"role": role, "content": []})
     messages[-1]["content"] += blocks
+
+
+def _message_blocks(message: Message, ids: Mapping[str, str]) -> list[Json]:
+    if message.raw is not None and is_sendable(message, "anthropic"):
+        blocks: list[Json] = send_item(message.raw, "anthropic", _given_ids(message, ids))[
+            "content"
+        ]
+        return blocks
+    return _text_blocks(message.content) + _tool_uses(message, ids)
 
 
 def _text_blocks(text: str) -> list[Json]:
@@ -337,6 +474,9 @@ def _is_error(message: Message) -> bool:
 
 
 def _tool_result(message: Message, ids: Mapping[str, str]) -> Json:
+    if message.raw is not None and is_sendable(message, "anthropic"):
+        [given] = send_item(message.raw, "anthropic", _given_ids(message, ids))["content"]
+        return dict(given)
     block: Json = {"type": "tool_result", "tool_use_id": ids[_answered(message)]}
     content = _text_blocks(message.content)
     if _is_error(message):

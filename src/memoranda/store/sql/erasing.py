@@ -19,6 +19,23 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
     SELECT record_key FROM record_sources
     WHERE user_key = :user AND source_id IN (@texts(:ids)))
 """
+# With an answer goes the reasoning that led to it.
+MESSAGES = """
+WITH RECURSIVE gone(conversation_key, position, role) AS (
+    SELECT m.conversation_key, m.position, m.role
+    FROM messages m JOIN conversations c ON c.key = m.conversation_key
+    WHERE c.user_key = :user AND m.record_id IN (@texts(:records))
+    UNION
+    SELECT m.conversation_key, m.position, m.role
+    FROM gone JOIN messages m ON m.conversation_key = gone.conversation_key
+        AND m.position = gone.position - 1
+    WHERE gone.role = 'assistant' AND m.role = 'assistant' AND m.raw IS NOT NULL
+        AND m.content = '' AND m.tool_calls = '[]' AND m.record_id IS NULL)
+DELETE FROM messages WHERE key IN (
+    SELECT m.key FROM gone JOIN messages m ON m.conversation_key = gone.conversation_key
+        AND m.position = gone.position)
+RETURNING conversation_key, position
+"""
 DELETE = "DELETE FROM records WHERE key IN (@ints(:keys)) RETURNING session_id"
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
@@ -113,12 +130,7 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
     gone: defaultdict[int, list[int]] = defaultdict(list)
-    rows = tx.connection.all(
-        "DELETE FROM messages WHERE record_id IN (@texts(:records)) "
-        "AND conversation_key IN (SELECT key FROM conversations WHERE user_key = :user) "
-        "RETURNING conversation_key, position",
-        {"records": dump(records), "user": tx.user},
-    )
+    rows = tx.connection.all(MESSAGES, {"records": dump(records), "user": tx.user})
     for conversation, position in rows:
         gone[conversation].append(position)
     for conversation, positions in gone.items():

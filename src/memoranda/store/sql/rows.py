@@ -173,6 +173,10 @@ MESSAGES = Columns(
             lambda text: None if text is None else ToolResult(*json.loads(text)),
         ),
         "images": _objects(Image),
+        "raw": Codec(
+            lambda raw: None if raw is None else json.dumps(raw, ensure_ascii=False),
+            lambda text: None if text is None else json.loads(text),
+        ),
     },
 )
 CONVERSATIONS = Columns(

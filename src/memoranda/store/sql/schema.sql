@@ -201,6 +201,8 @@ CREATE TABLE messages (
     images            TEXT NOT NULL,
     task              TEXT,
     record_id         TEXT,
+    raw               TEXT,                    -- JSON as it was given
+    part              INTEGER NOT NULL DEFAULT 0,
     UNIQUE (conversation_key, position)
 );
 CREATE INDEX messages_record ON messages (record_id) WHERE record_id IS NOT NULL;
