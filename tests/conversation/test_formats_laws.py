@@ -122,7 +122,11 @@ class Record:
         self.items[-1][2].extend(image.url for image in images)
 
     def call(self, calls):
-        """Add calls."""
+        """Add calls; those that follow each other are of one answer."""
+        if self.items[-1:] and self.items[-1][0] == "calls":
+            self._ids += [call.id for call in calls]
+            self.items[-1][1].extend((fit(call.name), value(call.arguments)) for call in calls)
+            return
         self._ids = [call.id for call in calls]
         self.items.append(("calls", [(fit(call.name), value(call.arguments)) for call in calls]))
 

@@ -233,7 +233,7 @@ class Ledger:
         self._pending: list[list[Message]] = []  # the same calls, with the results that came
         self._strays: list[Message] = []
         self._answer: list[Message] = []  # the newest messages, where these are of one answer
-        self._thoughts: list[Message] = []  # the same, where they are reasoning and no more so far
+        self._thoughts: list[Message] = []  # the reasoning at its end, which leads to what comes
         self.given: SelectionInput | None = None
 
     # Reading
@@ -354,16 +354,17 @@ class Ledger:
             self._answer = [*self._answer, message]
         else:
             self._strays += self._thoughts
-            self._thoughts = []
             self._answer = [message]
-        if any(item.tool_calls for item in self._answer):
-            self._call(self._answer)
+        settled = list(self._answer)
+        while settled and is_reasoning(settled[-1]):
+            settled.pop()
+        self._thoughts = self._answer[len(settled) :]
+        if any(item.tool_calls for item in settled):
+            self._call(settled)
         elif message.tool_result is not None or message.role == "tool":
             self._give_result(message)
-        elif all(map(is_reasoning, self._answer)):
-            self._thoughts = self._answer
-        else:
-            self._keep(unit_of(self._answer))
+        elif settled:
+            self._keep(unit_of(settled))
 
     def _continues(self, message: Message) -> bool:
         if not self._answer or not continues(self._answer[-1], message):
@@ -374,7 +375,6 @@ class Ledger:
 
     def _take_back(self, answer: Sequence[Message]) -> None:
         """Take out what came of an answer that goes on."""
-        self._thoughts = []
         self._pending = [each for each in self._pending if each[0].id != answer[0].id]
         if self.units and self.units[-1].messages[0].id == answer[0].id:
             unit = self.units.pop()

@@ -6,8 +6,8 @@ a message; a line with these alone is whole. Ours stand beside them, only where 
 ``id``, ``tokens``, ``importance``, ``pinned``, ``toolCalls`` (``id``, ``name``, ``arguments``),
 ``toolResult`` (``callId``, ``isError``), ``images`` (``url``, ``detail``), ``task`` and
 ``recordId``, ``raw`` and ``part``; ``continued`` on a line that was added together with the next
-one; and in the metadata ``rewrites``, how often the file was written anew. Keys that are unknown here are kept as they are.
-The place of a message is that of its line, so it is not written.
+one; and in the metadata ``rewrites``, how often the file was written anew. Keys that are unknown
+here are kept as they are. The place of a message is that of its line, so it is not written.
 """
 
 from __future__ import annotations

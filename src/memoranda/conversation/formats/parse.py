@@ -20,7 +20,6 @@ from typing import Any
 
 from memoranda.conversation.formats.raw import (
     CHAT_REASONING,
-    REASONING,
     TIMES,
     count_parts,
     is_item,
@@ -226,27 +225,28 @@ def parse_message(message: object) -> list[NewMessage]:
 
 def _json_of(value: object, name: str = "a message") -> Any:
     """Return a copy of what was given, with objects of SDKs as the mappings they stand for."""
+    found: Any = value
     match value:
-        case None | bool() | int():
-            return value
         case str():
-            return storable(value, name)
-        case float() if isfinite(value):
-            return value
+            found = storable(value, name)
         case datetime():
-            return value.isoformat()
+            found = value.isoformat()
         case Mapping():
-            for key in value:
-                storable(key, f"a key in {name}")
-            return {key: _json_of(item, f"{key} of a message") for key, item in value.items()}
+            found = {
+                storable(key, f"a key in {name}"): _json_of(item, f"{key} of a message")
+                for key, item in value.items()
+            }
         case list() | tuple():
-            return [_json_of(item, name) for item in value]
-    dumped = _unwrap(value)
-    if dumped is value:
-        if name == "a message":
-            return value
-        raise InvalidInput(f"a part of a message is no JSON: {name} is {value!r:.80}")
-    return _json_of(dumped, name)
+            found = [_json_of(item, name) for item in value]
+        case float() if not isfinite(value):
+            raise InvalidInput(f"{name} is {value}, which is no JSON number; take it out")
+        case None | int() | float():
+            pass
+        case _ if (dumped := _unwrap(value)) is not value:
+            found = _json_of(dumped, name)
+        case _ if name != "a message":
+            raise InvalidInput(f"{name} is no JSON: {value!r:.80}")
+    return found
 
 
 def _unwrap(value: object) -> object:
@@ -385,7 +385,7 @@ class _MessageContent:
 
 
 def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
-    """Return what a given item holds that the fields of its message do not, such as reasoning and files."""
+    """Return what a given item holds that the fields do not, such as reasoning and files."""
     if raw is None:
         return []
     if is_item(raw):

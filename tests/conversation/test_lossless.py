@@ -1,0 +1,249 @@
+"""What providers give is kept exactly, given back exactly, and sent only where it belongs."""
+
+import json
+from typing import get_args, get_type_hints
+
+import pytest
+from anthropic.types.content_block_param import ContentBlockParam
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.responses import ResponseInputItemParam
+from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations
+from provider_rules import problems_anthropic, problems_openai
+
+from memoranda import Conversation, Memory, Settings
+from memoranda.conversation.formats.parse import count_message
+from memoranda.conversation.formats.raw import is_reasoning
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Marker
+from memoranda.tokens.catalog import Catalog
+
+FORMS = st.sampled_from(sorted(SAMPLES))
+GIVEN = FORMS.flatmap(lambda form: st.tuples(st.just(form), conversations(form)))
+SEALED = ("signature", "encrypted_content", "launch code")
+WINDOW = {"context_limit": 1_000_000, "max_messages": 10_000}
+
+
+def as_json(value):
+    """Return a value as text that tells ``1`` from ``True``."""
+    return json.dumps(value, sort_keys=True)
+
+
+def kinds(union):
+    """Return the names of the types of a union of the SDK's."""
+    found = set()
+    for kind in get_args(union):
+        hint = get_type_hints(kind, include_extras=True).get("type")
+        while hint is not None and not isinstance(hint, str):
+            hint = next(iter(get_args(hint)), None)
+        found.add(hint)
+    return found - {None}
+
+
+def test_every_type_of_the_sdks_is_among_the_samples():
+    """The laws below speak of all that the installed SDKs can send."""
+    assert kinds(ResponseInputItemParam) <= {
+        item.get("type", "message") for group in RESPONSES for item in group
+    }
+    blocks = {
+        block["type"]
+        for group in ANTHROPIC
+        for message in group
+        if isinstance(message["content"], list)
+        for block in message["content"]
+    }
+    assert kinds(ContentBlockParam) <= blocks
+    roles = {message["role"] for group in CHAT for message in group}
+    assert roles > {"developer", "system", "user", "assistant", "tool", "function"}
+
+
+@given(given=GIVEN, data=st.data())
+def test_what_was_put_in_comes_out(given, data):
+    """Whatever the list of items and however it was split, all and any tail come out the same."""
+    form, items = given
+    chat, rest = Conversation(**WINDOW), items
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        chat.extend(rest[:size])
+        rest = rest[size:]
+    assert as_json(chat.dump(form)) == as_json(items)
+    last = data.draw(st.integers(1, len(items) + 1))
+    assert as_json(chat.dump(form, last=last)) == as_json(items[-last:])
+
+
+@given(given=GIVEN, other=FORMS, data=st.data())
+def test_a_tail_of_another_form_is_the_end_of_the_whole(given, other, data):
+    """Also where items are converted, as many as were asked for come, the same as in the whole."""
+    chat = Conversation(**WINDOW)
+    chat.extend(given[1])
+    whole = chat.dump(other)
+    last = data.draw(st.integers(1, len(whole) + 1))
+    assert chat.dump(other, last=last) == whole[-last:]
+
+
+@pytest.mark.parametrize("form", sorted(SAMPLES))
+def test_what_was_put_in_outlives_the_process(form, tmp_path):
+    """A reopened memory, its export in another and a session file give the same items back."""
+    items = json.loads(as_json([item for group in SAMPLES[form] for item in group]))
+    settings = Settings(embedding={"background": False})
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        memory.conversation("talk", **WINDOW).extend(items)
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        chat = memory.conversation("talk")
+        assert as_json(chat.dump(form)) == as_json(items)
+        assert as_json(chat.dump(form, last=3)) == as_json(items[-3:])
+        memory.export(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "b.db", settings=settings) as memory:
+        memory.import_(tmp_path / "all.jsonl")
+        assert as_json(memory.conversation("talk").dump(form)) == as_json(items)
+    Conversation.open(tmp_path / "talk.jsonl", **WINDOW).extend(items)
+    assert as_json(Conversation.open(tmp_path / "talk.jsonl").dump(form)) == as_json(items)
+    with Memory(tmp_path / "c.db", settings=settings) as memory:
+        memory.import_(tmp_path / "talk.jsonl")
+        assert as_json(memory.conversation("talk").dump(form)) == as_json(items)
+
+
+def sent(chat, form, budget=None):
+    """Return what a context sends, as text."""
+    return as_json(chat.context("so?", form=form, budget=budget).messages)
+
+
+@given(given=GIVEN, other=FORMS)
+def test_only_its_own_provider_gets_what_it_sealed(given, other):
+    """Signatures, encrypted content and reasoning are sent in the form that they came in alone."""
+    form, items = given
+    chat = Conversation(**WINDOW)
+    chat.extend(items)
+    text = sent(chat, other) + as_json(chat.dump(other))
+    if other != form:
+        assert not any(name in text for name in SEALED)
+
+
+@given(given=GIVEN, budget=st.integers(60, 3_000))
+def test_reasoning_stays_with_what_it_led_to(given, budget):
+    """Law 2: at any budget a view has both or neither, and no call without its result."""
+    form, items = given
+    chat = Conversation(**WINDOW, keep_recent=1)
+    chat.extend(items)
+    entries = chat.context("so?", form=form, budget=100_000) and chat.view(budget).entries
+    shown = [entry for entry in entries if not isinstance(entry, Marker)]
+    places = {entry.position for entry in shown}
+    everything = {message.position: message for message in chat.messages}
+    for place, message in everything.items():
+        after = everything.get(place + 1)
+        if is_reasoning(message) and (after is None or after.role != "assistant"):
+            assert place not in places
+        elif is_reasoning(message):
+            assert (place in places) == (place + 1 in places)
+    assert sum(entry.tokens for entry in shown) <= budget or not shown
+
+
+@given(given=GIVEN, form=FORMS)
+def test_every_provider_takes_the_context(given, form):
+    """Law 2: whatever was put in, in whatever form, no rule of another provider is broken."""
+    came, items = given
+    chat = Conversation(**WINDOW)
+    chat.extend(items)
+    context = chat.context("so?", form=form)
+    if form == "openai" and came != form:
+        assert problems_openai(context.messages) == []
+    if form == "anthropic" and came != form:
+        assert problems_anthropic(context.messages, context.system) == []
+
+
+def test_a_pruned_view_has_all_of_an_exchange_or_nothing():
+    """The reasoning of an old call goes with it, and that of the newest one stays with it."""
+    chat = Conversation(context_limit=100_000, keep_recent=1)
+    exchange = next(group for group in RESPONSES if len(group) == 5)
+    for number in range(5):
+        text = as_json(exchange).replace("ID", f"c{number}").replace("rs_1", f"rs_{number}")
+        chat.extend([{"role": "user", "content": f"so {number}?"}, *json.loads(text)])
+    items = chat.context("so?", form="responses", budget=700).messages
+    thoughts = [item["id"] for item in items if item["type"] == "reasoning"]
+    calls = [item["call_id"] for item in items if item["type"] == "function_call"]
+    assert 0 < len(thoughts) < 5
+    assert calls == [f"c{name[-1]}{end}" for name in thoughts for end in ("", "b")]
+
+
+def test_what_is_sent_is_counted():
+    """Reasoning that goes to the model is in the count of its message."""
+    meter = Catalog().meter(None)
+    chat = Conversation(**WINDOW)
+    bare, thoughtful = chat.extend(
+        [
+            {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "so " * 300, "signature": "s" * 4_000},
+                    {"type": "text", "text": "Yes."},
+                ],
+            },
+        ]
+    )
+    assert thoughtful.tokens >= bare.tokens + meter.counter.count("so " * 300) + 1_000
+    assert thoughtful.tokens == count_message(meter, thoughtful)
+
+
+def test_reasoning_is_never_learned_and_goes_with_its_answer(tmp_path):
+    """No record holds a thought or a seal, and erasing the answer erases what led to it."""
+    settings = Settings(embedding={"background": False})
+    thought, answer = RESPONSES[5]
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        chat = memory.conversation("talk", **WINDOW)
+        chat.extend([{"role": "user", "content": "Open it."}, thought])
+        chat.extend([answer, {"role": "user", "content": "Thanks."}])
+        chat.end()
+        found = memory.records()
+        assert not any("launch code" in record.content for record in found)
+        said = next(item for item in chat.messages if "TEXT" in item.content)
+        memory.forget(said.record_id, erase=True)
+        assert [item["content"] for item in chat.dump("responses")] == ["Open it.", "Thanks."]
+        assert memory.verify() == []
+    data = (tmp_path / "a.db").read_bytes()
+    assert b"launch code" not in data
+    assert b"QUJDQUJD" not in data
+
+
+def test_objects_of_the_sdks_come_out_as_what_they_send():
+    """An object is kept as the JSON that it stands for, without what nobody set."""
+    openai = pytest.importorskip("openai.types.responses")
+    chat = Conversation()
+    call = openai.ResponseFunctionToolCall(
+        type="function_call", id="fc_1", call_id="a", name="f", arguments="{}"
+    )
+    chat.extend([call])
+    assert chat.dump("responses") == [call.model_dump(exclude_unset=True)]
+
+
+def test_only_what_fields_cannot_say_is_kept_beside_them():
+    """A plain message has no raw; an item that is not known is one, as it was given."""
+    item = {"type": "web_search_call", "id": "w", "status": "completed"}
+    plain, strange = Conversation().extend([{"role": "user", "content": "a"}, item])
+    assert (plain.raw, strange.raw, strange.content) == (None, item, "")
+    assert (strange.role, strange.part) == ("assistant", 0)
+
+
+@pytest.mark.parametrize(
+    ("item", "fault"),
+    [
+        ({"type": "x", "at": object()}, "at of a message is no JSON"),
+        ({"type": "x", "n": float("nan")}, "n of a message is nan"),
+        ({"type": "x", "t": "\ud800"}, "lone surrogate"),
+        ({"content": "x"}, "needs a role or a type"),
+    ],
+)
+def test_what_is_no_json_is_refused_by_name(item, fault):
+    """What could not come out again does not go in."""
+    chat = Conversation()
+    with pytest.raises(InvalidInput, match=fault):
+        chat.extend([{"role": "user", "content": "a"}, item])
+    assert len(chat) == 0
+
+
+def test_a_form_and_a_number_that_there_are_not_are_refused():
+    """The message names the forms that there are."""
+    with pytest.raises(InvalidInput, match="openai, responses, anthropic"):
+        Conversation().dump("gemini")
+    with pytest.raises(InvalidInput, match="last"):
+        Conversation().dump("openai", last=0)
