@@ -117,7 +117,7 @@ BACK = {**CUT, "first": "msg_2"}
             "line 4: score=1.5 must be",
         ),
         ([{"messages": CHAT}, {"messages": []}], "line 2: expected an object with a list"),
-        ([{"messages": CHAT}, {"messages": [{"role": "cat"}]}], "line 2, message 1: role='cat'"),
+        ([{"messages": CHAT}, {"messages": [{"role": 7}]}], "line 2, message 1: role=7"),
         ([{"messages": CHAT}, {"messages": ["hi"]}], "line 2, message 1: a message must be"),
         ([json.dumps([*CHAT, {"role": "user", "content": 3}])], "item 7: content must be text"),
         ([json.dumps([TALK, {"sample_id": "x"}])], "item 2: expected an object"),

@@ -219,7 +219,7 @@ def parse_message(message: object) -> list[NewMessage]:
     if is_item(shape):
         return [_parse_item(shape)]
     if not isinstance(shape.get("role"), str) and shape.get("type") != "message":
-        raise InvalidInput(f"a message needs a role or a type, got {shape!r:.80}")
+        parse_role(shape.get("role"))
     return _parse_chat(shape)
 
 
@@ -239,13 +239,13 @@ def _json_of(value: object, name: str = "a message") -> Any:
         case list() | tuple():
             found = [_json_of(item, name) for item in value]
         case float() if not isfinite(value):
-            raise InvalidInput(f"{name} is {value}, which is no JSON number; take it out")
+            raise InvalidInput(f"a part of a message is no JSON: {name} is {value}; take it out")
         case None | int() | float():
             pass
         case _ if (dumped := _unwrap(value)) is not value:
             found = _json_of(dumped, name)
         case _ if name != "a message":
-            raise InvalidInput(f"{name} is no JSON: {value!r:.80}")
+            raise InvalidInput(f"a part of a message is no JSON: {name} is {value!r:.80}")
     return found
 
 
@@ -380,8 +380,12 @@ class _MessageContent:
                 self.output = _parse_output(result, rest.get("content"), self.at)
             case Mapping() if image := _parse_image(block):
                 self.images.append(image)
-            case _:
+            case Mapping():
                 self.unread.append(block)
+            case _:
+                raise InvalidInput(
+                    f"a content block of this form is not supported: {block!r:.80}; take it out"
+                )
 
 
 def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:

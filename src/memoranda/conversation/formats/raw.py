@@ -17,7 +17,7 @@ FORMS = ("openai", "responses", "anthropic")
 TIMES = ("timestamp", "created_at", "create_time")
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 # The roles that a message of each form can have.
-ROLES = {
+FORM_ROLES = {
     "openai": ("system", "developer", "user", "assistant", "tool", "function"),
     "responses": ("system", "developer", "user", "assistant"),
     "anthropic": ("system", "user", "assistant"),
@@ -165,61 +165,21 @@ def continues(before: Message, message: Message) -> bool:
     )
 
 
-def is_sendable(message: Message, form: str) -> bool:
-    """Whether a view in this form sends the given item, and not what the fields say."""
-    raw = message.raw
-    if raw is None or form not in forms_of(raw):
-        return False
-    if not is_item(raw) and raw.get("role") not in ROLES[form]:
-        return False
-    if message.images and (
-        (form == "openai" and message.role != "user")
-        or (form == "anthropic" and message.tool_result and message.tool_result.is_error)
-    ):
-        return False
-    return bool(
-        message.content.strip()
-        or message.tool_calls
-        or message.tool_result
-        or message.images
-        or not isinstance(raw.get("content", ""), str | None)
-        or is_reasoning(message)
-        or is_item(raw)
-        or raw.get("audio")
-    )
+def send_item(raw: Mapping[str, Any], form: str) -> Json:
+    """Return a given item as it is sent: without what only the caller or an answer has.
 
-
-def send_item(raw: Mapping[str, Any], form: str, call_ids: list[str]) -> Json:
-    """Return a given item as it is sent, with these ids of its calls, or of the one it answers.
-
-    Without what only the caller or an answer has: times, marks for a cache, counts.
+    That is times, marks for a cache, counts, and blank texts where they are refused.
     """
-    ids = iter(call_ids)
     item = deepcopy({name: value for name, value in raw.items() if name not in TIMES})
     if form == "openai":
         kept = ("role", "content", *CHAT_KEYS)
-        item = {
-            name: value
-            for name, value in item.items()
-            if name in kept or name.startswith(CHAT_REASONING)
-        }
-        for call in item.get("tool_calls") or ():
-            call["id"] = next(ids, call.get("id"))
-        if "tool_call_id" in item:
-            item["tool_call_id"] = next(ids, item["tool_call_id"])
-    elif form == "responses":
-        if isinstance(item.get("call_id"), str):
-            item["call_id"] = next(ids, item["call_id"])
-    else:
+        item = {key: item[key] for key in item if key in kept or key.startswith(CHAT_REASONING)}
+    elif form == "anthropic":
         content = item.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         item = {"role": item["role"], "content": [block for block in blocks or () if _says(block)]}
         for block in item["content"]:
             block.pop("cache_control", None)
-            if block.get("type") == "tool_use":
-                block["id"] = next(ids, block.get("id"))
-            if block.get("type") == "tool_result":
-                block["tool_use_id"] = next(ids, block.get("tool_use_id"))
     return item
 
 

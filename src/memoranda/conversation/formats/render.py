@@ -20,14 +20,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from memoranda.conversation.formats.parse import arguments_object, known_detail
+from memoranda.conversation.formats.parse import arguments_object, known_detail, unread_parts
 from memoranda.conversation.formats.raw import (
+    FORM_ROLES,
     FORMS,
     Json,
     continues,
     exact_item,
-    is_sendable,
+    forms_of,
+    is_item,
     send_item,
 )
 from memoranda.errors import InvalidInput
@@ -221,7 +224,7 @@ def _sent_part(part: ContextPart, form: str) -> ContextPart:
     if len(part) == 1 and part[0].raw is None:
         return part
     answer = [message for message in part if message.role != "tool"]
-    kept = [item for item in answer if item.raw is None or is_sendable(item, form)]
+    kept = [item for item in answer if item.raw is None or _is_sendable(item, form)]
     others = [item for item in answer if item not in kept and _says(item)]
     if form == "responses":
         kept = [item for item in answer if item in kept or item in others]
@@ -249,11 +252,34 @@ def _ids_of_parts(parts: Iterable[ContextPart], form: str) -> Iterator[dict[str,
         yield _call_ids(_calls(part), own, ID_FORMS[form])
 
 
-def _given_ids(message: Message, ids: Mapping[str, str]) -> list[str]:
-    """Return the ids to send with a given item: of its calls, or of the one it answers."""
-    if message.tool_result is not None:
-        return [ids[_answered(message)]]
-    return [ids[call.id] for call in message.tool_calls]
+def _is_sendable(message: Message, form: str) -> bool:
+    """Whether the given item is sent in this form, as the fields do not say what it holds."""
+    raw = message.raw
+    if raw is None or form not in forms_of(raw):
+        return False
+    if is_item(raw):
+        return True
+    moved = (form == "openai" and message.role != "user") or (
+        form == "anthropic" and _is_error(message)
+    )
+    if raw.get("role") not in FORM_ROLES[form] or (message.images and moved):
+        return False
+    special = form == "responses" and "id" in raw
+    return bool(special or unread_parts(raw) or _special_calls(raw) or _special_results(raw))
+
+
+def _special_calls(raw: Mapping[str, Any]) -> bool:
+    """Whether calls of OpenAI's chat form are none of functions, or carry a signature."""
+    calls = raw.get("tool_calls") or ()
+    return any(call.keys() - {"id", "type", "function", "index"} for call in calls)
+
+
+def _special_results(raw: Mapping[str, Any]) -> bool:
+    """Whether a result of Anthropic's form holds more than text and pictures."""
+    blocks = raw.get("content")
+    inner = [block.get("content") for block in blocks] if isinstance(blocks, list) else []
+    kinds = [part.get("type") for each in inner if isinstance(each, list) for part in each]
+    return bool(set(kinds) - {"text", "image"})
 
 
 def _separated(message: Message) -> InvalidInput:
@@ -336,8 +362,8 @@ def _chat(
 
 
 def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
-    if message.raw is not None and is_sendable(message, "openai"):
-        return send_item(message.raw, "openai", _given_ids(message, ids))
+    if message.raw is not None and _is_sendable(message, "openai"):
+        return _given_chat(message, message.raw, ids)
     shape: Json = {"role": message.role, "content": message.content}
     if message.role == "user" and message.images:
         text = [{"type": "text", "text": message.content}] if message.content else []
@@ -352,6 +378,18 @@ def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
     return shape
 
 
+def _given_chat(message: Message, raw: Mapping[str, Any], ids: Mapping[str, str]) -> Json:
+    shape = send_item(raw, "openai")
+    for call, given in zip(message.tool_calls, shape.get("tool_calls") or (), strict=False):
+        given["id"] = ids[call.id]
+        if "function" in given:
+            given["type"] = "function"
+            given["function"] |= _function(call)
+    if message.tool_result is not None and message.role == shape["role"]:
+        shape["tool_call_id"] = ids[_answered(message)]
+    return shape
+
+
 # OpenAI's responses
 
 
@@ -362,16 +400,24 @@ def _input_items(
     for part, ids in zip(parts, ids_of_parts, strict=True):
         for message in part:
             items += _message_items(message, ids)
+            if message.role == "tool" and _answered(message) in _custom_calls(part):
+                items[-1]["type"] = "custom_tool_call_output"
         if part[0].role != "user":
             shown = [each for each in part if each.role != "tool"]
-            shown = [each for each in shown if not is_sendable(each, "responses")]
+            shown = [each for each in shown if not _is_sendable(each, "responses")]
             items += _input("user", _pictures(shown, "responses"))
     return items
 
 
+def _custom_calls(part: ContextPart) -> list[str]:
+    """Return the ids of calls whose input is text, and whose results have a type of their own."""
+    custom = (item for item in part if item.raw and item.raw.get("type") == "custom_tool_call")
+    return [call.id for item in custom for call in item.tool_calls]
+
+
 def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
-    if message.raw is not None and is_sendable(message, "responses"):
-        return [send_item(message.raw, "responses", _given_ids(message, ids))]
+    if message.raw is not None and _is_sendable(message, "responses"):
+        return [_given_item(message, message.raw, ids)]
     texts, images = _input_texts(message.content), _pictures([message], "responses")
     match message.role:
         case "user":
@@ -387,6 +433,17 @@ def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
             known, output = ids[_answered(message)], texts + images if images else message.content
             return [{"type": "function_call_output", "call_id": known, "output": output}]
     return _input("developer", texts)
+
+
+def _given_item(message: Message, raw: Mapping[str, Any], ids: Mapping[str, str]) -> Json:
+    item = send_item(raw, "responses")
+    if raw.get("type") == "function_call":
+        [call] = message.tool_calls
+        item |= {"call_id": ids[call.id], **_function(call)}
+    elif raw.get("type") == "function_call_output":
+        item["call_id"] = ids[_answered(message)]
+        item.setdefault("output", message.content)
+    return item
 
 
 def _input(role: str, content: Sequence[Json]) -> list[Json]:
@@ -423,7 +480,7 @@ def _alternating(
                 _say(messages, "system", blocks, whole=False)
         _say(messages, "user", [_tool_result(message, ids) for message in results], whole=whole)
         # Results come first, and that of an error holds text alone.
-        shown = [item for item in answer if not is_sendable(item, "anthropic")]
+        shown = [item for item in answer if not _is_sendable(item, "anthropic")]
         pictures = _pictures([*shown, *filter(_is_error, results)], "anthropic")
         _say(messages, "user", pictures, whole=whole)
     if whole and messages and messages[-1]["role"] == "assistant":
@@ -445,11 +502,12 @@ def _say(messages: list[Json], role: str, blocks: Sequence[Json], *, whole: bool
 
 
 def _message_blocks(message: Message, ids: Mapping[str, str]) -> list[Json]:
-    if message.raw is not None and is_sendable(message, "anthropic"):
-        blocks: list[Json] = send_item(message.raw, "anthropic", _given_ids(message, ids))[
-            "content"
+    if message.raw is not None and _is_sendable(message, "anthropic"):
+        blocks: list[Json] = send_item(message.raw, "anthropic")["content"]
+        uses = iter(_tool_uses(message, ids))
+        return [
+            block | next(uses) if block.get("type") == "tool_use" else block for block in blocks
         ]
-        return blocks
     return _text_blocks(message.content) + _tool_uses(message, ids)
 
 
@@ -474,9 +532,9 @@ def _is_error(message: Message) -> bool:
 
 
 def _tool_result(message: Message, ids: Mapping[str, str]) -> Json:
-    if message.raw is not None and is_sendable(message, "anthropic"):
-        [given] = send_item(message.raw, "anthropic", _given_ids(message, ids))["content"]
-        return dict(given)
+    if message.raw is not None and _is_sendable(message, "anthropic"):
+        [given] = send_item(message.raw, "anthropic")["content"]
+        return {**given, "tool_use_id": ids[_answered(message)]}
     block: Json = {"type": "tool_result", "tool_use_id": ids[_answered(message)]}
     content = _text_blocks(message.content)
     if _is_error(message):

@@ -65,6 +65,8 @@ class TranscriptContract(Contract):
             ("", {"role": "assistant", "tool_calls": calls}),
             ("42", {"role": "tool", "tool_result": ToolResult("c1", is_error=True)}),
             ("", {"images": images, "task": "Find the ferry"}),
+            ("", {"role": "assistant", "raw": {"type": "ü", "b": [1, 1.5, None], "a": {}}}),
+            ("", {"raw": {"role": "user", "content": []}, "part": 2}),
         ]
         said = [message for text, more in fields for message in ana.say("trip", text, **more)]
         (other,) = ana.say("other", "c")
