@@ -54,6 +54,21 @@ def _settings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def test_an_item_is_named_by_namespace_and_key(run):
+    """It is written, replaced, shown, listed, found and forgotten by these, without an id."""
+    place = ("--namespace", "app/settings", "--key", "theme")
+    first = run("remember", "dark", *place).stdout
+    assert run("remember", "light", *place).stdout == first
+    shown = json.loads(run("show", *place, "--json").stdout)
+    assert (shown["content"], shown["namespace"]) == ("light", ["app", "settings"])
+    assert "app / settings / theme" in run("list", "--namespace", "app").stdout
+    found = run("search", "light", "--kind", "item", "--namespace", "app").stdout
+    assert shown["id"] in found
+    assert shown["id"] in run("forget", *place).stdout
+    assert "no records" in run("list", "--namespace", "app").stdout
+    assert "no item 'theme' in ('app', 'settings')" in run("show", *place, code=1).stderr
+
+
 def test_what_is_remembered_is_found(run):
     """A search prints rank, score, date, speaker and text of what remember stored."""
     run("remember", "We ate cod in Lisbon", "--role", "user", "--event-time", "2025-03-31T23:30")

@@ -24,8 +24,15 @@ KIND: dict[str, Any] = {
     "help": f"Only {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
     "autocompletion": complete(KINDS),
 }
-NAMESPACE = {"metavar": "NAME"}
+# Of a record or, without it, of an item by namespace and key.
+MAYBE_ID = {**ID, "argument": True}
+NAMESPACE = {"metavar": "A/B"}
 CONDITION = {"metavar": "CONDITION"}
+
+
+def _parts(namespace: list[str] | None) -> list[str]:
+    """Return the parts of a namespace: a single text has slashes between them."""
+    return namespace[0].split("/") if namespace and len(namespace) == 1 else namespace or []
 
 
 @command(
@@ -39,7 +46,7 @@ def remember(
     session: Session,
     *,
     text: str,
-    kind: str = "fact",
+    kind: str | None = None,
     tag: list[str] | None = None,
     in_session: str | None = None,
     role: str | None = None,
@@ -53,35 +60,36 @@ def remember(
 
     Args:
         text: What to remember; - reads standard input.
-        kind: fact, episode (or conversation), context, reflection or item.
+        kind: fact, episode (or conversation), context, reflection or item; an item with a key,
+            a fact otherwise.
         tag: A label to filter by; repeat for more.
         in_session: The conversation it belongs to.
         role: Who said it.
         event_time: When it happened: 2025-03-31 or 2025-03-31T18:30.
         metadata: What to keep with it, or a JSON object; repeat for more.
         confidence: How far it is believed, 0 to 1.
-        namespace: Where an item is kept; repeat for each level.
+        namespace: Where an item is kept, with / between the levels; or repeat for each level.
         key: What an item is called there; its value is replaced.
 
     Examples:
         memoranda remember "Ana is vegetarian" --tag diet
         memoranda remember "We met in Lisbon" --kind episode --event-time 2025-03-31
         memoranda remember "Ship on Friday" --metadata project=atlas --metadata priority=3
-        memoranda remember dark --kind item --namespace settings --key theme
+        memoranda remember dark --namespace app/settings --key theme
         memoranda remember - < note.txt
     """
     content, attached = read_argument(text), parse_attached(metadata)
     happened = session.parse_moment(event_time, "event-time")
     record = session.memory(writes=True).remember(
         content,
-        kind=kind,
+        kind=kind or ("item" if key else "fact"),
         tags=tag or (),
         metadata=attached,
         event_time=happened,
         session=in_session,
         role=role,
         confidence=confidence,
-        namespace=namespace or (),
+        namespace=_parts(namespace),
         key=key,
     )
     session.show(record, Text("remembered ").append(record.id, "bold"))
@@ -116,28 +124,39 @@ def confirm(session: Session, *, id: str) -> None:
     session.show(record, Text("confirmed ").append(record.id, "bold"))
 
 
-@command(commands, "forget", id=ID)
-def forget(session: Session, *, id: str, erase: bool = False, yes: bool = False) -> None:
+@command(commands, "forget", id=MAYBE_ID, namespace=NAMESPACE)
+def forget(
+    session: Session,
+    *,
+    id: str | None = None,
+    namespace: list[str] | None = None,
+    key: str | None = None,
+    erase: bool = False,
+    yes: bool = False,
+) -> None:
     """Stop believing a record, or erase every trace of it.
 
     Args:
         id: The record, such as fact_01JD….
+        namespace: Or where the item is, with / between the levels; or repeat for each level.
+        key: And its key.
         erase: Remove the text for good, wherever it is kept.
         yes: Do not ask.
 
     Examples:
         memoranda forget fact_01JD…
         memoranda forget fact_01JD… --erase --yes
+        memoranda forget --namespace app/settings --key theme
     """
-    memory = session.memory()
+    memory, place = session.memory(), _parts(namespace)
     if erase:
-        found = memory.get(id)
+        found = memory.get(id, namespace=place, key=key)
         if found is not None and not yes and sys.stdin.isatty():
             session.err.print(drawing.show_record(found, session.view))
         session.require_yes("Erase this for good?", "nothing was erased", yes=yes or found is None)
-    receipt = memory.forget(id, erase=erase)
+    receipt = memory.forget(id, namespace=place, key=key, erase=erase)
     if not erase:
-        session.show(receipt, safe_text(f"forgotten {id}; history and as-of still know it"))
+        session.show(receipt, safe_text(f"forgotten {receipt.id}; history and as-of still know it"))
         return
     parts = [f"erased {receipt.id}", *drawing.list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
@@ -177,7 +196,7 @@ def search(
         until: Happened before this date.
         as_of: What was believed at this moment.
         min_score: None with a lower score, 0 to 1.
-        namespace: Only items there, or below it; repeat for each level.
+        namespace: Only items there or below, with / between the levels; or repeat for each level.
 
     Examples:
         memoranda search "what does she eat?"
@@ -192,7 +211,7 @@ def search(
         limit=limit,
         offset=offset,
         kind=kind,
-        namespace=namespace,
+        namespace=_parts(namespace) or None,
         session=in_session,
         tags=tag,
         metadata=parse_conditions(metadata),
@@ -260,18 +279,28 @@ def context(
     session.show(built, *drawing.show_context(built, session.view))
 
 
-@command(commands, "show", id=ID)
-def show(session: Session, *, id: str) -> None:
+@command(commands, "show", id=MAYBE_ID, namespace=NAMESPACE)
+def show(
+    session: Session,
+    *,
+    id: str | None = None,
+    namespace: list[str] | None = None,
+    key: str | None = None,
+) -> None:
     """Show everything about one record.
 
     Args:
         id: The record, such as fact_01JD….
+        namespace: Or where the item is, with / between the levels; or repeat for each level.
+        key: And its key.
 
     Examples:
         memoranda show fact_01JD…
+        memoranda show --namespace app/settings --key theme
     """
     memory = session.memory()
-    found = services_of(memory).records(scope_of(memory)).existing(id)
+    records = services_of(memory).records(scope_of(memory))
+    found = records.existing(id, namespace=_parts(namespace), key=key)
     session.show(found, drawing.show_record(found, session.view))
 
 
@@ -310,7 +339,7 @@ def list_(
         metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
         since: Happened at or after this date.
         until: Happened before this date.
-        namespace: Only items there, or below it; repeat for each level.
+        namespace: Only items there or below, with / between the levels; or repeat for each level.
         after: Go on after this record.
 
     Examples:
@@ -324,7 +353,7 @@ def list_(
         offset=offset,
         newest_first=newest_first,
         kind=kind,
-        namespace=namespace,
+        namespace=_parts(namespace) or None,
         session=in_session,
         tags=tag,
         metadata=parse_conditions(metadata),

@@ -68,7 +68,8 @@ def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> Rend
 
 def _stack(record: Record, view: Display, style: str = "") -> RenderableType:
     tags = (f"#{view.brief(tag, 30)}" for tag in record.tags)
-    label = join(record.id, view.brief(record.session_id or "", 40), *tags)
+    place = " / ".join((*record.namespace, record.key or record.session_id or ""))
+    label = join(record.id, view.brief(place, 40), *tags)
     return view.stack(safe_text(view.brief(record.content), style), safe_text(label, "dim"))
 
 
@@ -105,6 +106,8 @@ def show_record(found: Record, view: Display) -> RenderableType:
     last = f", last {view.minute(found.last_accessed)}" if found.last_accessed else ""
     rows = {
         "kind": found.kind.value,
+        "namespace": " / ".join(found.namespace),
+        "key": found.key,
         "happened": view.minute(found.event_time),
         "recorded": view.minute(found.created_at),
         "until": view.minute(found.valid_until) if found.valid_until else None,
