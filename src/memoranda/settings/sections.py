@@ -34,7 +34,7 @@ class MemorySettings(Section):
     """Folder of a Chroma store that holds everything. ``~/.reachy/memory`` where only others of
     this section are set."""
     context_window_size: int | None = Field(default=None, ge=1, examples=[5])
-    """How many turns of the talk a model is shown. 5 where only others of this section are set."""
+    """How many turns a model sees. 5 where only others of this section are set."""
     embedding_model: str | None = Field(default=None, examples=["all-MiniLM-L6-v2"])
     """Which model turns texts into vectors. ``all-MiniLM-L6-v2``, the local one, where only
     others of this section are set; another name is one of sentence-transformers, or written like
@@ -80,8 +80,8 @@ class EmbeddingSettings(Section):
     threads: int = Field(default=1, ge=1, examples=[2])
     """Threads of the local model."""
     background: bool = Field(default=True, examples=[False])
-    """Whether vectors are made while nobody waits. Otherwise they are made before the next
-    search."""
+    """Whether vectors are computed in the background. Otherwise they are computed before the
+    next search."""
 
     @field_validator("folder")
     @classmethod
@@ -94,14 +94,14 @@ class RetrievalSettings(Section):
     """How hits are ranked, and which are recalled."""
 
     fusion: Literal["blend", "rrf", "cosine"] = Field(default="blend", examples=["rrf"])
-    """How the ways of searching are joined. ``blend``: weighted sum of the evidence; ``rrf``:
+    """How search methods are combined. ``blend``: weighted sum of the evidence; ``rrf``:
     reciprocal rank fusion; ``cosine``: by meaning alone, the score being the cosine."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
     min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # S1.13
-    """Least score of what is found, if the caller does not say."""
+    """Minimum score of a hit, if the caller gives none."""
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
-    """What recall puts before a model. ``all``: whatever answers the prompt, as far as it fits;
+    """What recall gives a model. ``all``: whatever answers the prompt, as far as it fits;
     ``facts``: the five best facts of other sessions."""  # S4.31
 
 
@@ -156,11 +156,11 @@ class ConversationSettings(Section):
     strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
         default="rolling_window", examples=["hybrid"]
     )
-    """How it is chosen what stays. ``rolling_window``: the newest, question and answer together;
+    """Which messages stay in view. ``rolling_window``: the newest, question and answer together;
     ``recency``: the newest, message by message; ``importance``: what scores highest; ``hybrid``:
     both new and important."""  # R8.3
     warn_at: float = Field(default=0.8, gt=0, le=1)  # R2.4
-    """Share of the window at which approaching_limit is told."""
+    """Share of the window at which approaching_limit is sent."""
     prune_at: float = Field(default=0.8, gt=0, le=1)  # R6.1
     """Share of the window at which pruning starts."""
     prune_to: float = Field(default=0.6, gt=0, le=1)
@@ -177,10 +177,9 @@ class ConversationSettings(Section):
     """What earlier sessions' messages do when one begins. ``prune``: they leave the view;
     ``keep``: they stay."""
     stable_prefix: bool = Field(default=False, examples=[True])
-    """Whether to prune rarely, in large steps. A provider's prompt cache stays warm by it."""
+    """Whether to prune rarely, in large steps. That keeps a provider's prompt cache valid."""
     summaries: Literal["off", "extractive"] = Field(default="off", examples=["extractive"])
-    """Whether markers sum up what they stand for. ``extractive``: in the most telling words of
-    the messages themselves."""
+    """Whether markers summarise what they replace. ``extractive``: in the words of the messages."""
 
     @model_validator(mode="after")
     def _in_order(self) -> ConversationSettings:
@@ -213,28 +212,28 @@ class ConsolidationSettings(Section):
     """How sessions become facts."""
 
     automatic: bool = Field(default=True, examples=[False])
-    """Whether sessions become facts by themselves. When one ends, and when the next begins;
+    """Whether sessions become facts automatically. When one ends, and when the next begins;
     otherwise only by ``consolidate`` and the nightly job."""
     extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
-    """What draws facts from a talk. ``auto``: the language model, if there is one."""
+    """What extracts facts from a conversation. ``auto``: the language model, if there is one."""
     timeout: float = Field(default=30.0, gt=0)  # S2.30
-    """Seconds that the end of a talk waits for facts. They are made all the same."""
+    """Seconds that ending a conversation waits for its facts. They are extracted in any case."""
     duplicate_at: float = Field(default=0.75, gt=0, le=1)  # S4.22
     """Share of common words from which two facts are one. The Jaccard index of their words."""
     decay_rate: float = Field(default=0.1, ge=0)  # S4.53
-    """How fast a fact drawn from a session fades, per day. 0 is never."""
+    """How fast a fact extracted from a session fades, per day. 0 is never."""
 
 
 class NotesSettings(Section):
     """The Markdown notes that a person can read and edit."""
 
     automatic: bool = Field(default=True, examples=[False])
-    """Whether the notes are kept by themselves. With every session that became facts; otherwise
+    """Whether notes are written automatically. With every session that became facts; otherwise
     only where ``Memory.notes`` is used."""
     folder: str | None = Field(default=None, examples=["~/workspace/memory"])
     """Where they are. Otherwise in a folder beside the database, ``agent.notes`` for
-    ``agent.db``; inside a folder of Chroma in ``notes``; of a server nowhere. ``{user}`` in it
-    stands for the user; without it, others than the configured one have folders inside."""
+    ``agent.db``; inside a folder of Chroma in ``notes``; of a server nowhere. ``{user}`` in it is
+    the user's name; without it, users other than the configured one get folders inside."""
     max_memory_size: int = Field(default=8_192, ge=256)  # S2.06: maxMemorySize
     """Bytes from which MEMORY.md is made smaller."""
     in_context: bool = Field(default=True, examples=[False])
@@ -285,10 +284,11 @@ class EntitySettings(Section):
     """Which providers find the names in a text."""
 
     fast: str = Field(default="regex", examples=["regex, spacy"])
-    """What reads each text as it comes. ``regex`` or ``regex, spacy``, in the order that counts."""
+    """Which providers of names read each text as it arrives. ``regex`` or ``regex, spacy``, in the
+    order that counts."""
     accurate: str = Field(default="regex, spacy, llm", examples=["regex, spacy"])
-    """What reads it again at night. Of ``regex``, ``spacy`` and ``llm``; those that are not set up
-    are passed over."""
+    """Which providers of names read it again at night. Of ``regex``, ``spacy`` and ``llm``; those
+    that are not set up are skipped."""
     spacy_model: str | None = Field(default=None, examples=["en_core_web_sm"])
     """An installed spaCy pipeline, or the folder of one."""
 
@@ -307,18 +307,18 @@ class ScheduleSettings(Section):
     """When upkeep runs: five fields of cron in the user's time zone, a time span, or ``off``."""
 
     enrich: str = Field(default="0 2 * * *", examples=["off"])  # S4.15
-    """When names are read again by the accurate providers."""
+    """When the accurate providers read names again."""
     consolidate: str = Field(default="0 3 * * *", examples=["30 * * * *"])
     """When sessions that wait become facts."""
     decay: str = Field(default="0 4 * * *", examples=["off"])
     """When facts fade."""
     reflect: str = Field(default="0 3 * * sun", examples=["off"])
-    """When the week is looked back on."""
+    """When the weekly insight is written."""
     expire: str = Field(default="0 * * * *", examples=["3600s"])  # S1.39: cleanup_interval
-    """When what is past its time is retired. Also when the process starts; ``3600s`` is that long
+    """When expired records are retired. Also when the process starts; ``3600s`` is that long
     after the last run."""
     expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
-    """Whether opening a memory retires what is past its time."""
+    """Whether opening a memory retires expired records."""
 
 
 class McpSettings(Section):
