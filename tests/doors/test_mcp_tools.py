@@ -173,7 +173,7 @@ def test_what_an_agent_stores_is_its_own_word():
 
     kept, new, record = asked(work)
     assert new["replaces"] == kept["id"]
-    assert (record["trust"], record["said_by"], record["origin"]) == ("agent", "agent", "tool")
+    assert (record["trust"], record["source_role"], record["origin"]) == ("agent", "agent", "tool")
 
 
 def test_what_is_found_is_said_to_be_data(tmp_path):

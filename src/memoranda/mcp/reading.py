@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -21,8 +20,9 @@ from mcp_types import (
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.mcp.tools import caller, stored
-from memoranda.model.models import Record
+from memoranda.mcp.tools import caller
+from memoranda.rendering.plain import format_json, to_json
+from memoranda.rendering.structured import StoredMemory
 from memoranda.serving.late import LateMemory
 from memoranda.text.recalled import NOTHING
 
@@ -67,7 +67,7 @@ def add_resources(server: MCPServer[Any], memory: LateMemory) -> None:
         found = _read(lambda: memory.of(caller()).record(id))
         if found is None:
             raise ResourceNotFoundError(f"there is no memory {id!r:.80}")
-        return json.dumps(_told(found), ensure_ascii=False, indent=2)
+        return format_json({**to_json(found), "type": StoredMemory.of(found).type}, indent=2)
 
 
 def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
@@ -110,20 +110,3 @@ def _read(read: Callable[[], Value]) -> Value:
         raise ResourceNotFoundError(str(error)) from error
     except MemorandaError as error:
         raise ResourceError(str(error)) from error
-
-
-def _told(record: Record) -> dict[str, Any]:
-    moments = {"event_time": record.event_time, "valid_until": record.valid_until}
-    return {
-        **stored(record),
-        "metadata": dict(record.metadata),
-        "tags": list(record.tags),
-        "session": record.session_id,
-        "said_by": record.source_role,
-        "trust": record.trust.value,
-        "origin": record.origin,
-        "confidence": record.confidence,
-        **{name: moment and moment.isoformat() for name, moment in moments.items()},
-        "superseded_by": record.superseded_by,
-        "sources": list(record.source_ids),
-    }
