@@ -95,6 +95,8 @@ def _item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
         "kind": "episode",
         "session": None if session is None else str(session),
         "role": meta.get("speaker") or meta.get("role"),
+        # Of talks between people the speakers are known by name.
+        "trust": "person" if meta.get("speaker") else None,
         "event_time": date,
     }
 

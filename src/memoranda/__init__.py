@@ -16,27 +16,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from memoranda import errors
-from memoranda.model.models import UNSET, Hit, Message, Record
+from memoranda.model.models import UNSET, Context, Entity, Hit, Message, Recall, Record
 
 if TYPE_CHECKING:
-    from memoranda.aio import AsyncMemory
+    from memoranda.agent.agent import Agent
+    from memoranda.aio import AsyncConversation, AsyncMemory
     from memoranda.conversation.conversation import Conversation
     from memoranda.memory import Memory
     from memoranda.settings.settings import Settings
 
+    __version__: str
+
 __all__ = [
     "UNSET",
+    "Agent",
+    "AsyncConversation",
     "AsyncMemory",
+    "Context",
     "Conversation",
+    "Entity",
     "Hit",
     "Memory",
     "Message",
+    "Recall",
     "Record",
     "Settings",
+    "__version__",
     "errors",
 ]
 
 _HOMES = {
+    "Agent": "memoranda.agent.agent",
+    "AsyncConversation": "memoranda.aio",
     "AsyncMemory": "memoranda.aio",
     "Conversation": "memoranda.conversation.conversation",
     "Memory": "memoranda.memory",
@@ -46,10 +57,13 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name from where it lives, once."""
-    if name not in _HOMES:
+    if name not in {*_HOMES, "__version__"}:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(import_module(_HOMES[name]), name)
+    if name == "__version__":
+        value: Any = import_module("memoranda.model.installed").installed_version()
+    else:
+        value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from importlib.metadata import version
 from types import ModuleType
 
 import pytest
@@ -12,13 +13,19 @@ from memoranda.aio import AsyncConversation
 
 PUBLIC = {
     "UNSET",
+    "Agent",
+    "AsyncConversation",
     "AsyncMemory",
+    "Context",
     "Conversation",
+    "Entity",
     "Hit",
     "Memory",
     "Message",
+    "Recall",
     "Record",
     "Settings",
+    "__version__",
     "errors",
 }
 FACES = [(Memory, AsyncMemory), (Conversation, AsyncConversation)]
@@ -51,6 +58,9 @@ def test_the_public_names_are_these():
 def test_public_names_are_documented(name: str):
     """Every public name, and every public method of it, has a docstring of its own."""
     thing = getattr(memoranda, name)
+    if name == "__version__":
+        assert thing == version("memoranda")
+        return
     assert (thing.__doc__ or "").strip()
     if isinstance(thing, ModuleType):
         return

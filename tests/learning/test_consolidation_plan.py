@@ -107,6 +107,7 @@ def claim(content, *, day=0, subject="Ana", source=None, category=Category.STATE
     """A claim said some days after the first."""
     at = SAID + timedelta(days=day)
     values = {"speaker": "user", "said_at": at, "event_time": at, **fields}
+    values.setdefault("person", values["speaker"] not in {"assistant", "agent", "tool"})
     source = source or f"ep_{day}_{content}"
     return Claim(content=content, subject=subject, category=category, sources=(source,), **values)
 

@@ -130,3 +130,32 @@ def test_forgetting_what_was_said_before_it_was_read_teaches_nothing(memory):
     memory.forget(memory.records(kind="episode")[0].id)
     memory.consolidate()
     assert contents(memory) == ["The user has a dog named Rex."]
+
+
+@pytest.mark.parametrize(
+    ("role", "trust"),
+    [
+        ("user", "person"),
+        (None, "person"),
+        *((role, "agent") for role in ("assistant", "agent", "model", "ai")),
+        *(
+            (role, "external")
+            for role in ("system", "developer", "function", "tool", "Scout", "User")
+        ),
+    ],
+)
+def test_only_the_role_user_is_a_person(memory, role, trust):
+    """Law: what any other role says is no evidence of the person; who is not known is external."""
+    said = memory.remember("I live in Oslo.", kind="episode", session="s", role=role)
+    memory.consolidate()
+    assert said.trust == trust
+    assert bool(memory.records(kind="fact")) == (trust == "person")
+
+
+def test_a_name_is_a_person_where_the_caller_says_so(memory):
+    """The trust that is given wins over the role, either way."""
+    for name, role, trust in (("Mia", "Mia", "person"), ("x", "user", "external")):
+        text = f"My sister {name} lives in Oslo."
+        memory.remember(text, kind="episode", session=name, role=role, trust=trust)
+    memory.consolidate()
+    assert contents(memory) == ["Mia's sister Mia lives in Oslo."]

@@ -75,14 +75,16 @@ def test_each_kind_has_its_prefix_and_its_end(ingest, clock, kind, prefix, days)
     [
         (None, Trust.PERSON),
         ("user", Trust.PERSON),
-        ("Ana", Trust.PERSON),
+        ("Ana", Trust.EXTERNAL),
+        ("model", Trust.AGENT),
+        ("system", Trust.EXTERNAL),
         ("assistant", Trust.AGENT),
         ("agent", Trust.AGENT),
         ("tool", Trust.EXTERNAL),
     ],
 )
 def test_trust_follows_from_who_said_it(ingest, role, trust):
-    """Law 10: what a tool brought is external, what a model said is an agent's."""
+    """Law 10: only the role user is a person, a model is an agent, who is not known is external."""
     assert ingest.plan(Scope("ana"), Draft(content="x", role=role)).record.trust is trust
 
 

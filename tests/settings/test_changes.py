@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from memoranda import Settings, errors
 from memoranda.settings import fields as declared
-from memoranda.settings.configure import (
-    explain,
-    list_settings,
-    put,
-    stray_variables,
-    summaries,
-    unset,
-)
+from memoranda.settings.configure import explain, list_settings, put, summaries, unset
 from memoranda.settings.formats import TomlFormat, YamlFormat, change
 from memoranda.settings.nested import MISSING, value_at, with_value, without, without_empty
 from memoranda.settings.profile import derive_settings
@@ -509,14 +502,47 @@ def test_an_unknown_name_suggests_the_nearest(name, near):
     assert str(caught.value).endswith(hint)
 
 
-def test_variables_that_set_nothing_are_told(monkeypatch):
-    """A variable with a slip is silent for the settings, and so must be told of elsewhere."""
-    assert stray_variables() == []
-    monkeypatch.setenv("MEMORANDA_EMBEDING__MODEL", "none")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("MEMORANDA_EMBEDING__MODEL", "; did you mean MEMORANDA_EMBEDDING__MODEL?"),
+        ("MEMORANDA_TIMEZON", "; did you mean MEMORANDA_TIMEZONE?"),
+        ("MEMORANDA_ZZZ__X", "; memoranda config explain lists all there are"),
+    ],
+)
+def test_variables_that_set_nothing_are_refused(monkeypatch, name, near):
+    """A variable with a slip names the one that was meant."""
+    monkeypatch.setenv(name, "none")
+    with pytest.raises(errors.ConfigError) as caught:
+        Settings()
+    assert str(caught.value) == f"the environment variable {name} sets nothing{near}"
+
+
+def test_variables_of_others_are_let_be(monkeypatch):
+    """Names that are like none of ours, values by name, and whole groups."""
+    monkeypatch.setenv("MEMORANDA_REGENERATE_GOLDENS", "1")
     monkeypatch.setenv("MEMORANDA_TOKENS__LIMITS__GPT", "7")
     monkeypatch.setenv("MEMORANDA_EMBEDDING", "{}")
-    (told,) = stray_variables()
-    assert told.endswith("sets nothing; did you mean MEMORANDA_EMBEDDING__MODEL?")
+    assert Settings().tokens.limits == {"gpt": 7}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"embedding": {"x": 1}}, {"embeding": {"model": "none"}}, {"retention": {"epsode": 1}}],
+)
+def test_unknown_settings_are_refused_as_arguments(arguments):
+    """Nested as deep as they may be."""
+    with pytest.raises(errors.ConfigError, match="is unknown"):
+        Settings(**arguments)
+
+
+def test_an_unknown_setting_in_a_group_is_refused_in_the_environment(monkeypatch):
+    """What a group does not have is named with its variable."""
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__X", "1")
+    with pytest.raises(
+        errors.ConfigError, match=r"MEMORANDA_EMBEDDING__X: embedding\.x is unknown"
+    ):
+        Settings()
 
 
 def test_values_by_name_are_listed_one_by_one(file, monkeypatch):

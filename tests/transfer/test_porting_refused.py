@@ -58,7 +58,10 @@ BACK = {**CUT, "first": "msg_2"}
         (["[3]"], r"item 1: the format is unknown"),
         ([{"content": "x"}, '{"content": "y"'], r"bad\.jsonl, line 2: not valid JSON"),
         ([{"content": "x"}, "", {"contents": "y"}], r"line 3 must be a text or a dict"),
-        ([{"content": "x"}, {"content": "y", "kin": 1}], r"line 2 has unknown keys kin"),
+        (
+            [{"content": "x"}, {"content": "y", "kin": 1}],
+            r"line 2: argument=.kin. is unknown; did you mean kind",
+        ),
         ([{"content": "x"}, {"content": " "}], "line 2: content is empty"),
         ([{"content": "x"}, {"content": "a\x00"}], "line 2: content holds a NUL"),
         ([{"content": "x"}, '{"content": "\\ud800"}'], "line 2: content holds a lone surrogate"),

@@ -47,8 +47,6 @@ def show(session: Session) -> None:
     state = "" if file.is_file() else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
     session.show(found, line, *_tabulate(map(_setting_row, found)))
-    for stray in configure.stray_variables():
-        session.note(stray)
 
 
 class ConfigGroup(TyperGroup):

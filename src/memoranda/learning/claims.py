@@ -62,6 +62,7 @@ class Claim:
         category: what kind of statement it is.
         sources: the episodes that say it; the first one above all.
         speaker: who said it.
+        person: whether that is a person.
         said_at: when it was said.
         event_time: when it happened or will; ``said_at`` where it has no time of its own.
         confidence: 0 to 1.
@@ -75,6 +76,7 @@ class Claim:
     said_at: datetime
     event_time: datetime
     confidence: float = 0.8
+    person: bool = True
 
 
 class Relation(StrEnum):

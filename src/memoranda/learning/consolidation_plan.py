@@ -22,7 +22,7 @@ from memoranda.learning.deduplication import (
 )
 from memoranda.model.actions import Action, Insert, Reinforce, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
-from memoranda.records.drafts import TRUST, Draft
+from memoranda.records.drafts import Draft, parse_trust
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
@@ -301,7 +301,10 @@ def _may_be_fact(claim: Claim) -> bool:
 
 
 def _trust(claim: Claim) -> Trust:
-    return TRUST.get(claim.speaker, Trust.PERSON)
+    if claim.person:
+        return Trust.PERSON
+    # Who is not a person by their trust is none by their name.
+    return min(parse_trust(None, claim.speaker), Trust.AGENT, key=_RANK.__getitem__)
 
 
 def _may_retire(claim: Claim, old: Record, verdict: Verdict) -> bool:
@@ -363,6 +366,7 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
         event_time=claim.event_time,
         session=session,
         role=claim.speaker,
+        trust=_trust(claim),
         confidence=claim.confidence,
         # What somebody asked to remember does not fade, whether a program or a person asked.
         decay_rate=0.0 if claim.category is Category.REMEMBER else decay_rate,

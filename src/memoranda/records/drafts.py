@@ -41,7 +41,8 @@ ALIASES = {
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 # Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
-TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
+# Whose word it is that a role says. Nobody knows who else stands behind a name.
+TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,11 +245,14 @@ def parse_kind(kind: object) -> Kind:
 def parse_trust(trust: object, role: str | None) -> Trust:
     """Return the trust of that name; that of the role, if none is given.
 
+    Only the role ``user`` is a person's. What comes without a role is the word of the caller, who
+    stands behind it as a person does; every role that is not known is external.
+
     Raises:
         InvalidInput: there is no such trust.
     """
     if trust is None:
-        return TRUST.get(role or "", Trust.PERSON)
+        return Trust.PERSON if role is None else TRUST.get(role, Trust.EXTERNAL)
     refuse_unknown([trust], list(Trust), "trust")
     return Trust(str(trust))
 

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.model.checks import nearest
 from memoranda.model.json_object import is_object_text
 from memoranda.settings import fields as declared
-from memoranda.settings.fields import JOINT, MASK, PREFIX, Field
-from memoranda.settings.files import VARIABLE, SettingsFile, rewrite
+from memoranda.settings.fields import MASK, Field
+from memoranda.settings.files import SettingsFile, rewrite
 from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
 from memoranda.settings.settings import Settings, config_path, origins
 from memoranda.settings.sources import set_variable
@@ -206,24 +205,6 @@ def unset(name: str) -> SettingChange:
         return after
 
     return _rewrite(name, place, edit)
-
-
-def stray_variables() -> list[str]:
-    """Return the environment variables that look like settings and are none, with a remedy."""
-    known = list(declared.fields(Settings))
-    places = [field.place for field in known] + [(name,) for name in declared.groups(Settings)]
-    variables = [declared.variable(place) for place in places]
-    # Below these any name may stand.
-    open_ended = tuple(field.variable + JOINT for field in known if field.has_names)
-    told = []
-    for name in sorted(os.environ):
-        upper = name.upper()
-        if upper in {*variables, VARIABLE} or upper.startswith(open_ended):
-            continue
-        if upper.startswith(PREFIX):
-            hint = "".join(f"; did you mean {near}?" for near in nearest(name, variables))
-            told.append(f"{name} sets nothing{hint}")
-    return told
 
 
 def _mask(field: Field, value: Any) -> Any:

@@ -27,7 +27,7 @@ from memoranda.errors import ConfigError
 from memoranda.settings import sections
 from memoranda.settings.files import SettingsFile, config_path, read
 from memoranda.settings.profile import apply_profile
-from memoranda.settings.sources import Origins, explain_errors, explain_not_json
+from memoranda.settings.sources import Origins, explain_errors, explain_not_json, refuse_variables
 
 __all__ = ["Settings", "config_path", "origins"]
 
@@ -75,6 +75,7 @@ class Settings(BaseSettings):
             raise ConfigError(message) from error
         except SettingsError as error:
             raise ConfigError(explain_not_json(Settings)) from error
+        refuse_variables(Settings)
 
     @classmethod
     def settings_file(cls) -> SettingsFile:

@@ -13,9 +13,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from memoranda.errors import ConfigError
+from memoranda.model.checks import nearest
 from memoranda.model.json_object import is_object_text
-from memoranda.settings.fields import MASK, fields, groups, suggestion, variable
-from memoranda.settings.files import SettingsFile
+from memoranda.settings.fields import JOINT, MASK, PREFIX, fields, groups, suggestion, variable
+from memoranda.settings.files import VARIABLE, SettingsFile
 from memoranda.settings.nested import MISSING, Place, value_at
 from memoranda.settings.profile import NAME, derive_settings
 from memoranda.settings.sections import MemorySettings
@@ -72,6 +74,32 @@ class Origins:
     def _derived(self) -> dict[Place, tuple[Any, Place]]:
         section = {name: self._given((NAME, name)) for name in MemorySettings.model_fields}
         return derive_settings({k: value for k, value in section.items() if value is not MISSING})
+
+
+def refuse_variables(settings: type[BaseModel]) -> None:
+    """Refuse variables of the environment that were meant for a setting and set none.
+
+    Those are the ones with two underscores inside, and those that are like a name that exists;
+    others that begin with ``MEMORANDA_`` are somebody else's. Names inside a group are checked
+    where it is read.
+
+    Raises:
+        ConfigError: there is one; the message suggests the nearest.
+    """
+    for name in os.environ:
+        group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(JOINT)
+        is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
+        if is_other or group in settings.model_fields:
+            continue
+        own = [each.name for each in fields(settings)]
+        meant = name[len(PREFIX) :].lower().replace(JOINT, ".")
+        near = nearest(meant, [*own, *groups(settings)]) or nearest(group, groups(settings))
+        if joint or near:
+            hint = (
+                "".join(f"; did you mean {variable(tuple(each.split('.')))}?" for each in near)
+                or f"; {REMEDY} lists all there are"
+            )
+            raise ConfigError(f"the environment variable {name} sets nothing{hint}")
 
 
 def set_variable(place: Place) -> str | None:

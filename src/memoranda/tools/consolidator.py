@@ -122,6 +122,7 @@ class ConsolidatorTools:
             category=Category(category),
             sources=tuple(record.id for record in sources),
             speaker=speaker,
+            person=first.trust is Trust.PERSON,
             said_at=first.event_time,
             event_time=fields.optional_moment("event_time") or first.event_time,
             confidence=fields.number("confidence", 0.8, most=1.0),

@@ -49,11 +49,10 @@ from memoranda.model.models import (
     Pruning,
     Record,
     Scope,
-    Trust,
 )
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Subset
-from memoranda.records.drafts import parse_kind, parse_tags
+from memoranda.records.drafts import parse_kind, parse_tags, parse_trust
 from memoranda.records.items import parse_address
 from memoranda.records.pages import record_pages
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
@@ -248,9 +247,7 @@ def _exported_at(header: Mapping[str, Any]) -> datetime | None:
 def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None) -> list[Action]:
     kind = parse_kind(line.get("kind"))
     agent = line.optional_text("agent")
-    trust = Trust.PERSON if line.get("trust") is None else line.get("trust")
-    if not isinstance(trust, str) or trust not in set(Trust):
-        raise InvalidInput(f"trust={trust!r:.80} is unknown; use one of {', '.join(Trust)}")
+    trust = parse_trust(line.get("trust"), line.optional_text("source_role"))
     namespace: tuple[str, ...] = ()
     key = None
     if kind is Kind.ITEM:
@@ -271,7 +268,7 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
         strength_at=line.optional_moment("strength_at") or line.optional_moment("last_accessed"),
         source_ids=tuple(clean(source, "a source id") for source in line.list("source_ids")),
         origin=line.optional_text("origin") or f"import:{FileFormat.MEMORANDA}",
-        trust=Trust(trust),
+        trust=trust,
         tags=parse_tags(line.list("tags")),
         metadata=parse_metadata(line.get("metadata")),
         namespace=namespace,

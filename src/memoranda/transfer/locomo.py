@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import compile_pattern
@@ -64,6 +64,7 @@ def _episode(turn: JsonObject, session: str, at: datetime) -> Draft:
         kind=Kind.EPISODE,
         session=session,
         role=turn.text("speaker"),
+        trust=Trust.PERSON,  # It is a talk of two people.
         event_time=at,
         metadata={"dia_id": turn.text("dia_id")},
     )

@@ -32,7 +32,13 @@ from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.model.ports import MessageMeter
 
 ROLES = ("system", "user", "assistant", "tool")
-SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}
+SAME_ROLE = {
+    "developer": "system",
+    "function": "tool",
+    "model": "assistant",
+    "ai": "assistant",
+    "human": "user",
+}
 DETAILS = ("auto", "low", "high", "original")
 PLACES = ("https://", "http://", "data:image/")
 # The input of calls that are no functions, by the names under which items have it.

@@ -125,6 +125,7 @@ class RuleFactExtractor:
             category=draft.category,
             sources=(turn.id,),
             speaker=turn.speaker,
+            person=turn.person,
             said_at=turn.at,
             event_time=time.since if time else turn.at,
             confidence=round(min(_MOST, score), 2),

@@ -216,6 +216,7 @@ def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: 
         category=drawn.category,
         sources=tuple(turn.id for turn in ordered),
         speaker=first.speaker,
+        person=first.person,
         said_at=first.at,
         event_time=event_time,
         confidence=min(1.0, max(0.0, drawn.confidence)),
