@@ -191,6 +191,10 @@ class Memory:
     ) -> Record:
         """Store one record and return it. Waits for no model.
 
+        A fact that is known already is returned, and not stored again: an active one of the same
+        text that has the metadata and all else that is given. It gets the tags, and becomes as
+        sure and as lasting as a person now says it is.
+
         Args:
             content: the text, stored exactly as it is.
             kind: ``fact``, ``episode`` (or ``conversation``), ``context``, ``reflection``,
@@ -227,7 +231,7 @@ class Memory:
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._records.add(draft)
+        return self._records.add(draft, unless_known=True)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -242,7 +246,7 @@ class Memory:
         for place, item in enumerate(several(items, "items")):
             draft = parse_draft(item, f"item {place}")
             with located(f"item {place}"):
-                plan.append(self._records.plan(draft))
+                plan.append(self._records.plan(draft, unless_known=True))
         return self._records.apply(plan)
 
     def correct(self, id: str, content: str) -> Record:

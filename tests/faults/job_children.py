@@ -50,8 +50,9 @@ class Telling:
     def apply(self, scope, actions):
         """Apply, and tell."""
         tell("begin")
-        self._store.apply(scope, actions)
+        done = self._store.apply(scope, actions)
         tell("end")
+        return done
 
     def claim(self, name, holder, **times):
         """Take a claim, and tell."""

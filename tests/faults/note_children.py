@@ -60,7 +60,7 @@ def watch_store(store, steps):
     def apply(scope, actions):
         steps.transactions.append(steps.made)
         steps.step()
-        carry_out(scope, actions)
+        return carry_out(scope, actions)
 
     store.apply = apply
 

@@ -170,7 +170,7 @@ def test_equal_records_come_in_the_order_of_recording(fused):
     for n in range(23):
         if n % 3 == 0:
             fused.remember(f"filler {n}")
-        ids.append(fused.remember("The cat sat on the mat").id)
+        ids.append(fused.remember("The cat sat on the mat", kind="episode").id)
     for limit in (5, 23):
         found = [h.record.id for h in fused.search("where is the cat?", limit=limit)]
         assert found == ids[:limit]
@@ -181,7 +181,7 @@ def test_a_newer_fact_beats_an_older_one_and_a_doubted_one_loses(opened):
     memory = opened(clock=FrozenClock(day(2026, 1, 1)))
     old = memory.remember("Ana drinks tea", event_time=day(2020, 1, 1))
     new = memory.remember("Ana drinks tea", event_time=day(2025, 12, 31))
-    doubted = memory.remember("Ana drinks tea", confidence=0.2, event_time=day(2025, 12, 31))
+    doubted = memory.remember("Ana drinks tea", confidence=0.2, event_time=day(2025, 12, 30))
     hits = memory.search("tea")
     assert [hit.record.id for hit in hits] == [new.id, old.id, doubted.id]
     assert hits[0].why.recency > hits[1].why.recency

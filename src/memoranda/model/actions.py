@@ -40,11 +40,27 @@ class Insert(Action):
         record: what is added.
         mentions: the entities it mentions; ``None`` where these are to be found later.
         reason: why, for its history.
+        unless_known: pass over a fact that is known already (see :func:`says_all`). The known one
+            gets its tags; if a person says it, it is also as sure and as lasting as the new one.
     """
 
     record: Record
     mentions: tuple[Mention, ...] | None = ()
     reason: str = "remembered"
+    unless_known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """Says that an ``Insert`` was passed over.
+
+    Attributes:
+        id: of the record that was not stored.
+        known: id of the fact that says the same.
+    """
+
+    id: str
+    known: str
 
 
 @dataclass(frozen=True, slots=True)

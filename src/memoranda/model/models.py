@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -553,6 +554,32 @@ class Scope:
 def is_active(record: Record, at: datetime) -> bool:
     """Return whether the validity of ``record`` has not ended at ``at``."""
     return record.valid_until is None or record.valid_until > at
+
+
+def says_all(known: Record, new: Record) -> bool:
+    """Return whether an active fact says all that a new one of the same text would.
+
+    It has more trust, or as much and the same speaker; the same metadata or more; the session and
+    time of the new one, where these were given; and an end exactly where the new one has one. Tags
+    do not count.
+    """
+    ranks = list(Trust)
+    behind = ranks.index(new.trust) - ranks.index(known.trust)
+    return (
+        (behind > 0 or (behind == 0 and new.source_role in {None, known.source_role}))
+        and known.superseded_by is None
+        and (known.valid_until is None) == (new.valid_until is None)
+        and new.event_time in {new.created_at, known.event_time}
+        and new.session_id in {None, known.session_id}
+        and all(
+            name in known.metadata and _as_json(known.metadata[name]) == _as_json(value)
+            for name, value in new.metadata.items()
+        )
+    )
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

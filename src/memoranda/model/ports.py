@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from memoranda.model.query import Order
 
 if TYPE_CHECKING:
-    from memoranda.model.actions import Action
+    from memoranda.model.actions import Action, KnownFact
     from memoranda.model.capabilities import Capability
     from memoranda.model.models import (
         Change,
@@ -279,11 +279,12 @@ class Store(SearchStore, JobStore, Protocol):
     def location(self) -> str:
         """Where it is: a path, ``:memory:`` or an address without secrets."""
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[KnownFact]:
         """Carry out ``actions`` in order, in one transaction: all of them or none.
 
         When it returns, they survive a kill of the process, and every other reader
-        sees them. Actions on a record of another scope raise.
+        sees them. Actions on a record of another scope raise. Returns what was not stored
+        because it was known.
 
         Raises:
             NotFound: an action names a record or conversation that is not there.

@@ -136,7 +136,9 @@ class RecordPlanner:
         self._clock = clock
         self._retention = retention
 
-    def plan(self, scope: Scope, draft: Draft, *, reason: str = "remembered") -> Insert:
+    def plan(
+        self, scope: Scope, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
+    ) -> Insert:
         """Return the action that stores ``draft`` for ``scope``; names in it are found later.
 
         Raises:
@@ -180,7 +182,7 @@ class RecordPlanner:
         )
         if is_item:
             return PutItem(record, reason=reason)
-        return Insert(record, mentions=None, reason=reason)
+        return Insert(record, None, reason, unless_known)
 
 
 def _parse_place(draft: Draft, *, is_item: bool) -> tuple[tuple[str, ...], str | None]:

@@ -67,18 +67,35 @@ class RecordService:
         """Return the present moment, to the millisecond."""
         return self.clock.now()
 
-    def plan(self, draft: Draft, *, reason: str = "remembered") -> Insert:
+    def plan(
+        self, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
+    ) -> Insert:
         """Return the action that stores ``draft``."""
-        return self.planner.plan(self.scope, draft, reason=reason)
+        return self.planner.plan(self.scope, draft, reason=reason, unless_known=unless_known)
 
-    def add(self, draft: Draft, *, reason: str = "remembered") -> Record:
+    def add(
+        self, draft: Draft, *, reason: str = "remembered", unless_known: bool = False
+    ) -> Record:
         """Store ``draft`` and return its record."""
-        return self.apply([self.plan(draft, reason=reason)])[0]
+        return self.apply([self.plan(draft, reason=reason, unless_known=unless_known)])[0]
 
     def apply(self, actions: Sequence[Action]) -> list[Record]:
-        """Apply ``actions`` and announce the records that they store; return these."""
-        self.store.apply(self.scope, actions)
-        return self.announce(actions)
+        """Apply ``actions`` and announce the records that they store.
+
+        Returns these, and in the place of each that was known already the one that is known.
+        """
+        passed = self.store.apply(self.scope, actions)
+        if not passed:
+            return self.announce(actions)
+        known = {each.id: each.known for each in passed}
+        inserts = [action for action in actions if isinstance(action, Insert)]
+        new = [each for each in inserts if each.record.id not in known]
+        stored = {
+            each.record.id: record for each, record in zip(new, self.announce(new), strict=True)
+        }
+        stored |= self.store.get(self.scope, list(known.values()))
+        ids = [known.get(each.record.id, each.record.id) for each in inserts]
+        return [stored.get(one, each.record) for one, each in zip(ids, inserts, strict=True)]
 
     def announce(self, actions: Iterable[Action]) -> list[Record]:
         """Tell the subscribers of records that ``actions`` stored; return these as they are."""
@@ -237,14 +254,6 @@ class RecordService:
         metadata: Mapping[str, str] = {CONTEXT_KEY: key}
         where = Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata=metadata)
         return self.store.records(self.scope, where, limit=MOST_CONTEXTS)
-
-    def same_fact(self, insert: Insert) -> list[Record]:
-        """Return the active facts that say exactly what ``insert`` would store."""
-        record = insert.record
-        if record.kind is not Kind.FACT:
-            return []
-        where = Filter(now=record.created_at, kinds=(Kind.FACT,), hashes=[record.content_hash])
-        return self.store.records(self.scope, where)
 
     def existing(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None

@@ -156,21 +156,13 @@ class AgentTools:
             raise InvalidInput(f"{message}; put what is long into content")
         for line in _statements(metadata or {}):
             kept(line, "metadata")
-        insert = self._records.plan(
-            Draft(
-                content=text,
-                kind=memory_type,
-                metadata=metadata,
-                tags=tags,
-                role=ROLE,
-                origin=ORIGIN,
-            )
+        draft = Draft(
+            content=text, kind=memory_type, metadata=metadata, tags=tags, role=ROLE, origin=ORIGIN
         )
-        for known in self._records.same_fact(insert):
-            if insert.record.metadata.items() <= known.metadata.items():
-                return ToolOutput(known, f"Known already as {known.id}.")
+        insert = self._records.plan(draft, unless_known=True)
         stored = self._records.apply([insert])[0]
-        return ToolOutput(stored, f"Remembered as {stored.id}.")
+        done = "Remembered" if stored.id == insert.record.id else "Known already"
+        return ToolOutput(stored, f"{done} as {stored.id}.")
 
     def forget_memory(self, memory_id: str) -> ToolOutput:
         """Forget a record; the value says whether there was one."""

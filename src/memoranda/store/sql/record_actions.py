@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
-from memoranda.model.models import UNSET, Kind, Record
+from memoranda.model.models import UNSET, Kind, Record, Trust, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
-from memoranda.store.sql.rows import RECORDS, dump, insertion, record_values
+from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
 from memoranda.store.sql.transaction import Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
@@ -37,6 +38,13 @@ HELD_ITEM = """
 SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
     AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
     AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
+"""
+# Asked of each fact that is stored; by so little SQLite keeps its plan from one to the next.
+HASH_IS_KNOWN = "SELECT 1 FROM records WHERE user_key = :user AND content_hash = :hash"
+SAME_FACTS = f"""
+SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
+    AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
+    AND (r.agent IS NULL OR r.agent = :agent) ORDER BY r.key
 """
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
@@ -112,8 +120,67 @@ WHERE l.entity_key = :entity AND l.folded = :folded
 """
 
 
-def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
-    """Store new records, in order, each statement once for all of them."""
+def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.KnownFact]:
+    """Store new records, in order, each statement once for all of them.
+
+    Returns those that were not stored, as they were known.
+    """
+    known = _known_facts(tx, actions)
+    _insert_new(tx, [each for each in actions if each.record.id not in known] if known else actions)
+    for new, held in known.values():
+        _restate(tx, held, new)
+    return [act.KnownFact(new.id, held.id) for new, held in known.values()]
+
+
+def _known_facts(
+    tx: Transaction, actions: Sequence[act.Insert]
+) -> dict[str, tuple[Record, Record]]:
+    """Return facts that others say already, or those before them, each with the known one."""
+    asked = [each.record for each in actions if each.unless_known and each.record.kind is Kind.FACT]
+    if not asked:
+        return {}
+    if len(asked) == 1:
+        hashed = {"user": tx.user, "hash": asked[0].content_hash}
+        if tx.connection.value(HASH_IS_KNOWN, hashed) is None:
+            return {}
+    hashes = dump([each.content_hash for each in asked])
+    values = tx.own | {"now": to_ms(asked[0].created_at), "hashes": hashes}
+    rows = tx.connection.all(SAME_FACTS, values)
+    alike: dict[str, list[Record]] = {}
+    for row in rows:
+        held = record(tx.scope.user, row)
+        alike.setdefault(held.content_hash, []).append(held)
+    known = {}
+    for new in asked:
+        same = alike.setdefault(new.content_hash, [])
+        held = next((each for each in same if says_all(each, new)), new)
+        if held is new:
+            same.append(new)
+        else:
+            known[new.id] = new, held
+    return known
+
+
+def _restate(tx: Transaction, known: Record, new: Record) -> None:
+    """Give a known fact the tags of the new one, and make it as sure and lasting, if a person says.
+
+    What an agent says may come from the fact itself, which nothing confirms so.
+    """
+    known = tx.get(tx.scope, [known.id])[known.id]  # Others of the plan may have changed it.
+    at, reason = new.created_at, "said again"
+    tags: Any = tuple(dict.fromkeys((*known.tags, *new.tags)))
+    ends: Any = UNSET
+    if new.trust is Trust.PERSON:
+        surer = max(known.confidence, new.confidence), min(known.decay_rate, new.decay_rate)
+        if surer != (known.confidence, known.decay_rate):
+            reweigh(tx, act.Reweigh(known.id, at, *surer, reason))
+        if known.valid_until and new.valid_until and new.valid_until > known.valid_until:
+            ends = new.valid_until
+    changed = UNSET if tags == known.tags else tags
+    update(tx, act.UpdateRecord(id=known.id, at=at, tags=changed, valid_until=ends, reason=reason))
+
+
+def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []

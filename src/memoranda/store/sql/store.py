@@ -138,26 +138,27 @@ class SqlStore(SqlReads):
         sql = "SELECT key FROM users WHERE name = :name"
         return int(connection.value(sql, {"name": scope.user}) or NOBODY)
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
-        """Carry out ``actions`` in one transaction."""
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[act.KnownFact]:
+        """Carry out ``actions`` in one transaction; return what was known already."""
 
-        def carry_out(connection: SqlConnection) -> None:
+        def carry_out(connection: SqlConnection) -> list[act.KnownFact]:
+            known_facts: list[act.KnownFact] = []
             known = self._user_key(connection, scope)
             user = known or int(connection.value(REGISTER, {"name": scope.user}))
             tx = Transaction(connection, scope, user, self._analyzer, self.names, self.full_text)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
                     alike: Any = list(group)
-                    record_actions.insert(tx, alike)
+                    known_facts += record_actions.insert(tx, alike)
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:
                         message = f"not an action: {action!r}"
                         raise InvalidInput(message)
                     CARRY_OUT[kind](tx, action)
+            return known_facts
 
-        if actions:
-            self._write(scope, carry_out)
+        return self._write(scope, carry_out) if actions else []
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None

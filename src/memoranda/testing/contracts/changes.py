@@ -11,6 +11,7 @@ import pytest
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model import actions as do
 from memoranda.model.checks import to_ms
+from memoranda.model.models import Kind, Trust
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexChanges, RecordRelation
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -211,6 +212,31 @@ class BeliefContract(Contract):
         assert lineage is not None
         assert set(lineage.sources) == {(drawn, first), (drawn, second), (other, second)}
         assert set(lineage.replaced) == {(first, drawn), (second, other)}
+
+    def test_a_known_fact_is_not_stored_again(self, ana: User, ben: User) -> None:
+        """One of the plan, of nobody or of the same agent is known; another user's never is."""
+        (hers,) = ana.planner.remember("tea")
+
+        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[do.KnownFact]]:
+            plan = [
+                do.Insert(record(text, scope=user.scope, **fields), unless_known=True)
+                for text in texts
+            ]
+            return [each.record.id for each in plan], user.store.apply(user.scope, plan)
+
+        (own,), known = learn(ana, "tea")
+        assert known == []
+        (first, again, more), known = learn(ana, "cake", "cake", "tea")
+        assert known == [do.KnownFact(again, first), do.KnownFact(more, own)]
+        (passed,), known = learn(ana.planner, "tea", tags=("x",), trust=Trust.AGENT)
+        assert known == [do.KnownFact(passed, hers.id)]
+        assert ana.found(hers) == replace(hers, tags=("x",))
+        assert learn(ben, "tea")[1] == learn(ana, "tea", kind=Kind.EPISODE)[1] == []
+        ana.apply(do.Supersede(own, first, moment(1), 0.3, "moved on"))
+        assert learn(ana, "tea")[1] == []
+        ana.close(ana.found(first))
+        assert [len(learn(ana, "cake", created_at=moment(2))[1]) for _ in range(2)] == [0, 1]
+        assert learn(ana, "cake", metadata={"n": 1})[1] == []
 
     def test_updating_changes_what_is_given(self, ana: User) -> None:
         """What is not given stays, nothing clears; readers and history learn of it, in place."""
