@@ -10,8 +10,19 @@ from google.adk.events import Event
 from google.adk.memory import BaseMemoryService
 from google.adk.sessions import Session
 from google.genai.types import Content, Part
+from pydantic_ai import Agent
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from memoranda import AsyncMemory, Settings
+from memoranda import AsyncMemory, Memory, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
 
@@ -76,3 +87,69 @@ class TestGoogleAdk:
             await memory.close()
 
         asyncio.run(use())
+
+
+class TestPydanticAi:
+    """The history processor of Pydantic AI, under its real agent."""
+
+    NAME = "Pydantic AI: a history processor"
+
+    def test_it_is_short(self):
+        """The whole adapter has at most 25 lines, its import among them."""
+        assert load_example(self.NAME)[1] <= 25
+
+    def test_what_fits_is_sent_and_all_is_kept(self, tmp_path):
+        """Requests stay within the budget, with whole exchanges; a new process goes on with all."""
+        example, _ = load_example(self.NAME)
+        settings = Settings(embedding={"model": "none"})
+        requests: list[list[ModelMessage]] = []
+
+        def answer(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+            requests.append(list(messages))
+            thinking = ThinkingPart("Let me see.", signature="c2VjcmV0")
+            if isinstance(messages[-1].parts[-1], ToolReturnPart):
+                return ModelResponse([thinking, TextPart("It is sunny in both.")])
+            calls = [ToolCallPart("look_up", {"place": place}) for place in ("Faro", "Lagos")]
+            return ModelResponse([thinking, *calls])
+
+        def look_up(place: str) -> str:
+            """Return the weather."""
+            return f"sun over {place} " * 20
+
+        def run(memory: Memory, prompts: list[str]) -> list[ModelMessage]:
+            chat = memory.conversation("weather", max_tokens=10_000, keep_recent=3)
+            history = example.FittingHistory(chat, 400)
+            agent = Agent(
+                FunctionModel(answer), tools=[look_up], capabilities=[ProcessHistory(history)]
+            )
+            said: list[ModelMessage] = []
+            for prompt in prompts:
+                said = agent.run_sync(prompt, message_history=said).all_messages()
+            history(said)
+            stored = [item["kept"] for item in chat.dump("anthropic")]
+            return [example.History.validate_json(each)[0] for each in stored]
+
+        with Memory(tmp_path / "a.db", settings=settings) as memory:
+            before = run(memory, [f"And day {number}?" for number in range(6)])
+            assert len(before) == 6 * 4
+        with Memory(tmp_path / "a.db", settings=settings) as memory:
+            after = run(memory, ["And tomorrow?"])
+            assert after[: len(before)] == before
+            assert len(after) == 7 * 4
+            assert not any("Let me see" in record.content for record in memory.records())
+        assert len(requests[-1]) > 3
+        for sent in requests:
+            assert len(sent) < 12
+            called = [part.tool_call_id for one in sent for part in one.parts if is_call(part)]
+            results = [part.tool_call_id for one in sent for part in one.parts if is_result(part)]
+            assert sorted(called) == sorted(results)
+
+
+def is_call(part: object) -> bool:
+    """Whether a part is a call of a tool."""
+    return isinstance(part, ToolCallPart)
+
+
+def is_result(part: object) -> bool:
+    """Whether a part is the result of a call."""
+    return isinstance(part, ToolReturnPart)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
+from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.ledger import join_period, reference, start_of
 from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
 from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
@@ -143,6 +144,12 @@ def format_call(call: ToolCall) -> str:
     return one_line(f"{call.name}({', '.join(pairs)})")
 
 
+def format_unread(message: Message) -> str:
+    """Return the types of what a provider gave beside the text, as ``[reasoning]``."""
+    parts = (part for part in unread_parts(message.raw) if isinstance(part, dict))
+    return one_line(" ".join(f"[{part['type']}]" for part in parts if part.get("type")))
+
+
 def show_message(message: Message, view: Display) -> Iterator[Text]:
     """Yield a message with all that it says, to the letter."""
     head = Text(f"#{message.position}", "bold")
@@ -155,6 +162,8 @@ def show_message(message: Message, view: Display) -> Iterator[Text]:
     yield head.append(f"  {message.tokens:,} tokens", "not bold dim")
     if message.content:
         yield safe_text(message.content)
+    if kinds := format_unread(message):
+        yield safe_text(kinds, "blue")
     for image in message.images:
         yield safe_text(f"[image] {one_line(image.url, ADDRESS)}", "blue")
     for call in message.tool_calls:
@@ -399,7 +408,7 @@ class TranscriptRows:
             content = self._content(message.content, tags, indent=len(ANSWER))
             yield from put_beside(Text(ANSWER, "yellow"), content)
         elif message.content.strip() or not message.tool_calls:
-            yield from self._content(message.content, tags)
+            yield from self._content(message.content or format_unread(message), tags)
             tags = Text()
         for number, call in enumerate(message.tool_calls):
             text = safe_text(format_call(call), "yellow")

@@ -214,6 +214,9 @@ def _call(given: object) -> ToolCallPart:
             arguments = rest.get("arguments") or ""
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
             return ToolCallPart(name, text, tool_call_id=str(more.get("id") or ""))
+        case {"custom": {"name": str(name), "input": str(text)}, **more}:
+            given_id = str(more.get("id") or "")
+            return ToolCallPart(name, json.dumps({"input": text}), tool_call_id=given_id)
     raise InvalidInput(f"a call is {given!r:.80}; give it an id, and a function with a name")
 
 
