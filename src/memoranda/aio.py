@@ -18,7 +18,7 @@ from memoranda.conversation.pruning import ConversationOptions, ConversationSess
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
-from memoranda.model.models import Message, Pruning
+from memoranda.model.models import Message, Pruning, Tombstone
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
@@ -106,6 +106,11 @@ class AsyncConversation:
         return self._face.session
 
     @property
+    def tombstones(self) -> tuple[Tombstone, ...]:
+        """What is left of removed messages, oldest first: how many they were, and when."""
+        return self._face.tombstones
+
+    @property
     def prunings(self) -> tuple[Pruning, ...]:
         """The receipts of all prunings, oldest first: what went, when and why."""
         return self._face.prunings
@@ -120,6 +125,9 @@ class AsyncConversation:
 
     add = in_thread(Conversation.add)
     extend = in_thread(Conversation.extend)
+    pop = in_thread(Conversation.pop)
+    remove = in_thread(Conversation.remove)
+    replace = in_thread(Conversation.replace)
     recent = in_thread(Conversation.recent)
     by_role = in_thread(Conversation.by_role)
     window = in_thread(Conversation.window)

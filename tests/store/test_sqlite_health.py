@@ -50,6 +50,12 @@ DAMAGE = {
         "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, spans FROM prunings LIMIT 1"
     ),
+    "tombstones whose conversation is gone": (
+        "INSERT INTO tombstones VALUES (99, 'tmb_gone', 9999, 0, 1)"
+    ),
+    "removed messages whose tombstone is gone": (
+        "INSERT INTO removed_messages VALUES (9999, 0, NULL, '{}')"
+    ),
     "retired records with vectors": (
         "INSERT INTO derivations SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
     ),

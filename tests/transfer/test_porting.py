@@ -43,6 +43,7 @@ from memoranda.model.models import (
     PrunedSpan,
     Pruning,
     Record,
+    Tombstone,
 )
 from memoranda.testing.samples import User
 from memoranda.transfer.locomo import session_date
@@ -92,6 +93,8 @@ def fill(memory):
     memory._services.store.apply(
         memory._scope, [UpdateConversation("trip", calibration=Calibration(1.25, 340))]
     )
+    chat.add("user", "Never mind.")
+    chat.pop()
     chat.end()
     lived(memory)
     memory.conversation("empty")
@@ -166,6 +169,7 @@ def test_an_export_holds_every_field(tmp_path):
     )
     assert by_type["message"] == {field.name for field in fields(Message)} - {"position"}
     assert by_type["pruning"] == {field.name for field in fields(Pruning)}
+    assert by_type["tombstone"] == {field.name for field in fields(Tombstone)}
     counted = {"messages", "start", "revision"}
     assert by_type["conversation"] == {field.name for field in fields(ConversationInfo)} - counted
     cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]

@@ -41,7 +41,7 @@ def test_receipts_follow_their_messages_over_what_was_erased(tmp_path):
         assert [item.content for item in talk(two, "trip")] == [f"line {n}" for n in (1, 3, 5, 6)]
         (receipt,) = receipts(two, "trip")
         assert [(cut.first, cut.last, cut.messages, cut.summary) for cut in receipt.cuts] == [
-            (0, 1, 3, None),
+            (0, 1, 2, None),
             (2, 3, 2, "five and six"),
         ]
         (line,) = (line for line in lines if line.get("type") == "pruning")

@@ -46,7 +46,7 @@ from memoranda.conversation.pruning import (
 )
 from memoranda.conversation.scoring import score
 from memoranda.conversation.session_file import FileTranscript
-from memoranda.conversation.transcript import MemoryTranscript, Transcript
+from memoranda.conversation.transcript import MemoryTranscript, Removal, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.model.checks import clean, known, limited, require_attributes, several
@@ -60,6 +60,7 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
+    Tombstone,
     ToolCall,
     ToolResult,
 )
@@ -67,11 +68,20 @@ from memoranda.model.ports import Summarizer
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
-EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
+EVENTS = (
+    "added",
+    "approaching_limit",
+    "pruned",
+    "task_boundary",
+    "summarized",
+    "removed",
+    "cleared",
+    "ended",
+)
 
 
 class Conversation:
-    """An append-only transcript, and contexts of it that fit a budget. Thread-safe.
+    """A transcript, and contexts of it that fit a budget. Thread-safe.
 
     Args:
         system: the system prompt; it is in every context.
@@ -203,6 +213,11 @@ class Conversation:
         return tuple(self._transcript.prunings())
 
     @property
+    def tombstones(self) -> tuple[Tombstone, ...]:
+        """What is left of removed messages, oldest first: how many they were, and when."""
+        return tuple(self._transcript.tombstones())
+
+    @property
     def session(self) -> ConversationSession:
         """The current session: its messages, and the recap of the one before."""
         with self._lock:
@@ -239,7 +254,7 @@ class Conversation:
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were added.
 
-        Without those that were erased since.
+        Without those that were removed or erased since.
 
         Args:
             marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.
@@ -402,6 +417,75 @@ class Conversation:
         )
         signals = state.ledger.signals(message)
         return replace(message, importance=score(message, signals).value)
+
+    # Removing
+
+    def pop(self, n: int = 1) -> tuple[Message, ...]:
+        """Remove the newest ``n`` messages and return them in order; fewer, if there are no more.
+
+        What is removed is in no later view, context or export form, and its episode is no
+        longer found or learned from. A tombstone keeps it until it is erased
+        (``Memory.forget(…, erase=True)``); no later message gets its position.
+
+        Raises:
+            InvalidInput: ``n`` is no number of at least 1.
+        """
+        return self._remove(newest=limited(n, "n"))
+
+    def remove(self, id: str) -> Message:
+        """Remove one message, as :meth:`pop` does, and return it.
+
+        Raises:
+            NotFound: it is not in this conversation.
+        """
+        return self._remove(ids=[clean(id, "id")])[0]
+
+    def replace(
+        self, ids: Iterable[str], messages: Iterable[Message | Mapping[str, Any]]
+    ) -> tuple[Message, ...]:
+        """Remove messages, as :meth:`pop` does, and put others where the first of them stood.
+
+        All of it is done, or nothing. The new messages get the positions of those that they
+        replace. Only where they are more and others follow, these get new positions, too.
+
+        Args:
+            ids: the messages that go; at least one.
+            messages: what takes their place, in any form that :meth:`extend` takes; may be none.
+
+        Returns:
+            The new messages.
+
+        Raises:
+            NotFound: a message is not in this conversation.
+            InvalidInput: a message cannot be used, or one was left behind by :meth:`clear`.
+        """
+        gone = tuple(dict.fromkeys(clean(each, "id") for each in several(ids, "ids")))
+        if not gone:
+            raise InvalidInput("ids is empty; name the messages that are to be replaced")
+        given = parse_messages(messages)
+        with self._lock:
+            state = self._states.read() if given else None
+            new = [self._message(each, state) for each in given] if state else []
+            self._remove(ids=gone, messages=new)
+            if not new:
+                return ()
+            known = {message.id: message for message in self._transcript.messages(cleared=True)}
+        stored = tuple(known.get(message.id, message) for message in new)
+        for message in stored:
+            self._events.emit("added", message)
+        return stored
+
+    def _remove(self, **what: Unpack[Removal]) -> tuple[Message, ...]:
+        with self._lock:
+            at = self._services.clock.now()
+            left = self._transcript.replace(self._services.ids.new("tmb"), at, **what)
+            if left is not None:
+                self._states.remove({message.id for message in left.messages})
+        if left is None:
+            return ()
+        self._transcript.announce()
+        self._events.emit("removed", left)
+        return left.messages
 
     # Contexts
 
@@ -589,7 +673,8 @@ class Conversation:
 
         Events and their subjects: ``added`` (the message), ``approaching_limit`` (tokens,
         limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message, why),
-        ``summarized`` (id of the receipt), ``cleared`` and ``ended`` (the conversation's id).
+        ``summarized`` (id of the receipt), ``removed`` (the tombstone), ``cleared`` and
+        ``ended`` (the conversation's id).
         What a callback raises is logged and goes no further.
 
         Raises:

@@ -11,7 +11,7 @@ Gaps are runs of messages that are out of a view; markers stand for them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -335,6 +335,15 @@ class Ledger:
         self.extend(before)
         self._signals = {key: said for key, said in self._signals.items() if key in self.index}
 
+    def remove(self, ids: Collection[str]) -> bool:
+        """Forget messages that were removed from the end; whether they were all live."""
+        left = [message for message in self.messages if message.id not in ids]
+        if len(left) + len(ids) != len(self.messages) or self._back:
+            return False
+        self._empty()
+        self.extend(left)
+        return True
+
     def _take_out(self, cuts: Iterable[PrunedSpan]) -> None:
         new = list(cuts)
         self._cuts += new
@@ -514,6 +523,12 @@ class StateReader:
         self.ledger.prune(pruning)
         if self._revision is not None:
             self._revision += 1
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Forget messages that were just removed, without reading again where that can be."""
+        if self._revision is not None:
+            self._revision = self._revision + 1 if self.ledger.remove(ids) else None
+            self._count -= len(ids)
 
     def _read_all(self, info: ConversationInfo) -> Ledger:
         prunings = prunings_since(self._transcript.prunings(), info.start)

@@ -25,6 +25,7 @@ from memoranda.conversation.session_format import (
     complete_lines,
     dump_line,
     message_lines,
+    message_value,
     metadata_value,
     parse_line,
     parse_message,
@@ -117,7 +118,6 @@ class FileTranscript(MemoryTranscript):
         self._problems: list[str] = []
         self._torn = False
         self._line: Mapping[str, Any] = NO_METADATA  # the metadata as they were read
-        self._lines = 0  # how many there are after the metadata
         # How far the file was read: its stamp and first line then, and what stood before the end.
         self._stamp: tuple[int, int, int] | None = None
         self._head = self._tail = b""
@@ -207,15 +207,18 @@ class FileTranscript(MemoryTranscript):
     @contextmanager
     def _changing(self, *, seen: bool = True) -> Iterator[None]:
         with self._writing():
-            settings, messages = (self._info, self._prunings), list(self._messages)
+            settings, messages = self._settings(), list(self._messages)
             try:
                 yield
-                if ((self._info, self._prunings), self._messages) != (settings, messages):
+                if (self._settings(), self._messages) != (settings, messages):
                     self._info = replace(self._info, revision=self._info.revision + seen)
                     self._save(messages)
             except BaseException:
                 self._stamp, self._head = None, b""  # The file says what is true: it is read anew.
                 raise
+
+    def _settings(self) -> tuple[object, ...]:
+        return self._info, self._prunings, self._tombstones
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -265,14 +268,15 @@ class FileTranscript(MemoryTranscript):
     def _take_anew(self, head: bytes, lines: Sequence[bytes]) -> None:
         try:
             line = parse_line(head)
-            info, prunings = parse_metadata(line, self.path.stem)
+            info, prunings, tombstones = parse_metadata(line, self.path.stem)
         except InvalidInput as error:
             message = f"{self.path} is no session file: its first line is wrong: {error}"
             raise InvalidInput(message) from error
         known, before = self._messages, (self._info.start, self._prunings, self._messages)
         revision = self._info.revision
         self._line, self._info, self._prunings = line, info, prunings
-        self._messages, self._problems, self._lines = [], [], 0
+        self._tombstones = tombstones
+        self._messages, self._problems, self._next = [], [], 0
         self._take(lines)
         # Another process, program or person changed what was there, or only added.
         changed = (info.start, prunings, self._messages[: len(known)]) != before
@@ -287,7 +291,7 @@ class FileTranscript(MemoryTranscript):
         """Add the messages of lines, and note which lines are none."""
         meter = None if self._meters is None else self._meters(self._info.model)
         said = self._messages[-1].timestamp if self._messages else self._info.created_at
-        for position, line in enumerate(lines, self._lines):
+        for position, line in enumerate(lines, self._next):
             if not line.strip():
                 continue
             try:
@@ -297,7 +301,7 @@ class FileTranscript(MemoryTranscript):
             else:
                 self._messages.append(message)
                 said = message.timestamp
-        self._lines += len(lines)
+        self._next += len(lines)
 
     # Writing, with both locks held
 
@@ -332,14 +336,13 @@ class FileTranscript(MemoryTranscript):
     def _save(self, before: Sequence[Message]) -> None:
         """Write what is in memory; ``before`` are the messages as the file has them."""
         _, *lines = complete_lines(self.path.read_bytes())[0]
-        for old, new in zip(before, self._messages, strict=True):
-            if old != new:
-                lines[place_of(new)] = update_line(lines[place_of(new)], old, new)
+        lines = _changed_lines(lines, before, self._messages)
+        self._next = len(lines)
         # A new file can get the number, size and time of an older one: its first line tells them
         # apart.
         rewrites = self._line.get("rewrites")
         line = {**self._line, "rewrites": (rewrites if isinstance(rewrites, int) else 0) + 1}
-        head = dump_line(line := metadata_value(self._info, self._prunings, line))
+        head = dump_line(line := metadata_value(self._info, self._prunings, line, self._tombstones))
         data = self._replace([head, *lines])
         self._line = line
         self._stamp, self._head, self._end = None, head + b"\n", len(data)
@@ -352,6 +355,27 @@ class FileTranscript(MemoryTranscript):
         if self._power_safe:
             sync_folder(self.path.parent)
         return data
+
+
+def _changed_lines(
+    lines: Sequence[bytes], before: Sequence[Message], after: Sequence[Message]
+) -> list[bytes]:
+    """Return the lines of messages as they are now; an empty one keeps each place that was left."""
+    places = {message.id: message for message in before}
+    changed = list(lines)
+    for message in before:
+        changed[place_of(message)] = b""
+    for message in after:
+        place, old = place_of(message), places.get(message.id)
+        if old is None:
+            line = dump_line(message_value(message))
+        else:
+            line = lines[place_of(old)]
+            if replace(old, position=place) != message:
+                line = update_line(line, old, message)
+        changed += [b""] * (place + 1 - len(changed))
+        changed[place] = line
+    return changed
 
 
 def _is_object(line: bytes) -> bool:

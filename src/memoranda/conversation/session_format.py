@@ -27,7 +27,9 @@ from memoranda.model.models import (
     ConversationInfo,
     Image,
     Message,
+    PrunedSpan,
     Pruning,
+    Tombstone,
     ToolCall,
     ToolResult,
 )
@@ -191,7 +193,10 @@ def is_metadata(value: object) -> bool:
 
 
 def metadata_value(
-    info: ConversationInfo, prunings: Sequence[Pruning], line: Mapping[str, Any] = NO_METADATA
+    info: ConversationInfo,
+    prunings: Sequence[Pruning],
+    line: Mapping[str, Any] = NO_METADATA,
+    tombstones: Sequence[Tombstone] = (),
 ) -> Json:
     """Return settings and receipts as the JSON object of the first line.
 
@@ -199,6 +204,7 @@ def metadata_value(
         info: the settings of the conversation, and how far it is cleared.
         prunings: the receipts of all prunings, oldest first.
         line: what stood there before: its ``createdAt`` and keys that are unknown here stay.
+        tombstones: what is left of removed messages, oldest first.
     """
     scale, overhead = info.calibration.scale, info.calibration.overhead
     known: Json = {
@@ -215,16 +221,38 @@ def metadata_value(
         "tokenScale": None if scale == UNCALIBRATED.scale else scale,
         "tokenOverhead": None if overhead == UNCALIBRATED.overhead else overhead,
         "prunings": [
-            json_value(item) | {"cuts": [_present(json_value(cut)) for cut in item.cuts]}
-            for item in prunings
+            json_value(item) | {"cuts": [_cut_value(cut) for cut in item.cuts]} for item in prunings
         ]
         or None,
+        "tombstones": [_tombstone_value(item) for item in tombstones] or None,
     }
     return known | {name: value for name, value in line.items() if name not in known}
 
 
-def parse_metadata(value: object, name: str) -> tuple[ConversationInfo, list[Pruning]]:
-    """Return the settings and the receipts that the first line holds.
+def _cut_value(cut: PrunedSpan) -> Json:
+    return _present(json_value(cut) | {"torn": cut.torn or None})
+
+
+def _tombstone_value(item: Tombstone) -> Json:
+    messages = [
+        _present(message_value(each)) | {"position": each.position} for each in item.messages
+    ]
+    return {"id": item.id, "at": iso(item.at), "count": item.count, "messages": messages}
+
+
+def _parse_tombstone(item: JsonObject) -> Tombstone:
+    at = item.moment("at")
+    messages = tuple(
+        parse_message(each, JsonObject(each).whole("position"), at)
+        for each in item.list("messages")
+    )
+    return Tombstone(id=item.text("id"), at=at, count=item.whole("count"), messages=messages)
+
+
+def parse_metadata(
+    value: object, name: str
+) -> tuple[ConversationInfo, list[Pruning], list[Tombstone]]:
+    """Return the settings, the receipts and the tombstones that the first line holds.
 
     Args:
         value: the JSON value of the line.
@@ -252,7 +280,11 @@ def parse_metadata(value: object, name: str) -> tuple[ConversationInfo, list[Pru
             line.whole("tokenOverhead", UNCALIBRATED.overhead),
         ),
     )
-    return info, [_parse_pruning(item) for item in line.objects("prunings")]
+    return (
+        info,
+        [_parse_pruning(item) for item in line.objects("prunings")],
+        [_parse_tombstone(item) for item in line.objects("tombstones")],
+    )
 
 
 def _parse_pruning(item: JsonObject) -> Pruning:

@@ -17,10 +17,12 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Action,
     Append,
+    Insert,
     OpenConversation,
     Pin,
     Prune,
     Recount,
+    ReplaceMessages,
     Summarize,
     Touch,
     UpdateConversation,
@@ -29,14 +31,16 @@ from memoranda.model.checks import content_hash, limited, named
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
+    ForgetReceipt,
     Kind,
     Message,
     Pruning,
-    Record,
     Scope,
+    Tombstone,
 )
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
+from memoranda.model.replacements import Replacement, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text import recalled
@@ -58,8 +62,22 @@ class MessageRange(TypedDict, total=False):
     pinned: bool
 
 
+class Removal(TypedDict, total=False):
+    """Which messages are removed, and what takes their place.
+
+    Attributes:
+        ids: the messages of these ids.
+        newest: or so many of the newest since the last ``clear``.
+        messages: what stands from then on where the first of them stood.
+    """
+
+    ids: Sequence[str]
+    newest: int
+    messages: Sequence[Message]
+
+
 class Transcript(Protocol):
-    """An append-only list of messages with the settings of its conversation. Thread-safe."""
+    """A list of messages of messages with the settings of its conversation. Thread-safe."""
 
     def info(self) -> ConversationInfo:
         """Return the conversation's settings and state."""
@@ -72,6 +90,19 @@ class Transcript(Protocol):
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
+
+    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+        """Remove messages and put others in their place, in one step.
+
+        Returns:
+            The tombstone, whose name is ``id``; ``None`` where nothing was there to be removed.
+
+        Raises:
+            NotFound: a message is not there; nothing was changed.
+        """
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return the tombstones of removed messages, oldest first."""
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""
@@ -137,7 +168,10 @@ def prunings_since(prunings: Iterable[Pruning], start: int) -> list[Pruning]:
 
 def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
     """Return the receipt with the summaries of its cuts, by their first positions."""
-    cuts = (replace(cut, summary=summaries.get(cut.first, cut.summary)) for cut in pruning.cuts)
+    cuts = (
+        cut if cut.torn else replace(cut, summary=summaries.get(cut.first, cut.summary))
+        for cut in pruning.cuts
+    )
     return replace(pruning, cuts=tuple(cuts))
 
 
@@ -149,6 +183,8 @@ class MemoryTranscript:
         self._info = info
         self._messages: list[Message] = []
         self._prunings: list[Pruning] = []
+        self._tombstones: list[Tombstone] = []
+        self._next = 0  # the position of the next message
         self._lock = Lock()
 
     @contextmanager
@@ -184,10 +220,11 @@ class MemoryTranscript:
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end."""
         with self._lock:
-            start = len(self._messages)
             self._messages += [
-                replace(message, position=start + index) for index, message in enumerate(messages)
+                replace(message, position=place)
+                for place, message in enumerate(messages, self._next)
             ]
+            self._next += len(messages)
 
     def announce(self) -> None:
         """Nobody listens beyond the conversation."""
@@ -203,6 +240,54 @@ class MemoryTranscript:
                 first = max(first, len(self._messages) - last)
             found = [item for item in self._messages[first:] if item.pinned or not pinned]
         return found if last is None else found[-last:]
+
+    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+        """Remove messages and put others in their place."""
+        with self._changing():
+            gone = self._chosen(**what)
+            if not gone:
+                return None
+            self._place([place_of(message) for message in gone], what.get("messages", ()))
+            left = Tombstone(id=id, at=at, count=len(gone), messages=tuple(gone))
+            self._tombstones = [*self._tombstones, left]
+            return left
+
+    def _chosen(self, **what: Unpack[Removal]) -> list[Message]:
+        ids, start = set(what.get("ids", ())), self._info.start
+        found = [message for message in self._messages if message.id in ids]
+        if len(found) < len(ids):
+            missing = min(ids.difference(message.id for message in found))
+            raise NotFound(f"there is no message {missing!r} in this conversation")
+        if found and what.get("messages") and place_of(found[0]) < start:
+            raise InvalidInput(refuse_cleared(found[0].id))
+        if not ids:
+            live = self._messages[bisect_left(self._messages, start, key=place_of) :]
+            found = live[max(0, len(live) - what.get("newest", 0)) :]
+        return found
+
+    def _place(self, gone: Sequence[int], new: Sequence[Message]) -> None:
+        removed = set(gone)
+        stay = [item for item in self._messages if place_of(item) not in removed]
+        at = bisect_left(stay, gone[0], key=place_of)
+        following = place_of(stay[at]) if at < len(stay) else None
+        done = Replacement.plan(gone, len(new), following=following, end=self._next)
+        placed = [replace(item, position=to) for item, to in zip(new, done.places, strict=True)]
+        behind = [replace(item, position=place_of(item) + done.shift) for item in stay[at:]]
+        self._messages = [*stay[:at], *placed, *behind]
+        if self._messages:
+            self._next = max(self._next, place_of(self._messages[-1]) + 1)
+        self._prunings = [
+            replace(item, cuts=done.change(item.cuts, self._held)) for item in self._prunings
+        ]
+
+    def _held(self, first: int, last: int) -> tuple[int, int]:
+        inside = [item.tokens for item in self._messages if first <= place_of(item) <= last]
+        return len(inside), sum(inside)
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return the tombstones of removed messages, oldest first."""
+        with self._reading():
+            return list(self._tombstones)
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""
@@ -269,11 +354,13 @@ class ReadOnlyTranscript:
         self.info = transcript.info
         self.messages = transcript.messages
         self.prunings = transcript.prunings
+        self.tombstones = transcript.tombstones
 
     def _ignore(self, *arguments: object, **named: object) -> None:
         """Change nothing, and tell nobody."""
 
-    append = announce = prune = summarize = pin = recount = calibrate = clear = end = _ignore
+    append = announce = replace = prune = summarize = pin = _ignore
+    recount = calibrate = clear = end = _ignore
 
 
 def strip_recalled(
@@ -314,7 +401,7 @@ class StoredTranscript:
         self._records = records
         self._store, self._scope, self._id = records.store, records.scope, id
         self._end_session = end_session
-        self._unannounced: list[Record] = []
+        self._unannounced: list[tuple[str, object]] = []
         self._begun = False
         self._lock = Lock()
 
@@ -345,8 +432,13 @@ class StoredTranscript:
 
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages and their episodes, in one transaction."""
+        actions, stored = self._plan(messages)
+        self._write([*actions, *(Append(self._id, message) for message in stored)])
+
+    def _plan(self, messages: Sequence[Message]) -> tuple[list[Action], list[Message]]:
+        """Return what stores the episodes of messages, and the messages that name them."""
         actions: list[Action] = []
-        episodes: list[Record] = []
+        linked: list[Message] = []
         for message in messages:
             now = self._records.now()
             text, accesses = strip_recalled(self._store, self._scope, message.content, now)
@@ -362,29 +454,58 @@ class StoredTranscript:
                     origin="conversation",
                 )
                 insert = self._records.plan(draft)
-                episodes.append(insert.record)
                 actions.append(insert)
                 stored = replace(message, record_id=insert.record.id)
-            actions.append(Append(self._id, stored))
+            linked.append(stored)
+        return actions, linked
+
+    def _write(self, actions: Sequence[Action]) -> None:
+        """Carry out a plan with the episodes of new messages."""
         self._store.apply(self._scope, actions)
-        self._records.notify_derivations()
+        episodes = [action.record for action in actions if isinstance(action, Insert)]
+        if episodes:
+            self._records.notify_derivations()
         with self._lock:
-            self._unannounced += episodes
+            self._unannounced += [("remembered", record) for record in episodes]
             begins = bool(episodes) and not self._begun
             self._begun = self._begun or begins
         if begins:
             self._records.start_session(self._scope, self._id)
 
     def announce(self) -> None:
-        """Tell the subscribers of the memory which episodes were added."""
+        """Tell the subscribers of the memory which episodes were added, and which removed."""
         with self._lock:
-            episodes, self._unannounced = self._unannounced, []
-        for record in episodes:
-            self._records.events.emit("remembered", record)
+            events, self._unannounced = self._unannounced, []
+        for name, subject in events:
+            self._records.events.emit(name, subject)
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
         return self._store.messages(self._scope, self._id, **which)
+
+    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+        """Remove messages and their episodes, and put others in their place; one transaction."""
+        actions, stored = self._plan(what.get("messages", ()))
+        replacement = ReplaceMessages(
+            conversation=self._id,
+            tombstone=id,
+            at=at,
+            ids=tuple(what.get("ids", ())),
+            newest=what.get("newest", 0),
+            messages=tuple(stored),
+        )
+        self._write([*actions, replacement])
+        left = next(iter(self._store.tombstones(self._scope, self._id, id)), None)
+        episodes = [each.record_id for each in left.messages if each.record_id] if left else []
+        with self._lock:
+            self._unannounced += [
+                ("forgotten", ForgetReceipt(id=episode, erased=False)) for episode in episodes
+            ]
+        return left
+
+    def tombstones(self) -> list[Tombstone]:
+        """Return the tombstones of removed messages, oldest first."""
+        return self._store.tombstones(self._scope, self._id)
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""

@@ -19,6 +19,7 @@ from memoranda.model.models import (
     Message,
     Pruning,
     Record,
+    Tombstone,
     Unset,
 )
 from memoranda.model.notes import NotesBase
@@ -321,6 +322,38 @@ class Append(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceMessages(Action):
+    """Remove messages from a transcript, and put others in their place.
+
+    What is removed leaves a tombstone, and its episodes are closed. Where nothing is there to be
+    removed, nothing happens.
+
+    Attributes:
+        conversation: its id.
+        tombstone: id of the tombstone.
+        at: when.
+        ids: the messages; one that is not there raises ``NotFound``.
+        newest: without ``ids``, so many of the newest since the last ``clear``.
+        messages: what stands from then on where the first of them stood.
+    """
+
+    conversation: str
+    tombstone: str
+    at: datetime
+    ids: tuple[str, ...] = ()
+    newest: int = 0
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTombstone(Action):
+    """Keep a tombstone that another transcript has, unless it is there: an import."""
+
+    conversation: str
+    tombstone: Tombstone
+
+
+@dataclass(frozen=True, slots=True)
 class Pin(Action):
     """Keep a message in every view, or stop keeping it."""
 
@@ -350,7 +383,7 @@ class UpdateConversation(Action):
 class Prune(Action):
     """Keep the receipt of a pruning: what its cuts name is out of every later view.
 
-    A cut that holds fewer messages than it says, as some were erased, loses its summary.
+    A cut that holds fewer messages than it says, as some were removed, loses its summary.
     """
 
     conversation: str
@@ -361,7 +394,7 @@ class Prune(Action):
 class Summarize(Action):
     """Give cuts of a pruning their summaries; what is gone by now is passed over.
 
-    So is a cut that lost a message to an erasure: its summary may hold what was erased.
+    So is a cut that is torn: its summary may hold what was removed.
 
     Attributes:
         summaries: first position of a cut → its summary.

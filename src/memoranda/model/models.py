@@ -206,6 +206,8 @@ class PrunedSpan:
         score: the highest importance among them, 0 to 1; ``None`` where none was scored.
         why: why these.
         summary: what they said, in short, where summaries are on.
+        torn: whether some of them were removed or erased since. A summary of it may quote these,
+            also one that is only now being made: it has none, and gets none any more.
     """
 
     first: int
@@ -217,6 +219,7 @@ class PrunedSpan:
     why: str
     score: float | None = None
     summary: str | None = None
+    torn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +255,23 @@ class Pruning:
     def tokens(self) -> int:
         """How many tokens it freed."""
         return sum(cut.tokens for cut in self.cuts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What is left of messages that were removed from a transcript together.
+
+    Attributes:
+        id: ``tmb_…``; sorts by time.
+        at: when they were removed.
+        count: how many they were.
+        messages: those of them whose text was not erased since, in order, as they were.
+    """
+
+    id: str
+    at: datetime
+    count: int
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Pruning,
         Record,
         Scope,
+        Tombstone,
         ToolCall,
     )
     from memoranda.model.notes import NotesBase
@@ -383,6 +384,9 @@ class Store(SearchStore, JobStore, Protocol):
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
+
+    def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
+        """Return all tombstones of a conversation, oldest first, or only that of this id."""
 
     # Sessions, notes and usage
 

@@ -27,6 +27,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
     Scope,
+    Tombstone,
 )
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import ENTITIES, VECTORS, Store
@@ -310,6 +311,7 @@ class User:
             talks,
             [self.messages(name, cleared=True) for name in talks],
             [self.prunings(name) for name in talks],
+            [self.tombstones(name) for name in talks],
             self.messages(records=ids),
             (self.sessions(), self.sessions(pending=True, exclude="talk")),
             self.usage(),
@@ -345,6 +347,8 @@ class User:
             do.Prune("trip", pruning(cut(end, end + 1))),
             do.Summarize("trip", held.id, {end: "b"}),
             do.UpdateConversation("trip", ended_at=moment(50)),
+            do.ReplaceMessages("trip", new_id("tmb"), moment(50), newest=1),
+            do.KeepTombstone("trip", Tombstone(id=new_id("tmb"), at=moment(1), count=1)),
             do.Reinforce(two.id, SOON, (one.id, three.id)),
             *self._prepare_upkeep(new.id),
             do.KeepNotes(noted(new, two)),

@@ -2,11 +2,11 @@
 
 A header, then what persons decided on names, then a line for each record in the order they were
 recorded, then how far each session was consolidated, then each conversation followed by its
-messages and the receipts of its prunings. The header names the user, so the lines do not. The
-order of the lines gives the positions, so sessions and receipts name episodes and messages by
-their ids, and nothing is off where some were erased. Vectors, index and entity links are derived
-and made anew when a file is read, and so is enrichment; the history of changes stays behind, but
-for when a record was closed or retired.
+messages, the receipts of its prunings and the tombstones of removed messages. The header names the
+user, so the lines do not. The order of the lines gives the positions, so sessions and receipts name
+episodes and messages by their ids, and nothing is off where some were erased. Vectors, index and
+entity links are derived and made anew when a file is read, and so is enrichment; the history of
+changes stays behind, but for when a record was closed or retired.
 
 A file is read back in batches, keeping ids, and only what is not there yet. It is read twice: the
 first time everything in it is checked, so that a broken line or an id that is taken leaves the
@@ -33,6 +33,7 @@ from memoranda.model.actions import (
     Close,
     Insert,
     KeepNameDecision,
+    KeepTombstone,
     OpenConversation,
     Prune,
     PutItem,
@@ -49,6 +50,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
     Scope,
+    Tombstone,
 )
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Subset
@@ -65,7 +67,7 @@ READABLE = (1, 2, VERSION)
 ENDINGS = {"closed_at": "close", "retired_at": "retire"}
 # The keys of each line, and of each span in a pruning, in their order.
 KEYS: Mapping[str, list[str]] = NAMES["archive"]
-CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
+CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary", "torn")
 # What may be blank in a message, its calls and its result.
 BLANK = ("content", "task", "id", "name", "arguments", "call_id")
 IMPORTED = "imported"
@@ -128,12 +130,20 @@ def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[s
             yield _line("session", json_fields(session, KEYS["session"]))
     for each in reversed(list(store.conversations(scope).values())):
         yield _line("conversation", json_fields(each, KEYS["conversation"]))
-        messages = store.messages(scope, each.id, cleared=True)
-        for message in messages:
-            yield _line("message", json_fields(message, KEYS["message"][1:]), each.id)
-        for pruning in store.prunings(scope, each.id):
-            value = json_fields(pruning, KEYS["pruning"][1:])
-            yield _line("pruning", value | {"cuts": _cut_values(messages, pruning)}, each.id)
+        yield from _transcript_lines(store, scope, each.id)
+
+
+def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, str]]:
+    messages = store.messages(scope, id, cleared=True)
+    for message in messages:
+        yield _line("message", json_fields(message, KEYS["message"][1:]), id)
+    for pruning in store.prunings(scope, id):
+        value = json_fields(pruning, KEYS["pruning"][1:])
+        yield _line("pruning", value | {"cuts": _cut_values(messages, pruning)}, id)
+    for tombstone in store.tombstones(scope, id):
+        removed = [json_fields(item, KEYS["message"][1:]) for item in tombstone.messages]
+        value = json_fields(tombstone, KEYS["tombstone"][1:-1])
+        yield _line("tombstone", value | {"messages": removed}, id)
 
 
 def _record_values(
@@ -205,10 +215,10 @@ def archive_entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
             if kind not in KEYS:
                 raise InvalidInput(
                     f"type={kind!r} is unknown; "
-                    f"use record, decision, session, conversation, message or pruning"
+                    f"use record, decision, session, conversation, message, pruning or tombstone"
                 )
             line.require_only(("type", *KEYS[kind]))
-            if kind in {"message", "pruning"}:
+            if kind in {"message", "pruning", "tombstone"}:
                 _add(opened, kind, line)
                 continue
         if opened:
@@ -298,6 +308,7 @@ class _OpenConversation:
     info: ConversationInfo
     messages: dict[str, Message] = field(default_factory=dict)
     prunings: dict[str, Pruning] = field(default_factory=dict)
+    tombstones: dict[str, Tombstone] = field(default_factory=dict)
 
     def entry(self) -> ArchiveEntry:
         """Return the whole conversation; refuse one cleared through a message that it has not."""
@@ -313,23 +324,27 @@ class _OpenConversation:
             if message.id == info.cleared_through:
                 actions.append(UpdateConversation(info.id, clear=True))
         actions += [Prune(info.id, pruning) for pruning in self.prunings.values()]
+        actions += [KeepTombstone(info.id, each) for each in self.tombstones.values()]
         actions.append(
             UpdateConversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
         )
-        lines = 1 + len(self.messages) + len(self.prunings)
+        lines = 1 + len(self.messages) + len(self.prunings) + len(self.tombstones)
         return ArchiveEntry(self.place, actions, lines=lines)
 
 
 def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
-    """Add a message, or the receipt of a pruning, to the conversation that was opened last."""
+    """Add a message, a receipt or a tombstone to the conversation that was opened last."""
     name = line.text("conversation")
     if opened is None or opened.info.id != name:
         raise InvalidInput(f"a {kind} must follow the line of its conversation {name!r}")
     known: dict[str, Any] = opened.messages
-    found: Message | Pruning
+    found: Message | Pruning | Tombstone
     if kind == "message":
-        role = parse_role(line.get("role"))
-        found = read_dataclass(Message, line, blank=BLANK, id=_id(line, "msg"), role=role)
+        found = _read_message(line)
+    elif kind == "tombstone":
+        removed = tuple(map(_read_message, line.objects("messages")))
+        found = read_dataclass(Tombstone, line, id=_id(line, "tmb"), messages=removed)
+        known = opened.tombstones
     else:
         places = {key: place for place, key in enumerate(known)}
         cuts = tuple(_read_cut(cut, places) for cut in line.objects("cuts"))
@@ -339,6 +354,12 @@ def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
         message = f"two {kind}s of the conversation {name!r} have the same id {found.id!r}"
         raise InvalidInput(message)
     known[found.id] = found
+
+
+def _read_message(line: JsonObject) -> Message:
+    line.require_only(("type", *KEYS["message"]))
+    role = parse_role(line.get("role"))
+    return read_dataclass(Message, line, blank=BLANK, id=_id(line, "msg"), role=role)
 
 
 def _read_cut(line: JsonObject, places: Mapping[str, int]) -> PrunedSpan:
@@ -446,7 +467,10 @@ def _write(
                 if not store.conversations(everyone, info.id):
                     actions += entry.actions
                 else:
-                    there = {item.id for item in store.messages(everyone, info.id, cleared=True)}
+                    held = store.messages(everyone, info.id, cleared=True)
+                    there = {item.id for item in held}
+                    for tombstone in store.tombstones(everyone, info.id):
+                        there |= {item.id for item in tombstone.messages}
                     new = [action for action in given if action.message.id not in there]
                     actions += new
                 counts.messages += len(new)

@@ -20,7 +20,13 @@ from memoranda.conversation.session_format import (
 )
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import Action, OpenConversation, Prune, UpdateConversation
+from memoranda.model.actions import (
+    Action,
+    KeepTombstone,
+    OpenConversation,
+    Prune,
+    UpdateConversation,
+)
 from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
 from memoranda.model.ports import Store
@@ -46,7 +52,8 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, st
     places = [place_of(message) for message in messages]
     settings = replace(info, start=bisect_left(places, info.start))
     prunings = _moved(store.prunings(scope, id), places)
-    yield "metadata", dump_line(metadata_value(settings, prunings)).decode() + "\n"
+    value = metadata_value(settings, prunings, tombstones=store.tombstones(scope, id))
+    yield "metadata", dump_line(value).decode() + "\n"
     for message in messages:
         yield "message", dump_line(message_value(message)).decode() + "\n"
 
@@ -95,6 +102,7 @@ def import_session(target: ImportTarget, path: Path, counts: ImportCounts) -> No
     actions: list[Action] = [
         Prune(name, item) for item in _moved(file.prunings(), places) if item.id not in there
     ]
+    actions += [KeepTombstone(name, item) for item in file.tombstones()]
     if info.ended_at is not None and (known is None or new):
         actions.append(UpdateConversation(name, ended_at=info.ended_at))
     store.apply(scope, actions)

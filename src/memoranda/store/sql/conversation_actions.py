@@ -1,31 +1,52 @@
 """Carries out the actions on conversations: messages, pins, clearing, receipts of prunings.
 
-The spans of a receipt are JSON. One that lost a message to an erasure is marked as torn: a summary
-of it may hold what was erased, also one that is only now being made of what was read before. So it
-has none, and gets none any more.
+A message that is removed moves to another table, and leaves a tombstone there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
-from memoranda.model.models import PrunedSpan
-from memoranda.store.sql import rows
+from memoranda.model.checks import to_ms
+from memoranda.model.models import Message, PrunedSpan, Tombstone
+from memoranda.model.replacements import Replacement, refuse_cleared
+from memoranda.store.sql import record_actions, rows
 from memoranda.store.sql.transaction import Transaction
 
-# A span as it is kept: its fields, times in milliseconds, and whether it is torn.
-StoredSpan = dict[str, Any]
-TEAR: StoredSpan = {"summary": None, rows.TORN: True}
 UPDATE = """
 UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
     token_scale = coalesce(:scale, token_scale),
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
 WHERE key = :key
+"""
+FOLLOWING = """
+SELECT (SELECT min(m.position) FROM messages m
+        WHERE m.conversation_key = c.key AND m.position > :first), c.next_position,
+    c.cleared_through
+FROM conversations c WHERE c.key = :conversation
+"""
+MOVE = """
+UPDATE messages SET position = position + :shift
+WHERE conversation_key = :conversation AND position >= :following
+"""
+RENUMBER = """
+UPDATE conversations SET message_count = message_count + :more, revision = revision + 1,
+    next_position = greatest(next_position, :least, 1 + coalesce(
+        (SELECT max(position) FROM messages WHERE conversation_key = :conversation), -1))
+WHERE key = :conversation
+"""
+NAMED = f"""
+SELECT {rows.MESSAGE} FROM messages m
+WHERE m.conversation_key = :conversation AND m.id IN (@texts(:ids)) ORDER BY m.position DESC
+"""
+NEWEST = f"""
+SELECT {rows.MESSAGE} FROM messages m WHERE m.conversation_key = :conversation AND m.position >
+    (SELECT cleared_through FROM conversations WHERE key = :conversation)
+ORDER BY m.position DESC LIMIT :newest
 """
 APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
 
@@ -105,52 +126,58 @@ def recount(tx: Transaction, action: act.Recount) -> None:
 def prune(tx: Transaction, action: act.Prune) -> None:
     """Keep the receipt of a pruning."""
     conversation, item = tx.conversation(action.conversation), action.pruning
-    spans = rows.dump([_stored(tx, conversation, span) for span in item.cuts])
+    cuts = [
+        replace(span, messages=held[0], tokens=held[1], summary=None, torn=True)
+        # Fewer than were read when the pruning was decided: some were removed since.
+        if (held := _held(tx, conversation, span.first, span.last))[0] < span.messages
+        else span
+        for span in item.cuts
+    ]
+    stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cut for cut in cuts if cut.messages)))
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, spans) VALUES (:conversation, :id, :at, :trigger, :why, "
         ":strategy, :before, :after, :spans)",
-        rows.PRUNINGS.values(item) | {"conversation": conversation, "spans": spans},
+        {"spans": stored.pop("cuts"), "conversation": conversation} | stored,
     )
     tx.revise(conversation)
 
 
-def _stored(tx: Transaction, conversation: int, span: PrunedSpan) -> StoredSpan:
-    stored = rows.SPANS.values(span)
-    held: int = tx.connection.value(
-        "SELECT count(*) FROM messages WHERE conversation_key = :conversation "
-        "AND position BETWEEN :first AND :last",
-        stored | {"conversation": conversation},
-    )
-    # Fewer than were read when the pruning was decided: some were erased since.
-    return stored | TEAR if held < span.messages else stored
+def _held(tx: Transaction, conversation: int, first: int, last: int) -> tuple[int, int]:
+    """Return how many messages there are from one position to another, and their tokens."""
+    messages, tokens = tx.connection.all(
+        "SELECT count(*), CAST(coalesce(sum(tokens), 0) AS bigint) FROM messages "
+        "WHERE conversation_key = :conversation AND position BETWEEN :first AND :last",
+        {"conversation": conversation, "first": first, "last": last},
+    )[0]
+    return messages, tokens
 
 
 def summarize(tx: Transaction, action: act.Summarize) -> None:
     """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
 
-    def summarized(stored: StoredSpan) -> StoredSpan:
-        if rows.TORN in stored or stored["first"] not in action.summaries:
-            return stored
-        return stored | {"summary": action.summaries[stored["first"]]}
+    def summarized(cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
+        return tuple(
+            cut if cut.torn else replace(cut, summary=action.summaries.get(cut.first, cut.summary))
+            for cut in cuts
+        )
 
     _change_spans(tx, tx.conversation(action.conversation), summarized, action.pruning)
 
 
-def tear_summaries(tx: Transaction, conversation: int, places: Collection[int]) -> None:
-    """Take the summaries from the spans that cover any of these positions."""
+def change_spans(tx: Transaction, conversation: int, done: Replacement) -> None:
+    """Tear and move the spans of all prunings as messages were removed and replaced."""
 
-    def without(stored: StoredSpan) -> StoredSpan:
-        covers = any(stored["first"] <= place <= stored["last"] for place in places)
-        return stored | TEAR if covers else stored
+    def held(first: int, last: int) -> tuple[int, int]:
+        return _held(tx, conversation, first, last)
 
-    _change_spans(tx, conversation, without)
+    _change_spans(tx, conversation, lambda cuts: done.change(cuts, held))
 
 
 def _change_spans(
     tx: Transaction,
     conversation: int,
-    change: Callable[[StoredSpan], StoredSpan],
+    change: Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]],
     pruning: str | None = None,
 ) -> None:
     """Change the spans of a pruning, or of all of a conversation."""
@@ -160,8 +187,89 @@ def _change_spans(
         {"conversation": conversation, "id": pruning},
     )
     for key, text in receipts:
-        spans = rows.dump([change(stored) for stored in json.loads(text)])
+        spans = rows.SPAN_LIST.write(change(rows.SPAN_LIST.read(text)))
         if spans != text:
             replaced = "UPDATE prunings SET spans = :spans WHERE key = :key"
             tx.connection.run(replaced, {"spans": spans, "key": key})
             tx.revise(conversation)
+
+
+# Removing and replacing
+
+
+def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> None:
+    """Move messages of a transcript to a tombstone, and put others where the first of them was."""
+    conversation = tx.conversation(action.conversation)
+    gone = _chosen(tx, conversation, action)
+    if not gone:
+        return
+    places = [message.position or 0 for message in gone]
+    values = {"conversation": conversation, "ids": rows.dump([message.id for message in gone])}
+    left = Tombstone(id=action.tombstone, at=action.at, count=len(gone), messages=tuple(gone))
+    keep_tombstone(tx, act.KeepTombstone(action.conversation, left))
+    tx.connection.run(
+        "DELETE FROM messages WHERE conversation_key = :conversation AND id IN (@texts(:ids))",
+        values,
+    )
+    episodes = [message.record_id for message in gone if message.record_id is not None]
+    standing = tx.connection.all(
+        "SELECT id FROM records WHERE user_key = :user AND id IN (@texts(:ids)) "
+        "AND closed_at IS NULL",
+        {"user": tx.user, "ids": rows.dump(episodes)},
+    )
+    for (episode,) in standing:
+        record_actions.close(tx, act.Close(episode, action.at, "its message was removed"))
+    following, end, cleared = tx.connection.all(FOLLOWING, values | {"first": places[0]})[0]
+    done = Replacement.plan(places, len(action.messages), following=following, end=end)
+    if action.messages and places[0] <= cleared:
+        raise InvalidInput(refuse_cleared(gone[0].id))
+    if done.shift:
+        values |= {"shift": done.shift, "following": done.following}
+        tx.connection.run(MOVE, values)
+    for message, place in zip(action.messages, done.places, strict=True):
+        placed = {"conversation_key": conversation, "position": place}
+        tx.connection.run(APPEND, rows.MESSAGES.values(message) | placed)
+    values |= {"more": len(action.messages) - len(gone), "least": (done.places or (-1,))[-1] + 1}
+    tx.connection.run(RENUMBER, values)
+    change_spans(tx, conversation, done)
+
+
+def _chosen(tx: Transaction, conversation: int, action: act.ReplaceMessages) -> list[Message]:
+    """Return the messages that are to be removed, in order."""
+    values = {
+        "conversation": conversation,
+        "ids": rows.dump(list(action.ids)),
+        "newest": action.newest,
+    }
+    found = tx.connection.all(NAMED if action.ids else NEWEST, values)
+    gone = [rows.message(row) for row in found][::-1]
+    if missing := set(action.ids).difference(message.id for message in gone):
+        message = f"there is no message {min(missing)!r} in {action.conversation!r}"
+        raise NotFound(message)
+    return gone
+
+
+def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
+    """Keep a tombstone of another transcript, unless it is there."""
+    kept, conversation = action.tombstone, tx.conversation(action.conversation)
+    key = tx.connection.value(
+        "INSERT INTO tombstones (conversation_key, id, at, count) "
+        "VALUES (:conversation, :id, :at, :count) ON CONFLICT (conversation_key, id) DO NOTHING "
+        "RETURNING key",
+        {"conversation": conversation, "id": kept.id, "at": to_ms(kept.at), "count": kept.count},
+    )
+    if key is None:
+        return
+    tx.connection.run_many(
+        "INSERT INTO removed_messages (tombstone_key, place, record_id, message) "
+        "VALUES (:tombstone, :place, :record, :message)",
+        [
+            {
+                "tombstone": key,
+                "place": place,
+                "record": message.record_id,
+                "message": rows.stored_message(message),
+            }
+            for place, message in enumerate(kept.messages)
+        ],
+    )

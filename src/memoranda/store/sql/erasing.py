@@ -10,7 +10,8 @@ from dataclasses import replace
 from memoranda.model.actions import Erase
 from memoranda.model.models import Scope
 from memoranda.model.query import RecordRelation
-from memoranda.store.sql.conversation_actions import tear_summaries
+from memoranda.model.replacements import Replacement
+from memoranda.store.sql.conversation_actions import change_spans
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.transaction import SET_META, Transaction
 
@@ -129,6 +130,12 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
 
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
+    tx.connection.run(
+        "DELETE FROM removed_messages WHERE record_id IN (@texts(:records)) "
+        "AND tombstone_key IN (SELECT t.key FROM tombstones t "
+        "JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user)",
+        {"records": dump(records), "user": tx.user},
+    )
     gone: defaultdict[int, list[int]] = defaultdict(list)
     rows = tx.connection.all(MESSAGES, {"records": dump(records), "user": tx.user})
     for conversation, position in rows:
@@ -139,4 +146,4 @@ def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
             "revision = revision + 1 WHERE key = :key",
             {"count": len(positions), "key": conversation},
         )
-        tear_summaries(tx, conversation, positions)
+        change_spans(tx, conversation, Replacement(positions))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
     Scope,
+    Tombstone,
 )
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Key, NameMatcher
@@ -57,6 +59,7 @@ from memoranda.store.sql.rows import (
     message,
     pruning,
     record,
+    removed_message,
 )
 
 MODEL = "embedding_model"
@@ -155,6 +158,13 @@ SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE {{mine}} AND c.id = :id ORDER BY p.at, p.key
+"""
+TOMBSTONES = """
+SELECT t.id, t.at, t.count, r.message FROM conversations c
+JOIN tombstones t ON t.conversation_key = c.key
+LEFT JOIN removed_messages r ON r.tombstone_key = t.key
+WHERE {mine} AND c.id = :id AND (CAST(:tombstone AS text) IS NULL OR t.id = :tombstone)
+ORDER BY t.key, r.place
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -558,6 +568,19 @@ class SqlReads:
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
         return [pruning(row) for row in self._query(scope, PRUNINGS, "c", id=id)]
+
+    def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
+        """Return the tombstones of a conversation, oldest first, or one."""
+        rows = self._query(scope, TOMBSTONES, "c", id=id, tombstone=tombstone)
+        return [
+            Tombstone(
+                id=name,
+                at=from_ms(at),
+                count=count,
+                messages=tuple(removed_message(row[3]) for row in left if row[3] is not None),
+            )
+            for (name, at, count), left in groupby(rows, key=lambda row: tuple(row[:3]))
+        ]
 
     # Notes
 

@@ -35,8 +35,6 @@ Row = Sequence[Any]
 # How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
 
-# Marks a stored span of a pruning that lost a message to an erasure.
-TORN = "torn"
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"
 
@@ -182,21 +180,15 @@ MESSAGES = Columns(
 CONVERSATIONS = Columns(
     ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
 )
-# What a stored span has beside its fields (``TORN``) is passed over.
 SPANS = Columns(PrunedSpan, {"since": TIME, "until": TIME})
-PRUNINGS = Columns(
-    Pruning,
-    {
-        "at": TIME,
-        "cuts": Codec(
-            lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
-            lambda text: tuple(
-                PrunedSpan(**SPANS.fields([stored[name] for name in SPANS.names]))
-                for stored in json.loads(text)
-            ),
-        ),
-    },
+SPAN_LIST = Codec(
+    lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
+    lambda text: tuple(
+        PrunedSpan(**SPANS.fields([stored[name] for name in SPANS.names]))
+        for stored in json.loads(text)
+    ),
 )
+PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
 SESSION = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
@@ -245,6 +237,17 @@ def message(row: Row) -> Message:
 def conversation(row: Row) -> ConversationInfo:
     """Make a conversation from a row of ``CONVERSATION``'s columns."""
     return ConversationInfo(**CONVERSATIONS.fields(row), calibration=Calibration(*row[-2:]))
+
+
+def stored_message(item: Message) -> str:
+    """Return the row of a message as JSON."""
+    return dump(MESSAGES.values(item))
+
+
+def removed_message(text: str) -> Message:
+    """Make a message from its row as JSON."""
+    stored = json.loads(text)
+    return message([stored[name] for name in MESSAGES.names])
 
 
 def pruning(row: Row) -> Pruning:

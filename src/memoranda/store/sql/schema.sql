@@ -1,9 +1,10 @@
 -- The schema, in what every dialect reads once `Dialect.schema` has put in its types.
 --
--- Canonical: users, records, conversations, messages, prunings, sessions, entity_decisions,
--- recalls, model_usage, notes_bases, history, leases, meta. Derived, and made again from these by
--- rebuild(): record_sources, vectors, entities, entity_names, entity_name_keys, record_entities and
--- the full-text index, which each database has in a file of its own.
+-- Canonical: users, records, conversations, messages, tombstones, removed_messages, prunings,
+-- sessions, entity_decisions, recalls, model_usage, notes_bases, history, leases, meta. Derived, and
+-- made again from these by rebuild(): record_sources, vectors, entities, entity_names,
+-- entity_name_keys, record_entities and the full-text index, which each database has in a file of
+-- its own.
 --
 -- Every table has a declared primary key and there are no triggers, so that the changes of a
 -- transaction can be recorded and applied elsewhere.
@@ -206,6 +207,26 @@ CREATE TABLE messages (
     UNIQUE (conversation_key, position)
 );
 CREATE INDEX messages_record ON messages (record_id) WHERE record_id IS NOT NULL;
+
+-- Messages that were removed from a transcript together, and what was not erased of them since:
+-- the row that each had in `messages`, as JSON.
+CREATE TABLE tombstones (
+    key               SERIAL PRIMARY KEY,
+    id                TEXT NOT NULL,
+    conversation_key  INTEGER NOT NULL REFERENCES conversations(key) ON DELETE CASCADE,
+    at                INTEGER NOT NULL,
+    count             INTEGER NOT NULL,
+    UNIQUE (conversation_key, id)
+);
+
+CREATE TABLE removed_messages (
+    tombstone_key  INTEGER NOT NULL REFERENCES tombstones(key) ON DELETE CASCADE,
+    place          INTEGER NOT NULL,           -- among those removed with it
+    record_id      TEXT,
+    message        TEXT NOT NULL,
+    PRIMARY KEY (tombstone_key, place)
+) WITHOUT ROWID;
+CREATE INDEX removed_messages_record ON removed_messages (record_id) WHERE record_id IS NOT NULL;
 
 CREATE TABLE prunings (
     key               SERIAL PRIMARY KEY,

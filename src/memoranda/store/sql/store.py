@@ -95,6 +95,8 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
     act.Append: conversation_actions.append,
     act.OpenConversation: conversation_actions.open_conversation,
+    act.ReplaceMessages: conversation_actions.replace_messages,
+    act.KeepTombstone: conversation_actions.keep_tombstone,
     act.Pin: conversation_actions.pin,
     act.Prune: conversation_actions.prune,
     act.Recount: conversation_actions.recount,

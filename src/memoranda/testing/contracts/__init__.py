@@ -52,6 +52,7 @@ class StoreContract(
     entities.DecisionContract,
     sessions.SessionContract,
     conversations.TranscriptContract,
+    conversations.RemovalContract,
     conversations.PruningContract,
     sessions.NotesBaseContract,
     sessions.NoteworthyVersionContract,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
-from memoranda.model.models import Calibration, ConversationInfo, Image, ToolCall, ToolResult
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Image,
+    Kind,
+    Message,
+    Tombstone,
+    ToolCall,
+    ToolResult,
+    is_active,
+)
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.samples import User, cut, moment, placed, pruning
 
@@ -25,7 +37,7 @@ def known(ana: User, name: str = "trip") -> ConversationInfo:
 
 
 class TranscriptContract(Contract):
-    """A transcript only grows; views of it may begin later."""
+    """What is said is added at the end; views of it may begin later."""
 
     def test_a_conversation_comes_back(self, ana: User, ben: User, reopen: Reopen) -> None:
         """Each user's has its settings, old or new, and what was done in it; newest first."""
@@ -182,6 +194,137 @@ class TranscriptContract(Contract):
             assert [each.content for each in user.messages(records=ids)] == expected
 
 
+class RemovalContract(Contract):
+    """What is removed from a transcript is in no read of it, and leaves a tombstone."""
+
+    def test_removed_messages_leave_a_tombstone(self, ana: User, ben: User, reopen: Reopen) -> None:
+        """It tells how many they were and when, and has them as they were until one is erased."""
+        (item,) = ana.remember("b", kind=Kind.EPISODE)
+        for user, name in ((ana, "trip"), (ana, "other"), (ben, "trip")):
+            user.open_conversation(name)
+        said = placed(*ana.say("trip", "a", pinned=True, importance=0.5))
+        said += placed(*ana.say("trip", "b", record_id=item.id), start=1)
+        said += placed(*ana.say("trip", "c", "d"), start=2)
+        other, his = ana.say("other", "b"), ben.say("trip", "b")
+        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(5), newest=1))
+        ids = (said[1].id, said[0].id)
+        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(6), ids=ids))
+        ana.store = ben.store = reopen(ana.store)
+        assert ana.messages("trip", cleared=True) == [said[2]]
+        assert known(ana).messages == 1
+        first = Tombstone(id="tmb_1", at=moment(5), count=1, messages=(said[3],))
+        second = Tombstone(id="tmb_2", at=moment(6), count=2, messages=tuple(said[:2]))
+        assert ana.tombstones("trip") == [first, second]
+        assert ana.tombstones("trip", "tmb_2") == [second]
+        assert ana.tombstones("other") == ana.tombstones("trip", "tmb_9") == []
+        assert ben.tombstones("trip") == []
+        assert (ana.messages("other"), ben.messages("trip")) == (placed(*other), placed(*his))
+        assert not is_active(ana.found(item), moment(6))
+        assert [change.reason for change in ana.history(item.id)][-1] == "its message was removed"
+        assert ana.found(item).content == "b"
+        ana.erase(item)
+        assert ana.tombstones("trip") == [first, replace(second, messages=(said[0],))]
+
+    def test_positions_are_never_used_again(self, ana: User) -> None:
+        """Also after the newest messages were removed, and those that replaced others."""
+        ana.open_conversation("trip")
+        ana.say("trip", *"abc")
+        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), newest=2))
+        ana.say("trip", "d")
+        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(1), newest=9))
+        ana.say("trip", "e")
+        assert [(item.position, item.content) for item in ana.messages("trip")] == [(4, "e")]
+
+    @pytest.mark.parametrize(
+        ("gone", "new", "expected"),
+        [
+            ((1, 2), "", [(0, "a"), (3, "d"), (4, "e")]),
+            ((1, 2), "x", [(0, "a"), (1, "x"), (3, "d"), (4, "e")]),
+            ((3, 1), "x", [(0, "a"), (1, "x"), (2, "c"), (4, "e")]),
+            ((1, 2), "xy", [(0, "a"), (1, "x"), (2, "y"), (3, "d"), (4, "e")]),
+            ((3, 4), "xyz", [(0, "a"), (1, "b"), (2, "c"), (3, "x"), (4, "y"), (5, "z")]),
+            ((2,), "xyz", [(0, "a"), (1, "b"), (2, "x"), (5, "y"), (6, "z"), (7, "d"), (8, "e")]),
+            ((1, 3), "xy", [(0, "a"), (1, "x"), (5, "y"), (6, "c"), (8, "e")]),
+        ],
+    )
+    def test_what_replaces_messages_stands_in_their_place(
+        self, ana: User, gone: Sequence[int], new: str, expected: list[tuple[int, str]]
+    ) -> None:
+        """In their positions as far as these reach; only where more come, what follows moves on."""
+        ana.open_conversation("trip")
+        said = ana.say("trip", *"abcde")
+        fresh = [replace(said[0], id=f"{said[0].id}{text}", content=text) for text in new]
+        ids = tuple(said[place].id for place in gone)
+        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=ids, messages=tuple(fresh)))
+        assert [(item.position, item.content) for item in ana.messages("trip")] == expected
+        (last,) = ana.say("trip", "last")
+        newest = ana.messages("trip", last=1)[0]
+        assert newest.id == last.id
+        assert newest.position == max(4, *(place for place, _ in expected)) + 1
+        assert known(ana).messages == len(expected) + 1
+
+    def test_a_removal_is_done_whole_or_not_at_all(self, ana: User) -> None:
+        """A message that is not there, or is another conversation's, leaves all as it was."""
+        for name in ("trip", "other"):
+            ana.open_conversation(name)
+        first, second = ana.say("trip", "a", "b")
+        (foreign,) = ana.say("other", "c")
+        before = (known(ana), ana.messages("trip"))
+        for ids in ((first.id, "msg_nothing"), (second.id, foreign.id)):
+            with pytest.raises(NotFound, match="there is no message"):
+                ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=ids))
+        with pytest.raises(NotFound, match="there is no conversation"):
+            ana.apply(do.ReplaceMessages("nothing", "tmb_1", moment(1), newest=1))
+        assert (known(ana), ana.messages("trip"), ana.tombstones("trip")) == (*before, [])
+
+    def test_what_was_cleared(self, ana: User) -> None:
+        """The newest are those since then; what was cleared can be removed, and not replaced."""
+        ana.open_conversation("trip")
+        first, second = ana.say("trip", "a", "b")
+        ana.apply(do.UpdateConversation("trip", clear=True))
+        before = known(ana)
+        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), newest=1))
+        assert (known(ana), ana.tombstones("trip")) == (before, [])
+        more = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
+        with pytest.raises(InvalidInput, match="left behind by clear"):
+            ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), **more))
+        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=(first.id,)))
+        assert texts(ana, cleared=True) == "b"
+
+    def test_prunings_follow(self, ana: User) -> None:
+        """A cut that lost messages counts what it has, and one that moved stands where they are."""
+        ana.open_conversation("trip")
+        said = ana.say("trip", *"abcdefgh")
+        one, two, three = cut(0, 1, summary="ab"), cut(2, 4, summary="cde"), cut(6, 6, summary="g")
+        receipt = ana.prune("trip", one, two, three)
+        fresh = tuple(replace(said[0], id=f"{said[0].id}{text}", content=text) for text in "xy")
+        before = known(ana).revision
+        change = do.ReplaceMessages("trip", "tmb_1", moment(1), ids=(said[3].id,), messages=fresh)
+        ana.apply(change, do.Summarize("trip", receipt.id, {0: "new", 2: "d", 8: "d", 11: "h"}))
+        assert [(item.position, item.content) for item in ana.messages("trip")] == [
+            *((0, "a"), (1, "b"), (2, "c"), (3, "x"), (8, "y"), (9, "e")),
+            *((10, "f"), (11, "g"), (12, "h")),
+        ]
+        torn: dict[str, Any] = {"summary": None, "torn": True, "messages": 2, "tokens": 6}
+        assert ana.prunings("trip")[0].cuts == (
+            replace(one, summary="new"),
+            replace(two, last=3, **torn),
+            replace(two, first=8, last=9, **torn),
+            replace(three, first=11, last=11, summary="h"),
+        )
+        assert known(ana).revision > before
+
+    def test_a_tombstone_is_kept_once(self, ana: User) -> None:
+        """One that another transcript has comes with its messages, and is not changed again."""
+        ana.open_conversation("trip")
+        gone = Message(id="msg_1", role="user", content="x", timestamp=moment(0), tokens=3)
+        kept = Tombstone(id="tmb_1", at=moment(1), count=2, messages=(gone,))
+        ana.apply(do.KeepTombstone("trip", kept))
+        ana.apply(do.KeepTombstone("trip", replace(kept, count=3)))
+        assert ana.tombstones("trip") == [kept]
+        assert ana.messages("trip") == []
+
+
 def summaries(ana: User) -> list[list[str | None]]:
     """Return the summaries of each pruning of the trip, by cut."""
     return [[part.summary for part in receipt.cuts] for receipt in ana.prunings("trip")]
@@ -226,7 +369,10 @@ class PruningContract(Contract):
         assert ana.prunings("trip") == [replace(receipt, cuts=done), other]
 
     def test_a_summary_goes_with_what_it_may_quote(self, ana: User, ben: User) -> None:
-        """Who of the user erases a message takes the summary of each cut that covers it."""
+        """Who of the user erases a message takes the summary of each cut that covers it.
+
+        A cut tells how many messages it still has; one without any is gone.
+        """
         one, two = ana.remember("secret", "other secret")
         ids = {1: one.id, 4: two.id}
         for user in (ana.planner, ben):
@@ -237,9 +383,10 @@ class PruningContract(Contract):
         more = (cut(0, 4, summary="all"), cut(1, 1), cut(3, 3, summary="three"))
         ana.planner.prune("trip", *more)
         ana.writer.erase(one)
-        assert summaries(ana) == [[None, "last"], [None, None, "three"]]
+        assert summaries(ana) == [[None, "last"], [None, "three"]]
         ana.erase(two)
-        assert summaries(ana) == [[None, "last"], [None, None, "three"]]
+        assert summaries(ana) == [[None, "last"], [None, "three"]]
+        assert [part.messages for part in ana.prunings("trip")[1].cuts] == [3, 1]
         assert ben.prunings("trip")[0].cuts[0].summary == "x"
 
     @pytest.mark.parametrize("first", [False, True])
@@ -255,5 +402,6 @@ class PruningContract(Contract):
         ana.apply(*plan[::-1] if first else plan)
         ana.apply(do.Summarize("trip", late.id, {0: "secret", 3: "new"}))
         bare, other = late.cuts
-        expected = (replace(bare, summary=None), replace(other, summary="new"))
+        torn = replace(bare, summary=None, torn=True, messages=2, tokens=6)
+        expected = (torn, replace(other, summary="new"))
         assert ana.prunings("trip") == [replace(late, cuts=expected)]

@@ -1,0 +1,91 @@
+"""What removing messages, or replacing them, does to positions: one rule for every transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
+
+from memoranda.model.models import PrunedSpan
+
+Held = Callable[[int, int], tuple[int, int]]
+"""Returns how many messages there are from one position to another, and their tokens."""
+
+
+def refuse_cleared(id: str) -> str:
+    """Return why the message ``id`` cannot be replaced."""
+    return f"message {id!r} was left behind by clear(); only what came later can be replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Which messages are removed, and where those stand that take their place.
+
+    New messages take the positions of those that they replace. Where they are more, and others
+    follow, these others move on behind the end with the rest of the new ones, to positions that
+    were never used.
+
+    Attributes:
+        removed: the positions of the removed messages, in order.
+        places: those of the new messages, in order.
+        following: the position from which messages move, if any do.
+        shift: by how much they move.
+        fresh: the first of the new positions before theirs.
+    """
+
+    removed: Sequence[int]
+    places: Sequence[int] = ()
+    following: int = 0
+    shift: int = 0
+    fresh: int = 0
+
+    @classmethod
+    def plan(
+        cls, removed: Sequence[int], new: int, *, following: int | None, end: int
+    ) -> Replacement:
+        """Return where ``new`` messages go.
+
+        Args:
+            removed: the positions of the removed messages, in order.
+            new: how many take their place.
+            following: the position of the first message behind that place that stays.
+            end: the first position that was never used.
+        """
+        if following is None:
+            return cls(removed, tuple(islice(chain(removed, count(end)), new)))
+        free = [place for place in removed if place < following][:new]
+        more = new - len(free)
+        if more == 0:
+            return cls(removed, free)
+        places = (*free, *range(end, end + more))
+        return cls(removed, places, following, end + more - following, end)
+
+    def change(self, cuts: Iterable[PrunedSpan], held: Held) -> tuple[PrunedSpan, ...]:
+        """Return the spans of a pruning as they are after the replacement."""
+        found = []
+        for span in cuts:
+            if not self._concerns(span):
+                found.append(span)
+                continue
+            for part in self._moved(span):
+                messages, tokens = held(part.first, part.last)
+                if messages:
+                    found.append(replace(part, messages=messages, tokens=tokens))
+        return tuple(found)
+
+    def _removes_from(self, span: PrunedSpan) -> bool:
+        return any(span.first <= place <= span.last for place in self.removed)
+
+    def _concerns(self, span: PrunedSpan) -> bool:
+        return self._removes_from(span) or bool(self.shift and span.last >= self.following)
+
+    def _moved(self, span: PrunedSpan) -> list[PrunedSpan]:
+        if self._removes_from(span):
+            span = replace(span, summary=None, torn=True)
+        if not self.shift or span.last < self.following:
+            return [span]
+        end = span.last + self.shift
+        if span.first >= self.following:
+            return [replace(span, first=span.first + self.shift, last=end)]
+        # The new messages are in the midst of what is out of view, and so are out of view, too.
+        return [replace(span, last=self.following - 1), replace(span, first=self.fresh, last=end)]
