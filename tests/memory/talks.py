@@ -11,7 +11,16 @@ ALL = 10**9  # a budget that everything fits
 REPLY = 3  # tokens that open a reply in the format of OpenAI
 PATIENCE = 30.0
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
-EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
+EVENTS = (
+    "added",
+    "approaching_limit",
+    "pruned",
+    "task_boundary",
+    "summarized",
+    "removed",
+    "cleared",
+    "ended",
+)
 PICTURE = "https://example.org/plan.png"
 FINISHED = "Task complete. Refactored 3 files."
 NEXT = "Now let's work on the tests"

@@ -44,6 +44,8 @@ def everything(chat):
     fill(chat, [90] * 10)
     chat.add("user", "Go on.", task="Tests")
     chat.prune(300)
+    chat.add("user", "Never mind.")
+    chat.pop()
     chat.clear()
     chat.end()
 

@@ -41,12 +41,14 @@ def test_receipts_follow_their_messages_over_what_was_erased(tmp_path):
         assert [item.content for item in talk(two, "trip")] == [f"line {n}" for n in (1, 3, 5, 6)]
         (receipt,) = receipts(two, "trip")
         assert [(cut.first, cut.last, cut.messages, cut.summary) for cut in receipt.cuts] == [
-            (0, 1, 2, None),
+            (0, 0, 1, None),
+            (1, 1, 1, None),
             (2, 3, 2, "five and six"),
         ]
         (line,) = (line for line in lines if line.get("type") == "pruning")
         assert [(cut["first"], cut["last"]) for cut in line["cuts"]] == [
-            (said[1].id, said[3].id),
+            (said[1].id, said[1].id),
+            (said[3].id, said[3].id),
             (said[5].id, said[6].id),
         ]
         again = [line for line in exported(two, tmp_path / "two") if "conversation" in line]

@@ -479,7 +479,7 @@ class Conversation:
         with self._lock:
             at = self._services.clock.now()
             left = self._transcript.replace(self._services.ids.new("tmb"), at, **what)
-            if left is not None:
+            if left is not None and not what.get("messages"):
                 self._states.remove({message.id for message in left.messages})
         if left is None:
             return ()

@@ -371,7 +371,7 @@ def _changed_lines(
             line = dump_line(message_value(message))
         else:
             line = lines[place_of(old)]
-            if replace(old, position=place) != message:
+            if old != message:  # Also one that only moved: it may be the last, and belongs to none.
                 line = update_line(line, old, message)
         changed += [b""] * (place + 1 - len(changed))
         changed[place] = line

@@ -5,7 +5,7 @@ In a store each message is also an episode that later conversations find.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -280,9 +280,11 @@ class MemoryTranscript:
             replace(item, cuts=done.change(item.cuts, self._held)) for item in self._prunings
         ]
 
-    def _held(self, first: int, last: int) -> tuple[int, int]:
-        inside = [item.tokens for item in self._messages if first <= place_of(item) <= last]
-        return len(inside), sum(inside)
+    def _held(self, first: int, last: int) -> list[tuple[int, int, datetime]]:
+        start = bisect_left(self._messages, first, key=place_of)
+        end = bisect_right(self._messages, last, key=place_of)
+        inside = self._messages[start:end]
+        return [(place_of(item), item.tokens, item.timestamp) for item in inside]
 
     def tombstones(self) -> list[Tombstone]:
         """Return the tombstones of removed messages, oldest first."""

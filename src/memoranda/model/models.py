@@ -206,7 +206,7 @@ class PrunedSpan:
         score: the highest importance among them, 0 to 1; ``None`` where none was scored.
         why: why these.
         summary: what they said, in short, where summaries are on.
-        torn: whether some of them were removed or erased since. A summary of it may quote these,
+        torn: whether others among them were removed or erased since. A summary may quote these,
             also one that is only now being made: it has none, and gets none any more.
     """
 

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, islice
+from datetime import datetime
+from itertools import chain, count, groupby, islice
 
 from memoranda.model.models import PrunedSpan
 
-Held = Callable[[int, int], tuple[int, int]]
-"""Returns how many messages there are from one position to another, and their tokens."""
+Held = Callable[[int, int], Sequence[tuple[int, int, datetime]]]
+"""Returns the messages from one position to another: position, tokens, and when it was said."""
+
+
+def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
+    """Return the runs without gaps of what is still there of a span."""
+    there = enumerate(held(span.first, span.last))
+    runs = (list(run) for _, run in groupby(there, key=lambda each: each[1][0] - each[0]))
+    return [
+        replace(
+            span,
+            first=run[0][1][0],
+            last=run[-1][1][0],
+            messages=len(run),
+            tokens=sum(tokens for _, (_, tokens, _) in run),
+            since=run[0][1][2],
+            until=run[-1][1][2],
+        )
+        for run in runs
+    ]
 
 
 def refuse_cleared(id: str) -> str:
@@ -62,15 +81,13 @@ class Replacement:
 
     def change(self, cuts: Iterable[PrunedSpan], held: Held) -> tuple[PrunedSpan, ...]:
         """Return the spans of a pruning as they are after the replacement."""
-        found = []
+        found: list[PrunedSpan] = []
         for span in cuts:
             if not self._concerns(span):
                 found.append(span)
                 continue
             for part in self._moved(span):
-                messages, tokens = held(part.first, part.last)
-                if messages:
-                    found.append(replace(part, messages=messages, tokens=tokens))
+                found += split_by_holes(part, held)
         return tuple(found)
 
     def _removes_from(self, span: PrunedSpan) -> bool:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
-from memoranda.model.checks import to_ms
+from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Message, PrunedSpan, Tombstone
-from memoranda.model.replacements import Replacement, refuse_cleared
+from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
 from memoranda.store.sql import record_actions, rows
 from memoranda.store.sql.transaction import Transaction
 
@@ -126,14 +128,13 @@ def recount(tx: Transaction, action: act.Recount) -> None:
 def prune(tx: Transaction, action: act.Prune) -> None:
     """Keep the receipt of a pruning."""
     conversation, item = tx.conversation(action.conversation), action.pruning
-    cuts = [
-        replace(span, messages=held[0], tokens=held[1], summary=None, torn=True)
+    cuts: list[PrunedSpan] = []
+    for span in item.cuts:
+        parts = split_by_holes(span, partial(_held, tx, conversation))
         # Fewer than were read when the pruning was decided: some were removed since.
-        if (held := _held(tx, conversation, span.first, span.last))[0] < span.messages
-        else span
-        for span in item.cuts
-    ]
-    stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cut for cut in cuts if cut.messages)))
+        torn = sum(part.messages for part in parts) < span.messages
+        cuts += [replace(part, summary=None, torn=True) for part in parts] if torn else [span]
+    stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, spans) VALUES (:conversation, :id, :at, :trigger, :why, "
@@ -143,14 +144,17 @@ def prune(tx: Transaction, action: act.Prune) -> None:
     tx.revise(conversation)
 
 
-def _held(tx: Transaction, conversation: int, first: int, last: int) -> tuple[int, int]:
-    """Return how many messages there are from one position to another, and their tokens."""
-    messages, tokens = tx.connection.all(
-        "SELECT count(*), CAST(coalesce(sum(tokens), 0) AS bigint) FROM messages "
-        "WHERE conversation_key = :conversation AND position BETWEEN :first AND :last",
+def _held(
+    tx: Transaction, conversation: int, first: int, last: int
+) -> list[tuple[int, int, datetime]]:
+    """Return the messages from one position to another: position, tokens, and when."""
+    found = tx.connection.all(
+        "SELECT position, tokens, timestamp FROM messages "
+        "WHERE conversation_key = :conversation AND position BETWEEN :first AND :last "
+        "ORDER BY position",
         {"conversation": conversation, "first": first, "last": last},
-    )[0]
-    return messages, tokens
+    )
+    return [(place, tokens, from_ms(at)) for place, tokens, at in found]
 
 
 def summarize(tx: Transaction, action: act.Summarize) -> None:
@@ -167,10 +171,7 @@ def summarize(tx: Transaction, action: act.Summarize) -> None:
 
 def change_spans(tx: Transaction, conversation: int, done: Replacement) -> None:
     """Tear and move the spans of all prunings as messages were removed and replaced."""
-
-    def held(first: int, last: int) -> tuple[int, int]:
-        return _held(tx, conversation, first, last)
-
+    held = partial(_held, tx, conversation)
     _change_spans(tx, conversation, lambda cuts: done.change(cuts, held))
 
 

@@ -292,7 +292,7 @@ class RemovalContract(Contract):
         assert texts(ana, cleared=True) == "b"
 
     def test_prunings_follow(self, ana: User) -> None:
-        """A cut that lost messages counts what it has, and one that moved stands where they are."""
+        """Of a cut the runs are left that are still there, where they are; and no summary of it."""
         ana.open_conversation("trip")
         said = ana.say("trip", *"abcdefgh")
         one, two, three = cut(0, 1, summary="ab"), cut(2, 4, summary="cde"), cut(6, 6, summary="g")
@@ -305,13 +305,11 @@ class RemovalContract(Contract):
             *((0, "a"), (1, "b"), (2, "c"), (3, "x"), (8, "y"), (9, "e")),
             *((10, "f"), (11, "g"), (12, "h")),
         ]
-        torn: dict[str, Any] = {"summary": None, "torn": True, "messages": 2, "tokens": 6}
-        assert ana.prunings("trip")[0].cuts == (
-            replace(one, summary="new"),
-            replace(two, last=3, **torn),
-            replace(two, first=8, last=9, **torn),
-            replace(three, first=11, last=11, summary="h"),
-        )
+        assert spans(ana) == [[(0, 1, 2), (2, 3, 2), (8, 9, 2), (11, 11, 1)]]
+        assert summaries(ana) == [["new", None, None, "h"]]
+        assert [part.torn for part in ana.prunings("trip")[0].cuts] == [False, True, True, False]
+        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(1), ids=(said[0].id, said[4].id)))
+        assert spans(ana) == [[(1, 1, 1), (2, 3, 2), (8, 8, 1), (11, 11, 1)]]
         assert known(ana).revision > before
 
     def test_a_tombstone_is_kept_once(self, ana: User) -> None:
@@ -328,6 +326,14 @@ class RemovalContract(Contract):
 def summaries(ana: User) -> list[list[str | None]]:
     """Return the summaries of each pruning of the trip, by cut."""
     return [[part.summary for part in receipt.cuts] for receipt in ana.prunings("trip")]
+
+
+def spans(ana: User) -> list[list[tuple[int, int, int]]]:
+    """Return for the cuts of each pruning where they begin and end, and how many they hold."""
+    return [
+        [(part.first, part.last, part.messages) for part in receipt.cuts]
+        for receipt in ana.prunings("trip")
+    ]
 
 
 class PruningContract(Contract):
@@ -371,7 +377,7 @@ class PruningContract(Contract):
     def test_a_summary_goes_with_what_it_may_quote(self, ana: User, ben: User) -> None:
         """Who of the user erases a message takes the summary of each cut that covers it.
 
-        A cut tells how many messages it still has; one without any is gone.
+        What is left of the cut are the runs before and after it.
         """
         one, two = ana.remember("secret", "other secret")
         ids = {1: one.id, 4: two.id}
@@ -383,10 +389,10 @@ class PruningContract(Contract):
         more = (cut(0, 4, summary="all"), cut(1, 1), cut(3, 3, summary="three"))
         ana.planner.prune("trip", *more)
         ana.writer.erase(one)
-        assert summaries(ana) == [[None, "last"], [None, "three"]]
+        assert summaries(ana) == [[None, None, "last"], [None, None, "three"]]
         ana.erase(two)
-        assert summaries(ana) == [[None, "last"], [None, "three"]]
-        assert [part.messages for part in ana.prunings("trip")[1].cuts] == [3, 1]
+        assert summaries(ana) == [[None, None, "last"], [None, None, "three"]]
+        assert spans(ana) == [[(0, 0, 1), (2, 2, 1), (5, 5, 1)], [(0, 0, 1), (2, 3, 2), (3, 3, 1)]]
         assert ben.prunings("trip")[0].cuts[0].summary == "x"
 
     @pytest.mark.parametrize("first", [False, True])
@@ -401,7 +407,8 @@ class PruningContract(Contract):
         plan = [do.Prune("trip", late), erasure]
         ana.apply(*plan[::-1] if first else plan)
         ana.apply(do.Summarize("trip", late.id, {0: "secret", 3: "new"}))
-        bare, other = late.cuts
-        torn = replace(bare, summary=None, torn=True, messages=2, tokens=6)
-        expected = (torn, replace(other, summary="new"))
-        assert ana.prunings("trip") == [replace(late, cuts=expected)]
+        assert spans(ana) == [[(0, 0, 1), (2, 2, 1), (3, 3, 1)]]
+        assert summaries(ana) == [[None, None, "new"]]
+        before, after, other = ana.prunings("trip")[0].cuts
+        assert (before.torn, after.torn) == (True, True)
+        assert other == replace(late.cuts[1], summary="new")
