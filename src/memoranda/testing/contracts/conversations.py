@@ -285,7 +285,7 @@ class RemovalContract(Contract):
         before = known(ana)
         ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), newest=1))
         assert (known(ana), ana.tombstones("trip")) == (before, [])
-        more = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
+        more: dict[str, Any] = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
         with pytest.raises(InvalidInput, match="left behind by clear"):
             ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), **more))
         ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=(first.id,)))
