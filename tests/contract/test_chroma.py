@@ -6,6 +6,7 @@ and back, and what a place is asked as a whole. So these laws run on Chroma: all
 below, and of the other parts every law that opens a store again.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from inspect import signature
 from itertools import count
@@ -25,6 +26,7 @@ from memoranda.testing.contracts import (
     records,
     search,
 )
+from memoranda.testing.samples import User
 
 
 def open_store(place):
@@ -119,3 +121,21 @@ class TestChromaServer(ChromaContract):
     def failing_at(self, store, step):
         """Fail at one request: a server that is gone for good cannot say what it has stored."""
         return failing_at(store, step, once=True)
+
+    def test_stores_that_write_one_key_leave_one_item(self, place):
+        """Each of them reads what the other committed before its own write counts."""
+        stores = [open_store(place) for _ in range(2)]
+
+        def write(store):
+            return [User(store).put("k", f"{turn}", "a") for turn in range(8)]
+
+        with ThreadPoolExecutor(2) as threads:
+            told = [
+                (item.id, item.created_at) for each in threads.map(write, stores) for item in each
+            ]
+        for store in stores:
+            item = User(store).item("k", "a")
+            assert set(told) == {(item.id, item.created_at)}
+            assert item.content == "7"
+            assert store.verify() == []
+            store.close()
