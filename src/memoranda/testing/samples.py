@@ -278,17 +278,27 @@ class User:
 
     def everything(self) -> list[object]:
         """Return all that the reads of a store tell about a user."""
-        changes = self.store.index_changes(self.scope, UNREAD)
-        terms = self.match_terms(TERMS, limit=MANY)
+        return [*self._indexed(items=True), *self._indexed(items=False), *self.visible()]
+
+    def memories(self) -> list[object]:
+        """Return all that they tell to who asks for no items."""
+        return [*self._indexed(items=False), *self._visible_memories()]
+
+    def visible(self) -> list[object]:
+        """Return all that those reads tell which are bounded by an agent, too."""
+        items = Filter.at_any_time(kinds=(Kind.ITEM,))
+        return [self.records(items), self.namespaces(items), *self._visible_memories()]
+
+    def _indexed(self, *, items: bool) -> list[object]:
+        changes = self.index_changes(UNREAD, items=items)
+        terms = self.match_terms(TERMS, limit=MANY, items=items)
         return [
             replace(changes, vectors=changes.vectors.tolist(), version=UNREAD),
             sorted(zip(terms.ordinals, terms.counts.tolist(), strict=True)),
             list(terms.frequencies),
-            *self.visible(),
         ]
 
-    def visible(self) -> list[object]:
-        """Return all that those reads tell which are bounded by an agent, too."""
+    def _visible_memories(self) -> list[object]:
         records = self.records(ALL)
         ids, hashes = [item.id for item in records], [item.content_hash for item in records]
         names, talks = self.entity_names(), self.conversations()
@@ -332,8 +342,12 @@ class User:
         held = self.prune("trip", cut(start, start + 1, summary="secret"), cut(end, end))
         insertion = self.insertion("new Zoe tea", session_id="s")
         new = insertion.record
+        self.embed([self.put("his", "secret tea", "a")])
+        item = record("new tea", scope=self.scope, kind=Kind.ITEM, namespace=("a",), key="his")
         return [
             insertion,
+            do.PutItem(item),
+            do.PutItem(replace(item, id=new_id("item"), key="new")),
             do.Close(one.id, moment(50), "corrected", superseded_by=new.id),
             do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
             do.UpdateRecord(id=two.id, at=moment(50), tags=("new",), valid_until=moment(9_000)),

@@ -81,13 +81,13 @@ class ItemContract(Contract):
         """No read that does not ask for items tells of one; nor do writes of theirs."""
         store.reset_vectors(MODEL, DIMENSIONS)
         ana.embed(ana.remember("Zoe drinks tea", "Dan eats cake"))
-        before, version = ana.everything(), ana.index_changes(IndexVersion()).version
+        before, version = ana.memories(), ana.index_changes(IndexVersion()).version
         noteworthy = ana.noteworthy_version(now=LATER)
         for text in ("tea", "Zoe eats tea", "Dan eats cake"):
             item = ana.put("k", text, "a")
             ana.put(text, text)
             ana.embed([item])
-        assert ana.everything() == before
+        assert ana.memories() == before
         assert not ana.index_changes(version).reset
         assert ana.noteworthy_version(now=LATER) == noteworthy
         assert ana.passing() == ["Zoe drinks tea", "Dan eats cake"]
