@@ -132,7 +132,8 @@ class TestPydanticAi:
             )
             said: list[ModelMessage] = []
             for prompt in prompts:
-                said = agent.run_sync(prompt, message_history=said).all_messages()
+                # `run_sync` would leave an open event loop behind.
+                said = asyncio.run(agent.run(prompt, message_history=said)).all_messages()
             history(said)
             stored = [item["kept"] for item in chat.dump("anthropic")]
             return [example.History.validate_json(each)[0] for each in stored]
