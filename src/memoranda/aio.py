@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.pruning import ConversationOptions, ConversationSession
+from memoranda.conversation.pruning import ConversationOptions
+from memoranda.errors import StoreClosed
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
-from memoranda.model.models import Message, Pruning, Tombstone
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
@@ -35,7 +36,28 @@ def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
 
     @wraps(verb)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await to_thread(verb, self._face, *args, **kwargs)
+        return await to_thread(lambda: verb(self._opened(), *args, **kwargs))
+
+    return awaited
+
+
+def read_in_thread(name: str, face: type) -> AwaitedVerb[[], Any]:
+    """Return the property ``name`` of ``face`` as a method to be awaited: it reads a disk."""
+    read = getattr(face, name).fget
+
+    async def awaited(self: Any) -> Any:
+        return await to_thread(lambda: read(self._opened()))
+
+    awaited.__name__, awaited.__doc__ = name, read.__doc__
+    return awaited
+
+
+def talk_in_thread(verb: Verb[P, Conversation]) -> AwaitedVerb[P, AsyncConversation]:
+    """Return ``verb`` as a method to be awaited, which gives an asynchronous conversation."""
+
+    @wraps(verb)
+    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncConversation:
+        return await to_thread(lambda: AsyncConversation(verb(self._opened(), *args, **kwargs)))
 
     return awaited
 
@@ -43,19 +65,21 @@ def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
 class AsyncNotes:
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
-    def __init__(self, notes: SyncedNotes) -> None:
-        """Wrap ``notes``; both may be used."""
-        self._face = notes
+    def __init__(self, memory: Memory) -> None:
+        """Open nothing yet: the first verb does."""
+        self._memory = memory
 
-    @property
-    def folder(self) -> Path:
-        """Where the files are."""
-        return self._face.folder
+    def _opened(self) -> SyncedNotes:
+        return self._memory.notes
 
     @property
     def max_memory_size(self) -> int:
         """The bytes beyond which MEMORY.md is to be made smaller."""
-        return self._face.max_memory_size
+        return self._memory.settings.notes.max_memory_size
+
+    async def folder(self) -> Path:
+        """Return where the files are."""
+        return await to_thread(lambda: self._opened().folder)
 
     read_memory = in_thread(SyncedNotes.read_memory)
     write_memory = in_thread(SyncedNotes.write_memory)
@@ -68,11 +92,15 @@ class AsyncNotes:
 
 
 class AsyncConversation:
-    """A :class:`memoranda.Conversation` for code that must not block."""
+    """A :class:`memoranda.Conversation` for code that must not block: what reads is awaited."""
 
     def __init__(self, conversation: Conversation) -> None:
         """Wrap ``conversation``; both may be used."""
         self._face = conversation
+        self._id = conversation.id  # Read here, where the conversation was opened.
+
+    def _opened(self) -> Conversation:
+        return self._face
 
     @classmethod
     async def open(
@@ -83,46 +111,26 @@ class AsyncConversation:
         **options: Unpack[ConversationOptions],
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it."""
-        return cls(await to_thread(Conversation.open, path, settings=settings, **options))
+        return await to_thread(lambda: cls(Conversation.open(path, settings=settings, **options)))
 
     @property
     def id(self) -> str:
         """The name under which it is stored."""
-        return self._face.id
-
-    @property
-    def system(self) -> str | None:
-        """The system prompt."""
-        return self._face.system
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages since the last :meth:`clear`, in order."""
-        return self._face.messages
-
-    @property
-    def session(self) -> ConversationSession:
-        """The current session: its messages, and the recap of the one before."""
-        return self._face.session
-
-    @property
-    def tombstones(self) -> tuple[Tombstone, ...]:
-        """What is left of removed messages, oldest first: how many they were, and when."""
-        return self._face.tombstones
-
-    @property
-    def prunings(self) -> tuple[Pruning, ...]:
-        """The receipts of all prunings, oldest first: what went, when and why."""
-        return self._face.prunings
+        return self._id
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event`` of :meth:`memoranda.Conversation.on`."""
         self._face.on(event, callback)
 
-    async def length(self) -> int:
+    async def count(self) -> int:
         """Return how many messages there are since the last clear; ``len()`` cannot wait."""
         return await to_thread(len, self._face)
 
+    system = read_in_thread("system", Conversation)
+    messages = read_in_thread("messages", Conversation)
+    session = read_in_thread("session", Conversation)
+    prunings = read_in_thread("prunings", Conversation)
+    tombstones = read_in_thread("tombstones", Conversation)
     add = in_thread(Conversation.add)
     extend = in_thread(Conversation.extend)
     pop = in_thread(Conversation.pop)
@@ -146,8 +154,30 @@ class AsyncConversation:
     end = in_thread(Conversation.end)
 
 
+class AsyncStoredConversations:
+    """The stored conversations of a memory; see ``Memory.stored_conversations``."""
+
+    def __init__(self, memory: Memory) -> None:
+        """Look for nothing yet: the verbs do."""
+        self._memory = memory
+
+    def _opened(self) -> ConversationStore:
+        return self._memory.stored_conversations
+
+    infos = in_thread(ConversationStore.infos)
+    overviews = in_thread(ConversationStore.overviews)
+    open = talk_in_thread(ConversationStore.open)
+    unsaved = talk_in_thread(ConversationStore.unsaved)
+    open_existing = talk_in_thread(ConversationStore.open_existing)
+    open_read_only = talk_in_thread(ConversationStore.open_read_only)
+
+
 class AsyncMemory:
-    """A :class:`memoranda.Memory` for code that must not block; it takes the same arguments."""
+    """A :class:`memoranda.Memory` for code that must not block; it takes the same arguments.
+
+    Nothing is opened on the event loop: ``async with AsyncMemory(…)`` opens it in a worker thread,
+    and so do ``await AsyncMemory.open(…)`` and the first verb that is awaited.
+    """
 
     def __init__(
         self,
@@ -160,8 +190,10 @@ class AsyncMemory:
         llm: LanguageModel | str | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Open the store, making it if it is not there. Loads no model yet."""
-        self._face = Memory(
+        """Open nothing yet."""
+        self._user = user
+        self._open: Callable[[], Memory] = partial(
+            Memory,
             location,
             user=user,
             agent=agent,
@@ -170,25 +202,61 @@ class AsyncMemory:
             llm=llm,
             clock=clock,
         )
+        self._lock = Lock()
+        self._memory: Memory | None = None
+
+    @classmethod
+    async def open(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return a memory that is open; close it, or use it in an ``async with`` statement.
+
+        The arguments are those of :class:`memoranda.Memory`.
+        """
+        return await cls(*args, **kwargs).__aenter__()
+
+    def _opened(self) -> Memory:
+        """Return the memory; opens it, so only for worker threads."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._open()
+                # The first call imports what the event loop would have to wait for.
+                self._memory.tools()
+                self._memory.consolidator_tools()
+            return self._memory
+
+    @property
+    def _face(self) -> Memory:
+        """The memory, where it is open already."""
+        if self._memory is None:
+            message = "this memory is not open yet; write async with AsyncMemory(…) as memory"
+            raise StoreClosed(f"{message}, or memory = await AsyncMemory.open(…)")
+        return self._memory
 
     async def __aenter__(self) -> Self:
-        """Return the memory itself."""
+        """Open the memory, unless it is open, and return it."""
+        await to_thread(self._opened)
         return self
 
     async def __aexit__(self, *error: object) -> None:
         """Close the memory."""
         await self.close()
 
+    async def close(self) -> None:
+        """Stop the background work and release the store. Nothing is lost; twice is harmless."""
+        if self._memory is not None:
+            await to_thread(self._memory.close)
+
     def as_user(self, user: str, *, agent: str | None = None) -> AsyncMemory:
         """Return the memory of another user in the same store, sharing all its parts."""
-        other = object.__new__(AsyncMemory)
-        other._face = self._face.as_user(user, agent=agent)
+        other = AsyncMemory(user=user)
+        other._open = lambda: self._opened().as_user(user, agent=agent)
+        if self._memory is not None:
+            other._memory = self._memory.as_user(user, agent=agent)
         return other
 
     @property
     def user(self) -> str:
         """Whose memory this is."""
-        return self._face.user
+        return self._user
 
     @property
     def settings(self) -> Settings:
@@ -196,23 +264,20 @@ class AsyncMemory:
         return self._face.settings
 
     @property
-    def stored_conversations(self) -> ConversationStore:
-        """The stored conversations; its verbs wait for the store, so call them in a thread."""
-        return self._face.stored_conversations
+    def stored_conversations(self) -> AsyncStoredConversations:
+        """The stored conversations, to be listed and looked at without leaving a trace."""
+        return AsyncStoredConversations(self._face)
 
     @property
     def notes(self) -> AsyncNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return AsyncNotes(self._face.notes)
+        return AsyncNotes(self._face)
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
         self._face.on(event, callback)
 
-    @wraps(Memory.conversation)
-    async def conversation(self, *args: Any, **kwargs: Any) -> AsyncConversation:
-        """Open a conversation, or start it."""
-        return AsyncConversation(await to_thread(self._face.conversation, *args, **kwargs))
+    conversation = talk_in_thread(Memory.conversation)
 
     def tools(self) -> ToolList[AsyncTool]:
         """Return the tools by which an agent uses this memory, to be awaited."""
@@ -222,7 +287,6 @@ class AsyncMemory:
         """Return the tools by which an agent of your own consolidates."""
         return list(map(AsyncTool.over, self._face.consolidator_tools()))
 
-    close = in_thread(Memory.close)
     users = in_thread(Memory.users)
     remember = in_thread(Memory.remember)
     remember_many = in_thread(Memory.remember_many)

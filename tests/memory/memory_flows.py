@@ -278,8 +278,8 @@ def agents(memory, clock, folder):
     told += [answer.text, answer.sources, answer.tools, answer.usage]
 
     async def asynchronously():
-        other = object.__new__(AsyncMemory)
-        other._face = memory
+        other = AsyncMemory()
+        other._memory = memory
         chat = await other.conversation("async")
         await chat.add("user", "I never fly before nine.")
         kept = await other.remember("Rex is brown")

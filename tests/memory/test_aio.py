@@ -30,7 +30,7 @@ def shape(method):
 @pytest.mark.parametrize(
     ("direct", "waiting", "different"),
     # len() cannot be awaited, and only wiring puts a conversation over a transcript.
-    [(Memory, AsyncMemory, set()), (Conversation, AsyncConversation, {"length", "over"})],
+    [(Memory, AsyncMemory, {"open"}), (Conversation, AsyncConversation, {"count", "over"})],
 )
 def test_both_faces_have_the_same_verbs_and_arguments(direct, waiting, different):
     """No verb, argument or default is on one face alone."""
@@ -61,7 +61,7 @@ def test_a_memory_is_used_from_a_loop(tmp_path):
             chat = await memory.conversation("c", system="You are kind.")
             await chat.add("user", "Hello there.")
             await chat.extend([{"role": "assistant", "content": "Hi!"}])
-            assert await chat.length() == 2
+            assert await chat.count() == 2
             assert len(await chat.recent(1)) == 1
             context = await chat.context("Which tea?", budget=1_000)
             assert context.tokens <= 1_000
@@ -110,7 +110,7 @@ def test_many_tasks_write_at_once():
         async with AsyncMemory(":memory:", embedder=HashEmbedder()) as memory:
             chat = await memory.conversation("c")
             await asyncio.gather(*(chat.add("user", f"message {n}") for n in range(40)))
-            assert await chat.length() == 40
+            assert await chat.count() == 40
             assert len(await memory.search("message", limit=100)) == 40
 
     asyncio.run(work())
