@@ -25,23 +25,25 @@ settings.register_profile("push", deadline=None, max_examples=25, derandomize=Tr
 settings.register_profile("torture", deadline=None, max_examples=1_000)
 settings.load_profile("push")
 
+CODES = re.compile(r"\x1b\[[0-9;]*m")
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
 
 
 def run_console(example: Example) -> None:
-    """Run each ``$ memoranda …`` line and compare what it prints with the lines below it.
+    """Run each ``$ memoranda …`` line and compare what a terminal shows with the lines below it.
 
     Commands run in this process; ``tests/doors/test_cli_process.py`` has them as processes.
     """
-    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": "1", "TERM": "xterm"})
     for match in COMMAND.finditer(example.parsed):
         words = shlex.split(match["command"])
         assert words[0] == "memoranda", f"only memoranda is run in console blocks, not {words[0]}"
         done = runner.invoke(app, words[1:], catch_exceptions=False)
         assert done.exit_code == 0, f"{match['command']}: {done.stderr}"
-        same = OutputChecker().check_output(match["output"], done.stdout, FLAGS)
-        assert same, f"{match['command']} printed:\n{done.stdout}\ninstead of:\n{match['output']}"
+        shown = CODES.sub("", done.stdout)
+        same = OutputChecker().check_output(match["output"], shown, FLAGS)
+        assert same, f"{match['command']} printed:\n{shown}\ninstead of:\n{match['output']}"
 
 
 def check_shell(example: Example) -> None:

@@ -491,3 +491,33 @@ def test_remember_reads_standard_input(run, told):
     """A dash as text reads standard input, whole."""
     run("remember", "-", stdin="two\nlines\n")
     assert told("list")[0]["content"] == "two\nlines"
+
+
+def test_a_misspelt_command_or_option_is_told_the_right_one(run):
+    """Wrong usage names the command or option that was probably meant."""
+    assert "'search'" in run("serach", "x", code=2).stderr
+    assert "--kind" in run("search", "x", "--kid", "fact", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("memoranda se", {"search"}),
+        ("memoranda search --off", {"--offset"}),
+        ("memoranda notes re", {"restore"}),
+        ("memoranda list --kind i", {"item"}),
+        ("memoranda audit --kind near", {"near-duplicates"}),
+    ],
+)
+def test_a_shell_completes_commands_options_and_names(typed, offered):
+    """What the shell asks for is answered with what begins so, of commands not loaded as well."""
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "memoranda"],
+        env={**os.environ, **words, "_MEMORANDA_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert set(done.stdout.split()) == offered

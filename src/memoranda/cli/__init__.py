@@ -48,15 +48,10 @@ KNOWN = read_commands()
 class LazyCommands(TyperGroup):
     """All commands; the module of one is imported when that command is wanted."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, as ``--help`` lists them."""
-        del ctx
-        return list(KNOWN)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return what the list says of a command."""
-        del ctx
-        return KNOWN[cmd_name][1] if cmd_name in KNOWN else None
+    def __init__(self, **given: Any) -> None:
+        """Know of each command what the list says."""
+        super().__init__(**given)
+        self.commands = {name: command for name, (_, command) in KNOWN.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name, ready to run."""
