@@ -184,6 +184,20 @@ def test_what_is_sent_is_counted():
     assert thoughtful.tokens == count_message(meter, thoughtful)
 
 
+def test_a_file_in_a_result_is_kept_and_no_text():
+    """What a tool gave as a file is named, sent to its provider, and counted as a file."""
+    pdf = {"type": "document", "source": {"type": "base64", "data": "QUJD" * 4_000}}
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [pdf]}
+    items = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    chat = Conversation(**WINDOW)
+    _, message = chat.extend(items)
+    assert message.content == "[document]"
+    assert 1_000 < message.tokens < 1_100
+    assert chat.context("so?", form="anthropic").messages[2]["content"][0] == result
+    assert "QUJD" not in sent(chat, "openai")
+
+
 def test_reasoning_is_never_learned_and_goes_with_its_answer(tmp_path):
     """No record holds a thought or a seal, and erasing the answer erases what led to it."""
     settings = Settings(embedding={"background": False})

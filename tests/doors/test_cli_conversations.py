@@ -482,3 +482,18 @@ def test_ids_are_completed(monkeypatch):
     assert completed("--db", "absent.db", "conversations", "show", "tr") == []
     assert completed("conversations", "show", "trip", "--strategy", "re") == ["recency"]
     assert not os.path.exists("absent.db")  # noqa: PTH110 - as the shell would ask
+
+
+def test_what_is_no_text_is_named(run, tmp_path):
+    """A message that a provider gave without a text is shown by what it holds."""
+    items = [
+        {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAAA"},
+        {"type": "web_search_call", "id": "w"},
+        {"role": "assistant", "content": "At 9:40."},
+        {"role": "user", "content": [{"type": "input_file", "file_id": "f"}]},
+    ]
+    with Memory(tmp_path / "agent.db") as memory:
+        memory.conversation("ferry").extend(items)
+    shown = run("show", "ferry").stdout
+    assert all(f"[{kind}]" in shown for kind in ("reasoning", "web_search_call", "input_file"))
+    assert "gAAAA" not in shown

@@ -272,7 +272,9 @@ class Conversation:
         return found
 
     def dump(self, form: str, last: int | None = None) -> list[dict[str, Any]]:
-        """Return all that was put in, in the form of a provider: no recall, pruning or repair.
+        """Return the messages since the last :meth:`clear` as a provider has them.
+
+        Nothing is recalled, pruned or repaired.
 
         What came in that form comes out as it was given, item by item. What came otherwise is
         converted as for a context, and what another provider encrypted is left out.

@@ -22,6 +22,7 @@ from memoranda.conversation.formats.raw import (
     CHAT_REASONING,
     TIMES,
     count_parts,
+    holds_file,
     is_item,
     plain_item,
     same_json,
@@ -400,13 +401,29 @@ def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
         return []
     if is_item(raw):
         kind = str(raw["type"])
-        told = kind.endswith("_output") or _call_of_item(kind, raw) is not None
+        if kind.endswith("_output"):
+            return _files(raw.get("output"))
+        told = _call_of_item(kind, raw) is not None
         return [] if told else [{name: raw[name] for name in raw if name != "id"}]
     found, content = _MessageContent(None), raw.get("content")
-    for block in content if isinstance(content, list) and raw.get("role") != "tool" else ():
+    if raw.get("role") == "tool":
+        return _files(content)
+    for block in content if isinstance(content, list) else ():
         found.add(block)
+        if found.output is not None:
+            return _files(block.get("content"))
     named = [raw[key] for key in raw if key.startswith(CHAT_REASONING) or key in ("name", "audio")]
     return found.unread + named
+
+
+def _files(output: object) -> list[object]:
+    """Return the parts of a tool's output that are files, and neither text nor pictures."""
+    parts = output if isinstance(output, list) else [output]
+    return [part for part in parts if _is_file(part)]
+
+
+def _is_file(part: object) -> bool:
+    return isinstance(part, Mapping) and not _parse_image(part) and holds_file(part)
 
 
 def count_message(meter: MessageMeter, message: NewMessage | Message) -> int:
@@ -449,6 +466,8 @@ def _parse_output(result: ToolResult, content: object, at: datetime | None) -> N
                 images.append(image)
             elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
                 texts.append(block["text"])
+            elif _is_file(block):
+                texts.append(f"[{block.get('type', 'file')}]")
             else:
                 texts.append(_json_text(block))
     return NewMessage(

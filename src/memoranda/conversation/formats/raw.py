@@ -208,6 +208,21 @@ LETTERS_IN_FILE = 16  # of a file in base64, for each token that it is taken to 
 LONGEST_WORD = 400  # letters without a space; what is longer is a file, and no text
 
 
+def is_opaque(text: str) -> bool:
+    """Whether a text is a file in base64, or sealed: nothing that could be read."""
+    return len(text) > LONGEST_WORD and not any(map(str.isspace, text))
+
+
+def holds_file(value: object) -> bool:
+    """Whether a part of an item holds a file, of which its JSON says nothing to a reader."""
+    match value:
+        case Mapping():
+            return any(map(holds_file, value.values()))
+        case list():
+            return any(map(holds_file, value))
+    return isinstance(value, str) and is_opaque(value)
+
+
 def count_parts(value: object, count: Callable[[str], int], *, sealed: bool = False) -> int:
     """Return the tokens of parts of an item; what cannot be read is estimated by its length."""
     match value:
@@ -219,7 +234,7 @@ def count_parts(value: object, count: Callable[[str], int], *, sealed: bool = Fa
             )
         case list():
             return sum(count_parts(item, count, sealed=sealed) for item in value)
-        case str() if len(value) > LONGEST_WORD and not any(map(str.isspace, value)):
+        case str() if is_opaque(value):
             return 1 + len(value) // (LETTERS_IN_SEAL if sealed else LETTERS_IN_FILE)
         case None:
             return 0

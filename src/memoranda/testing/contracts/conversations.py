@@ -86,6 +86,20 @@ class TranscriptContract(Contract):
         assert ana.messages("trip") == placed(*said)
         assert ana.messages("other") == placed(other)
 
+    def test_reasoning_is_erased_with_its_answer(self, ana: User) -> None:
+        """What led to an answer goes with it, and no more: no question and no other thoughts."""
+        ana.open_conversation("trip")
+        thought: dict[str, Any] = {"role": "assistant", "raw": {"type": "reasoning"}}
+        ana.say("trip", "", **thought)
+        asked = ana.say("trip", "so?")
+        ana.say("trip", "", "", **thought)
+        (item,) = ana.remember("yes")
+        ana.say("trip", "yes", role="assistant", record_id=item.id)
+        ana.say("trip", "", **thought)
+        ana.erase(item)
+        assert [message.position for message in ana.messages("trip")] == [0, 1, 5]
+        assert ana.messages("trip")[1].id == asked[0].id
+
     def test_no_place_is_used_twice(self, ana: User) -> None:
         """What is said after the last messages were erased comes after where these were."""
         ana.open_conversation("trip")
