@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 from anthropic.types.content_block_param import ContentBlockParam
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseInputItemParam
 from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations
@@ -109,6 +109,7 @@ def sent(chat, form, budget=None):
 
 
 @given(given=GIVEN, other=FORMS)
+@example(given=("openai", CHAT[9]), other="anthropic")
 def test_only_its_own_provider_gets_what_it_sealed(given, other):
     """Signatures, encrypted content and reasoning are sent in the form that they came in alone."""
     form, items = given

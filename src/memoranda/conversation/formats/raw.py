@@ -68,7 +68,9 @@ def forms_of(raw: Mapping[str, Any]) -> tuple[str, ...]:
         return ("responses",)
     found = list(FORMS)
     role, content = raw.get("role"), raw.get("content")
-    if role in ("tool", "function") or any(name in raw for name in CHAT_KEYS):
+    if role in ("tool", "function") or any(
+        name in CHAT_KEYS or name.startswith(CHAT_REASONING) for name in raw
+    ):
         found = ["openai"]
     if role == "developer":
         found = [form for form in found if form != "anthropic"]
