@@ -401,7 +401,7 @@ def unread_parts(raw: Mapping[str, Any] | None) -> list[object]:
         return []
     if is_item(raw):
         kind = str(raw["type"])
-        if kind.endswith("_output"):
+        if kind.endswith("_output") and ("output" in raw or "result" in raw):
             return _files(raw.get("output"))
         told = _call_of_item(kind, raw) is not None
         return [] if told else [{name: raw[name] for name in raw if name != "id"}]
@@ -466,7 +466,7 @@ def _parse_output(result: ToolResult, content: object, at: datetime | None) -> N
                 images.append(image)
             elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
                 texts.append(block["text"])
-            elif _is_file(block):
+            elif isinstance(block, Mapping) and _is_file(block):
                 texts.append(f"[{block.get('type', 'file')}]")
             else:
                 texts.append(_json_text(block))
