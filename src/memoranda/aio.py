@@ -17,7 +17,8 @@ from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import StoreClosed
-from memoranda.memory import Memory
+from memoranda.maintenance.users import Admin
+from memoranda.memory import Memory, share
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.ports import Embedder, LanguageModel
@@ -89,6 +90,21 @@ class AsyncNotes:
     search = in_thread(SyncedNotes.search)
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
+
+
+class AsyncAdmin:
+    """The users of a store for code that must not block; see ``Memory.admin``."""
+
+    def __init__(self, memory: Memory) -> None:
+        """Wrap what ``memory`` has; both may be used."""
+        self._memory = memory
+
+    def _opened(self) -> Admin:
+        return self._memory.admin
+
+    users = in_thread(Admin.users)
+    overviews = in_thread(Admin.overviews)
+    delete_user = in_thread(Admin.delete_user)
 
 
 class AsyncConversation:
@@ -250,7 +266,7 @@ class AsyncMemory:
         other = AsyncMemory(user=user)
         other._open = lambda: self._opened().as_user(user, agent=agent)
         if self._memory is not None:
-            other._memory = self._memory.as_user(user, agent=agent)
+            other._memory = share(self._memory, user, agent)
         return other
 
     @property
@@ -273,6 +289,11 @@ class AsyncMemory:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
         return AsyncNotes(self._face)
 
+    @property
+    def admin(self) -> AsyncAdmin:
+        """The users of the whole store: lists and deletes them. Not for agents."""
+        return AsyncAdmin(self._face)
+
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
         self._face.on(event, callback)
@@ -287,7 +308,6 @@ class AsyncMemory:
         """Return the tools by which an agent of your own consolidates."""
         return list(map(AsyncTool.over, self._face.consolidator_tools()))
 
-    users = in_thread(Memory.users)
     remember = in_thread(Memory.remember)
     remember_many = in_thread(Memory.remember_many)
     correct = in_thread(Memory.correct)
@@ -308,6 +328,7 @@ class AsyncMemory:
     merge_entities = in_thread(Memory.merge_entities)
     split_entity = in_thread(Memory.split_entity)
     conversations = in_thread(Memory.conversations)
+    delete_conversation = in_thread(Memory.delete_conversation)
     sessions = in_thread(Memory.sessions)
     usage = in_thread(Memory.usage)
     consolidate = in_thread(Memory.consolidate)

@@ -5,6 +5,7 @@
     MemorandaError
     ├── InvalidInput          (also ValueError)  an argument that cannot be used
     ├── NotFound              (also LookupError) no such id for this user
+    ├── UserDeleted           the user was deleted after this memory was opened
     ├── BudgetTooSmall        what must be in a context does not fit its budget
     ├── ConfigError           a setting, a file of settings or a location is wrong
     ├── MissingExtra          (also ImportError) an optional extra is not installed
@@ -42,6 +43,10 @@ class InvalidInput(MemorandaError, ValueError):
 
 class NotFound(MemorandaError, LookupError):
     """The id does not exist, or belongs to another user (the two look alike on purpose)."""
+
+
+class UserDeleted(MemorandaError):
+    """The user was deleted after this memory was opened; open another one to begin anew."""
 
 
 class BudgetTooSmall(MemorandaError):

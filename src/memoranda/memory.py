@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.actions import MergeEntities, SplitEntity
-from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import (
     clean,
     known,
@@ -55,6 +54,7 @@ from memoranda.records.drafts import (
     parse_tags,
 )
 from memoranda.records.items import parse_namespace
+from memoranda.records.service import RecordService
 from memoranda.services import Services
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
+    from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.recall import RecallService
     from memoranda.settings.settings import Settings
@@ -105,10 +106,10 @@ class Memory:
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
-        self._scope = Scope(clean(user, "user"), named(agent, "agent"))
+        self._asked_scope = Scope(clean(user, "user"), named(agent, "agent"))
         self._services = Services(location, settings, embedder=embedder, llm=llm, clock=clock)
         self._owner = True
-        self._records = self._services.records(self._scope)
+        scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
         if self.settings.schedule.expire_at_start:
             self._maintenance().clean_up()
 
@@ -134,12 +135,18 @@ class Memory:
         Only the subscribers of :meth:`on` are its own: what happens to the memory of one
         user is no business of those who listen to another's.
         """
-        other = object.__new__(Memory)
-        other._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        other._services = self._services.for_other_user()
-        other._owner = False
-        other._records = other._services.records(other._scope)
+        other = share(self, user, agent)
+        scope_of(other)
         return other
+
+    @cached_property
+    def _scope(self) -> Scope:
+        # From now on it is refused once the user is deleted.
+        return self._services.store.scope(self._asked_scope.user, self._asked_scope.agent)
+
+    @cached_property
+    def _records(self) -> RecordService:
+        return self._services.records(self._scope)
 
     @cached_property
     def _searcher(self) -> RecallService:
@@ -148,16 +155,22 @@ class Memory:
     @property
     def user(self) -> str:
         """Whose memory this is."""
-        return self._scope.user
+        return self._asked_scope.user
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
         return self._services.settings
 
-    def users(self) -> list[str]:
-        """Return every user of the store. For its administration, not for agents."""
-        return self._services.store.users()
+    @property
+    def admin(self) -> Admin:
+        """The users of the whole store: lists and deletes them. Not for agents."""
+        services = self._services
+        from memoranda.maintenance.users import Admin  # noqa: PLC0415 - see the module
+
+        return Admin(
+            store=services.store, notes=services.notes, clock=services.clock, wipe=services.wipe
+        )
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten.
@@ -306,20 +319,21 @@ class Memory:
         key: str | None = None,
         erase: bool = False,
     ) -> ForgetReceipt:
-        """Stop believing a record, or remove every trace of it.
+        """Stop believing a record in all its versions, or remove every trace of it.
 
         Args:
-            id: the record.
+            id: the record, or any version of it.
             namespace, key: or the item that is kept under exactly these.
             erase: remove its text for good: from the store, its indexes, the transcript,
-                its history and the free pages of the file; with what it had replaced, exact
-                copies and all that was derived. Takes longer the larger the file is.
+                its history and the free pages of the file; with its other versions, copies of
+                five words or more, and all that was derived. The receipt lists what says the
+                same on its own and stays. Takes longer the larger the file is.
 
         Raises:
             NotFound: there is no such record.
         """
         record = self._records.existing(id, namespace=namespace, key=key)
-        return self._records.forget(record.id, erase=erase)
+        return self._records.forget([record.id], erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
@@ -526,7 +540,10 @@ class Memory:
         )
 
     def history(self, id: str) -> list[Change]:
-        """Return what was done to a record, oldest first; empty if nothing is known of it."""
+        """Return what was done to a record and its other versions, from the oldest version on.
+
+        Empty if nothing is known of it.
+        """
         return self._services.store.history(self._scope, clean(id, "id"))
 
     def entity(self, name: str) -> Entity | None:
@@ -583,6 +600,21 @@ class Memory:
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
         return list(self._services.store.conversations(self._scope).values())
+
+    def delete_conversation(self, id: str, *, erase: bool = False) -> ForgetReceipt:
+        """Delete a conversation with its episodes, and what was learned only from these.
+
+        Nothing lists or finds them any more, and who opens the conversation again begins with an
+        empty view.
+
+        Args:
+            id: the conversation.
+            erase: remove all of it for good, as :meth:`forget` does.
+
+        Raises:
+            NotFound: there is no such conversation; the message names similar ones.
+        """
+        return self.stored_conversations.delete(id, erase=erase)
 
     @property
     def notes(self) -> SyncedNotes:
@@ -666,7 +698,9 @@ class Memory:
 
         jobs = stage_jobs(
             users=services.store.users,
-            run_stage=lambda user, stage: self._maintenance(Scope(user)).run_scheduled(stage),
+            run_stage=lambda user, stage: self._maintenance(
+                services.store.scope(user)
+            ).run_scheduled(stage),
             times=services.settings.schedule,
             zone=services.settings.zone,
             on_report=on_report,
@@ -806,7 +840,7 @@ class Memory:
 
     def purge(self) -> bool:
         """Overwrite what erased text left in free space; false while others read the file."""
-        return self._services.wipe()
+        return self._services.wipe() is None
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""
@@ -920,12 +954,10 @@ def agent_tools(memory: Memory, session: Callable[[], str] | None = None) -> Age
     )
 
 
-def unpurged(memory: Memory) -> str:
-    """Return why :meth:`Memory.purge` left something in free space, and what to do about it."""
-    able = next(each for each in services_of(memory).store.capabilities() if each.name == PURGE)
-    if not able.native:
-        return f"free space may still hold what was erased: {able.detail}"
-    return (
-        "free space could not be overwritten while others read the file; run "
-        "memoranda doctor --purge when they are done"
-    )
+def share(memory: Memory, user: str, agent: str | None) -> Memory:
+    """Return what ``Memory.as_user`` does, without a look at the store before the first use."""
+    other = object.__new__(Memory)
+    other._asked_scope = Scope(clean(user, "user"), named(agent, "agent"))
+    other._services = services_of(memory).for_other_user()
+    other._owner = False
+    return other

@@ -20,6 +20,7 @@ from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
+from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -367,7 +368,7 @@ class Services:
 
     def link_entities(self, scope: Scope) -> None:
         """Link pending records to their entities, whichever agent stored them."""
-        self.derivations.finish(Scope(scope.user), ENTITIES)
+        self.derivations.finish(scope.whole_user, ENTITIES)
 
     def vector_status(self) -> str:
         """Return the model in use, or why there is none."""
@@ -376,12 +377,20 @@ class Services:
         model = self.store.vector_model()
         return "off" if model is None else f"{model[0]} ({model[1]} dimensions)"
 
-    def wipe(self) -> bool:
-        """Remove erased text from what is in memory and from free space in the file."""
+    def wipe(self) -> str | None:
+        """Remove erased text from what is in memory and from free space; say why it could not."""
         if self.embedder is not None:
             self.embedder.clear()
         self.lazy.forget_index()
-        return self.store.purge()
+        if self.store.purge():
+            return None
+        able = next(each for each in self.store.capabilities() if each.name == PURGE)
+        if not able.native:
+            return f"free space may still hold what was erased: {able.detail}"
+        return (
+            "free space could not be overwritten while others read the file; run "
+            "memoranda doctor --purge when they are done"
+        )
 
     def close(self) -> None:
         """Stop the background work and release the store."""

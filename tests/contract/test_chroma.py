@@ -20,6 +20,7 @@ from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import (
     StoreContract,
     changes,
+    deleting,
     isolation,
     items,
     jobs,
@@ -62,6 +63,8 @@ class ChromaContract(
     jobs.MaintenanceContract,
     changes.ApplyContract,
     changes.EraseContract,
+    deleting.UserDeletionContract,
+    deleting.ConversationDeletionContract,
     isolation.IsolationContract,
 ):
     """The contract over stores of one place, which a subclass gives."""

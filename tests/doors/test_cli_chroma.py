@@ -153,7 +153,7 @@ def test_a_model_is_served_from_chroma(address, tmp_path):
     assert anyio.run(alone) == ["Ana lives in Lisbon"]
     assert asked(work, memory=served(f"{address}/mcp")) == ["Ana lives in Lisbon"]
     with Memory("chroma://memory", settings=Settings(timezone="UTC")) as memory:
-        assert memory.users() == ["default"]
+        assert memory.admin.users() == ["default"]
 
 
 def test_upkeep_on_a_folder_ends_when_it_is_asked_to(run, tmp_path):

@@ -186,7 +186,7 @@ def test_correct_and_history_and_as_of(run, told):
     (before,) = told("search", "Ana lives", "--as-of", old["created_at"])
     assert before["record"]["content"] == "Ana lives in Porto"
     assert [change["reason"] for change in told("history", old["id"])] == [
-        "remembered", "corrected",
+        "remembered", "corrected", f"corrects {old['id']}",
     ]  # fmt: skip
     assert "corrected" in run("history", old["id"]).stdout
     assert new["id"] in run("show", old["id"]).stdout
@@ -209,8 +209,9 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     assert "--yes" in line
     assert told("show", record["id"])["content"] == "the password is swordfish"
     assert told("forget", record["id"], "--erase", "--yes") == {
-        "id": record["id"], "erased": True, "versions": [], "derived": [], "copies": [],
-        "messages": 0, "purged": True, "notes": 0,
+        "id": record["id"], "erased": True, "records": 1, "versions": [], "derived": [],
+        "copies": [], "independent": [], "messages": 0, "conversations": 0, "purged": True,
+        "unpurged": None, "notes": 0,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
     run("show", record["id"], code=1)

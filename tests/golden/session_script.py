@@ -326,7 +326,7 @@ def _inspect(memory: Memory, bruno: Memory, journal: Journal) -> None:
     journal.note("tools", [[tool.name, tool.description, tool.parameters] for tool in offered])
     answers = {tool.name: tool for tool in memory.tools()}
     journal.note("a tool called", answers["search_memories"](query="Rita"))
-    journal.note("users", sorted(memory.users()))
+    journal.note("users", sorted(memory.admin.users()))
 
 
 def say(chat: Conversation, turns: Iterable[tuple[str, str]], journal: Journal) -> None:

@@ -102,7 +102,7 @@ def searching(memory, clock, folder):
     merged = memory.merge_entities("Marta Prado", "Boris")
     names = [memory.entities(limit=20), memory.entity("Lisbon"), merged]
     split = [memory.split_entity("Marta Prado", "Boris"), memory.entities(limit=20)]
-    return [found, recalled, names, split, boris.records(), memory.users(), memory.usage()]
+    return [found, recalled, names, split, boris.records(), memory.admin.users(), memory.usage()]
 
 
 def conversing(memory, clock, folder):
@@ -235,7 +235,7 @@ def importing(memory, clock, folder):
     told += [memory.export(out), [json.loads(line) for line in out.read_text().splitlines()]]
     for info in memory.conversations():
         told.append(memory.conversation(info.id).messages)
-    return [*told, memory.users(), memory.records(limit=100)]
+    return [*told, memory.admin.users(), memory.records(limit=100)]
 
 
 def looking_after(memory, clock, folder):

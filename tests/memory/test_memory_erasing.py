@@ -195,13 +195,28 @@ def test_forgetting_frees_nobody_elses_file(tmp_path, opened):
         assert copy.get(record.id) == record
 
 
-def test_former_versions_go_with_it(file):
-    """Erasing what a correction says erases what it had replaced; a later version stays."""
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_whole_chain_goes_with_a_version(file, place):
+    """Erasing any version of what was corrected erases all of them, and the receipt says so."""
     memory, folder = file
     first = memory.remember(SAID)
     second = memory.correct(first.id, f"{SAID} Still.")
     third = memory.correct(second.id, "Nothing under the boards.")
-    receipt = memory.forget(second.id, erase=True)
-    assert receipt.versions == (first.id,)
+    chain = [first.id, second.id, third.id]
+    gone = chain.pop(place)
+    receipt = memory.forget(gone, erase=True)
+    assert (receipt.records, receipt.versions) == (3, tuple(chain))
     assert remains(folder, *WORDS) == []
-    assert memory.get(third.id) is None or "Nothing" in memory.get(third.id).content
+    assert [memory.get(each) for each in chain] == [None, None]
+
+
+def test_a_short_word_takes_no_other_with_it(file):
+    """Erasing "yes" here leaves "yes" of another conversation where it is, and names it."""
+    memory, _ = file
+    for name in ("here", "there"):
+        memory.conversation(name).add("user", "yes")
+    here, there = (memory.records(session=name)[0].id for name in ("here", "there"))
+    receipt = memory.forget(here, erase=True)
+    assert (receipt.records, receipt.messages, receipt.independent) == (1, 1, (there,))
+    assert [message.content for message in memory.conversation("there").messages] == ["yes"]
+    assert memory.conversation("here").messages == ()

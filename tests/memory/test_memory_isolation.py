@@ -133,7 +133,7 @@ def test_conversations_of_the_same_name_are_apart(memory):
     assert (chat.system, len(chat)) == (None, 0)
     chat.add("user", "to Oslo")
     assert [m.content for m in memory.conversation("trip").messages] == ["to Lisbon"]
-    assert memory.users() == ["ana", "bob"]
+    assert memory.admin.users() == ["ana", "bob"]
 
 
 def test_an_agent_sees_its_own_records_and_those_of_no_agent(memory):

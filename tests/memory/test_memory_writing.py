@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings, errors
-from memoranda.model.models import Kind, Trust
+from memoranda.model.models import ChangeAction, Kind, Trust
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1
@@ -171,12 +171,29 @@ def test_history_tells_what_was_done_in_order(memory):
     record = memory.remember("Ana likes tea", confidence=0.5)
     memory.confirm(record.id)
     new = memory.correct(record.id, "Ana likes coffee")
-    told = [(change.action, change.reason) for change in memory.history(record.id)]
-    assert told == [("insert", "remembered"), ("reweigh", "confirmed"), ("close", "corrected")]
-    assert memory.history(record.id)[-1].detail["superseded_by"] == new.id
-    assert memory.history(new.id)[0].reason == f"corrects {record.id}"
-    times = [change.at for change in memory.history(record.id)]
-    assert times == sorted(times)
+    history = memory.history(record.id)
+    assert [(change.record, change.action, change.reason) for change in history] == [
+        (record.id, "insert", "remembered"),
+        (record.id, "reweigh", "confirmed"),
+        (record.id, "close", "corrected"),
+        (new.id, "insert", f"corrects {record.id}"),
+    ]
+    assert all(isinstance(change.action, ChangeAction) for change in history)
+    assert history[2].detail["superseded_by"] == new.id
+    assert memory.history(new.id) == history
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_forgetting_a_version_forgets_the_whole_chain(memory, place):
+    """Whichever version is named: what took its place is not believed either."""
+    chain = [memory.remember("Ana likes tea").id]
+    for text in ("Ana likes coffee", "Ana likes juice"):
+        chain.append(memory.correct(chain[-1], text).id)
+    other = memory.remember("Ana likes water")
+    receipt = memory.forget(chain.pop(place))
+    assert (receipt.records, set(receipt.versions), receipt.erased) == (3, set(chain), False)
+    assert memory.records() == [other]
+    assert {change.record for change in memory.history(chain[0])} >= set(chain)
 
 
 def test_subscribers_hear_each_verb_and_cannot_break_it(memory, caplog):

@@ -126,7 +126,7 @@ def test_a_bad_item_is_named_and_nothing_is_written(plain, tmp_path, format, val
     with pytest.raises(InvalidInput, match=complaint):
         plain.import_(written(tmp_path / "bad.json", value), format)
     assert plain.records() == []
-    assert plain.users() == []
+    assert plain.admin.users() == []
 
 
 class _Lines:

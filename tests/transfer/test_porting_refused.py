@@ -135,7 +135,7 @@ def test_broken_files_are_refused_with_their_place(tmp_path, lines, complaint):
         assert "bad.jsonl" in str(caught.value)
         assert every(memory) == []
         assert memory.conversations() == []
-        assert memory.users() == []
+        assert memory.admin.users() == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_broken_locomo_files_are_refused_with_their_place(tmp_path, change, comp
     with opened() as memory:
         with pytest.raises(InvalidInput, match=complaint):
             memory.import_(written(tmp_path, "l.json", json.dumps([TALK, bad])))
-        assert memory.users() == []
+        assert memory.admin.users() == []
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):

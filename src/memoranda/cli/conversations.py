@@ -17,6 +17,7 @@ from memoranda.errors import MemorandaError
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.records import list_erased
 
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
 
@@ -163,6 +164,29 @@ def clear(session: Session, *, id: str, yes: bool = False) -> None:
     line = f"cleared {messages}; the system prompt stays"
     shown = Text(line if held else "nothing to clear: no message is left")
     session.show({"id": id, "cleared": held}, shown)
+
+
+@command(conversations, "delete", id=ID)
+def delete(session: Session, *, id: str, erase: bool = False, yes: bool = False) -> None:
+    """Delete a conversation, with what was said in it and what was learned only from it.
+
+    Args:
+        erase: Remove the texts for good, wherever they are kept.
+        yes: Do not ask.
+
+    Examples:
+        memoranda conversations delete trip
+        memoranda conversations delete trip --erase --yes
+    """
+    memory = session.memory()
+    end = " for good" if erase else ""
+    question = f"Delete conversation {one_line(id)} and what was learned only from it{end}?"
+    session.require_yes(question, "nothing was deleted", yes=yes)
+    receipt = memory.delete_conversation(id, erase=erase)
+    parts = [f"deleted {one_line(id)}", *list_erased(receipt)]
+    session.show(receipt, safe_text(", ".join(parts)))
+    if receipt.unpurged:
+        session.warn(receipt.unpurged)
 
 
 @command(conversations, "pin", id=ID, message={"metavar": "MESSAGE"})

@@ -11,7 +11,7 @@ from rich.text import Text
 from memoranda.cli.command import Session, command, complete, read_argument
 from memoranda.cli.conditions import parse_attached, parse_conditions
 from memoranda.errors import NotFound
-from memoranda.memory import scope_of, services_of, unpurged
+from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text
@@ -156,12 +156,13 @@ def forget(
         session.require_yes("Erase this for good?", "nothing was erased", yes=yes or found is None)
     receipt = memory.forget(id, namespace=place, key=key, erase=erase)
     if not erase:
-        session.show(receipt, safe_text(f"forgotten {receipt.id}; history and as-of still know it"))
+        parts = [f"forgotten {receipt.id}", *drawing.list_erased(receipt)]
+        session.show(receipt, safe_text(f"{', '.join(parts)}; history and as-of still know it"))
         return
     parts = [f"erased {receipt.id}", *drawing.list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    if not receipt.purged:
-        session.warn(unpurged(memory))
+    if receipt.unpurged:
+        session.warn(receipt.unpurged)
 
 
 @command(commands, "search", kind=KIND, metadata=CONDITION, namespace=NAMESPACE, offset={"min": 0})

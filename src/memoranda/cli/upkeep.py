@@ -20,7 +20,7 @@ from rich.text import Text
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance.service import STAGES, parse_stages
-from memoranda.memory import Memory, services_of, unpurged
+from memoranda.memory import Memory, services_of
 from memoranda.model.reports import MemoryStats, StageReport
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
@@ -174,8 +174,9 @@ def doctor(
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-    if purge and not memory.purge():
-        session.warn(unpurged(memory))
+    unpurged = services_of(memory).wipe() if purge else None
+    if unpurged is not None:
+        session.warn(unpurged)
     if reembed:
         with session.progress("embedding") as progress:
             made = memory.reembed(progress)
@@ -277,7 +278,7 @@ def maintain(
     if watch:
         watch_schedule(session, memory, dry_run=dry_run)
         return
-    users = [memory.as_user(user) for user in memory.users()] if all_users else [memory]
+    users = [memory.as_user(user) for user in memory.admin.users()] if all_users else [memory]
     if not users:
         session.note("the store has no users yet")
     asks = sys.stdin.isatty() and not session.shared.as_json and not yes

@@ -24,9 +24,19 @@ from memoranda.conversation.transcript import (
     Transcript,
 )
 from memoranda.errors import NotFound
+from memoranda.model.actions import DeleteConversation, only_erasure
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
-from memoranda.model.models import ConversationInfo, Message, Recall, Scope
+from memoranda.model.models import (
+    ConversationInfo,
+    ForgetReceipt,
+    Kind,
+    Message,
+    Recall,
+    Record,
+    Scope,
+)
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
 from memoranda.text.patterns import compile_pattern
@@ -158,9 +168,40 @@ class ConversationStore:
     def _existing(self, id: str) -> StoredTranscript:
         scope = self.records.scope
         if id not in self.records.store.conversations(scope, clean(id, "id")):
-            near = _similar(id, [info.id for info in self.infos()])
-            raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}; {near}")
+            raise self._not_found(id)
         return self.transcript(id)
+
+    def _not_found(self, id: str) -> NotFound:
+        near = name_similar(id, [info.id for info in self.infos()])
+        user = self.records.scope.user
+        return NotFound(f"there is no conversation {id!r} for user {user!r}; {near}")
+
+    def delete(self, id: str, *, erase: bool = False) -> ForgetReceipt:
+        """Delete a conversation with its episodes, and what was learned from these alone.
+
+        Raises:
+            NotFound: there is none of that name; the message names similar ones.
+        """
+        records = self.records
+        action = DeleteConversation(clean(id, "id"), records.now(), erase)
+        try:
+            if not erase:
+                done = only_erasure(records.store.apply(records.scope, [action]))
+                receipt = ForgetReceipt.of(id, done, erased=False)
+                records.events.emit("forgotten", receipt)
+                return receipt
+            return records.erase(id, action, self._learned(id))
+        except NotFound as error:
+            raise self._not_found(id) from error
+
+    def _learned(self, id: str) -> list[Record]:
+        """Return the episodes of a conversation, and what was learned from these alone."""
+        store, scope = self.records.store, self.records.scope.whole_user
+        said = Filter.at_any_time(kinds=(Kind.EPISODE,), session=id)
+        episodes = store.records(scope, said)
+        ids = [each.id for each in episodes]
+        learned = store.related(scope, ids, RecordRelation.LEARNED)
+        return [*episodes, *store.get(scope, learned).values()]
 
     def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
         # No session of an agent begins here, whatever the settings say of that.
@@ -209,7 +250,8 @@ def expand_place(conversation: Conversation, place: str) -> tuple[Message, ...]:
     return conversation.expand(reference(int(found[1]), int(found[2] or found[1])))
 
 
-def _similar(id: str, known: Sequence[str]) -> str:
+def name_similar(id: str, known: Sequence[str]) -> str:
+    """Return which of the names that are known ``id`` may have meant, as the end of a message."""
     folded = id.casefold()
     alike = [each for each in known if folded in each.casefold()]
     alike += nearest(id, known, most=NEARBY, alike=ALIKE)

@@ -417,7 +417,7 @@ class StoredTranscript:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
         """
         known = self._store.conversations(self._scope, self._id).get(self._id)
-        if known is None and self._store.conversations(Scope(self._scope.user), self._id):
+        if known is None and self._store.conversations(self._scope.whole_user, self._id):
             raise InvalidInput(f"conversation {self._id!r} is another agent's; choose another id")
         start = known or ConversationInfo(id=self._id, created_at=self._records.now())
         info = with_settings(start, given)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, islice
 from threading import Event
@@ -293,7 +293,7 @@ class Consolidator:
             claims = self._extract([each for each in turns if each.agent == agent], before)
             # Whoever drew it: what opens a door never becomes knowledge.
             claims = [claim for claim in claims if secret_kind(claim.content) is None]
-            yield from self.plan(session, claims, scope=Scope(self.records.scope.user, agent))
+            yield from self.plan(session, claims, scope=replace(self.records.scope, agent=agent))
 
     def _extract(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[Claim]:
         """Return what the model or the rules draw from ``turns``.

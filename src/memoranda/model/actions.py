@@ -6,7 +6,7 @@ leaves one history entry for each record that it changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from memoranda.model.models import (
     UNSET,
     Calibration,
     ConversationInfo,
+    Erasure,
     Mention,
     Message,
     Pruning,
@@ -62,6 +63,10 @@ class KnownFact:
 
     id: str
     known: str
+
+
+# What a store tells of an action that it carried out, where that needs telling.
+Outcome = KnownFact | Erasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +285,46 @@ class Spend(Action):
 class Erase(Action):
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
-    What they replaced, records of the user with the very same text, and what was derived from
-    any of these go with them, and the summaries of prunings that covered their messages.
-    ``purge()`` then cleans the free space.
+    Their other versions, their copies and what was derived from any of these go with them (see
+    ``RecordRelation``), and the summaries of prunings that covered their messages. ``purge()``
+    then cleans the free space.
     """
 
     ids: tuple[str, ...]
     at: datetime
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConversation(Action):
+    """Take a conversation off every list, with its episodes and what was learned only from them.
+
+    Attributes:
+        id: the conversation; one that is off the lists can still be erased.
+        at: when.
+        erase: remove all of it for good. Otherwise the records end, and whoever opens the
+            conversation again begins with an empty view.
+    """
+
+    id: str
+    at: datetime
+    erase: bool
+    reason: str = "conversation deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteUser(Action):
+    """Take the scope's user off every list, and make every scope of theirs unusable.
+
+    Attributes:
+        at: when.
+        erase: remove every row of theirs, their name included. Otherwise their records and
+            conversations end, as ``Close`` and ``DeleteConversation`` do it.
+    """
+
+    at: datetime
+    erase: bool
+    reason: str = "user deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,3 +451,9 @@ class Recount(Action):
 
     conversation: str
     tokens: Mapping[str, int]
+
+
+def only_erasure(outcomes: Sequence[Outcome]) -> Erasure:
+    """Return what the only action that erases or deletes took out."""
+    (done,) = (each for each in outcomes if isinstance(each, Erasure))
+    return done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from types import MappingProxyType
@@ -397,13 +397,28 @@ class Entity:
     records: tuple[Record, ...] = ()
 
 
+class ChangeAction(StrEnum):
+    """What can be done to a record, as its history tells it."""
+
+    INSERT = "insert"
+    CLOSE = "close"
+    SUPERSEDE = "supersede"
+    REWEIGH = "reweigh"
+    CREDIT = "credit"
+    ENRICH = "enrich"
+    RETIRE = "retire"
+    UPDATE = "update"
+    ERASE = "erase"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry of a record's history: what was done, when and why."""
+    """One entry of a record's history: what was done to which version, when and why."""
 
     at: datetime
-    action: str
+    action: ChangeAction
     reason: str
+    record: str
     detail: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
 
 
@@ -533,28 +548,55 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetReceipt:
-    """What a forgetting did.
+class Erasure:
+    """What one action took out of a store, or out of what is believed and listed.
 
     Attributes:
-        id: the record that was forgotten.
-        erased: whether its text was removed for good, not only retired.
-        versions: records that it had replaced, which went with it.
-        derived: records derived from it that went with it.
-        copies: other records with the very same text, which went, too.
-        messages: how many transcript messages held its text and were removed.
-        purged: whether the free pages of the file were overwritten, too.
-        notes: how many lines and entries of the Markdown notes were cleaned of it.
+        records: how many records in all.
+        versions: earlier and later versions of what was named, which went with it.
+        copies: other records with the same text of five words or more, which went, too.
+        derived: records derived from any of these that went with them.
+        independent: records that say the same and stay: they were stated on their own.
+        messages: how many messages of transcripts.
+        conversations: how many conversations.
+    """
+
+    records: int = 0
+    versions: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    independent: tuple[str, ...] = ()
+    messages: int = 0
+    conversations: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt(Erasure):
+    """What a forgetting did, as the store counted it.
+
+    Attributes:
+        id: the record, the conversation or the user that was forgotten; of several records the
+            first.
+        erased: whether the text was removed for good, not only retired.
+        notes: how many lines, entries and files of the Markdown notes were cleaned or removed.
+        purged: whether the free space of the store was overwritten, too.
+        unpurged: why it was not, and what to do about it.
     """
 
     id: str
     erased: bool
-    versions: tuple[str, ...] = ()
-    derived: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-    messages: int = 0
-    purged: bool = False
     notes: int = 0
+    purged: bool = False
+    unpurged: str | None = None
+
+    @classmethod
+    def of(
+        cls, id: str, done: Erasure, *, erased: bool, notes: int = 0, unpurged: str | None = None
+    ) -> ForgetReceipt:
+        """Return the receipt of what a store took out."""
+        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)}
+        purged = erased and unpurged is None
+        return cls(id=id, erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -565,10 +607,18 @@ class Scope:
         user: whose memory it is. Nothing of one user is visible to another.
         agent: which of the user's agents. An agent sees its own records and those
             without an agent; ``None`` sees all of the user's.
+        deletions: how often the user had been deleted when the scope was opened. Where that has
+            changed, the scope can no longer be used; ``None`` can always be.
     """
 
     user: str
     agent: str | None = None
+    deletions: int | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def whole_user(self) -> Scope:
+        """The user with all agents."""
+        return replace(self, agent=None)
 
 
 def is_active(record: Record, at: datetime) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from memoranda.model.query import Order
 
 if TYPE_CHECKING:
-    from memoranda.model.actions import Action, KnownFact
+    from memoranda.model.actions import Action, Outcome
     from memoranda.model.capabilities import Capability
     from memoranda.model.models import (
         Change,
@@ -280,12 +280,18 @@ class Store(SearchStore, JobStore, Protocol):
     def location(self) -> str:
         """Where it is: a path, ``:memory:`` or an address without secrets."""
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[KnownFact]:
+    def scope(self, user: str, agent: str | None = None) -> Scope:
+        """Return the scope of a user as it is now: it cannot be used once they are deleted.
+
+        Every other method that takes such a scope raises ``UserDeleted`` then.
+        """
+
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[Outcome]:
         """Carry out ``actions`` in order, in one transaction: all of them or none.
 
         When it returns, they survive a kill of the process, and every other reader
-        sees them. Actions on a record of another scope raise. Returns what was not stored
-        because it was known.
+        sees them. Actions on a record of another scope raise. Returns in order what was not
+        stored because it was known, and what was taken out by those that erase or delete.
 
         Raises:
             NotFound: an action names a record or conversation that is not there.
@@ -334,7 +340,10 @@ class Store(SearchStore, JobStore, Protocol):
         """Return the other records that stand in a relation to one of ``ids``, oldest first."""
 
     def history(self, scope: Scope, id: str) -> list[Change]:
-        """Return what was done to a record, oldest first; an erased one leaves only that."""
+        """Return what was done to a record and its other versions, version by version.
+
+        An erased one leaves only that.
+        """
 
     # Entities
 
@@ -362,7 +371,10 @@ class Store(SearchStore, JobStore, Protocol):
     # Conversations
 
     def conversations(self, scope: Scope, id: str | None = None) -> Mapping[str, ConversationInfo]:
-        """Return all conversations by their ids, the newest first, or only that of ``id``."""
+        """Return all conversations by their ids, the newest first, or only that of ``id``.
+
+        Not those that were deleted.
+        """
 
     def messages(
         self,
@@ -427,7 +439,7 @@ class Store(SearchStore, JobStore, Protocol):
         """
 
     def users(self) -> list[str]:
-        """Return every user with a record or a conversation, in order."""
+        """Return every user with a record or a conversation, in order; no deleted one."""
 
     def capabilities(self) -> Sequence[Capability]:
         """Return one entry for each of ``capabilities.NAMES``, in their order.

@@ -149,15 +149,23 @@ class Order(StrEnum):
 class RecordRelation(StrEnum):
     """How records are bound to others (see ``Store.related``).
 
-    - versions: one of them replaced it, or a record that one of them replaced.
-    - copies: its text is exactly that of one of them.
+    - versions: it is of the same chain of corrections: what one of them replaced, or what
+      replaced that.
+    - copies: it says what one of them says in the same five words or more, and not on its own:
+      neither as a value of an application, nor because a person asked to remember it, nor on
+      another occasion of a conversation than an episode among them.
+    - alike: its text is exactly that of one of them, whoever said it.
     - derived: it was derived from one of them, directly or through others. Not what a person
       asked to remember (origin ``api``): that stands on its own word.
+    - learned: it was derived from these alone: a fact, if all its sources are among them; anything
+      else, as a weekly insight, if one of them is.
     """
 
     VERSIONS = "versions"
     COPIES = "copies"
+    ALIKE = "alike"
     DERIVED = "derived"
+    LEARNED = "learned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,6 +172,21 @@ class NotesFolder:
         """
         return self._replace(name, _encoded(old, name), _encoded(new, name))
 
+    def remove(self, names: Sequence[str]) -> int:
+        """Remove files, and the folder where nothing else is in it; return how many there were."""
+        if not self.folder.is_dir():
+            return 0
+        with self.locked():
+            found = [path for path in map(self._path, names) if path.is_file()]
+            for path in found:
+                with _translated(path, writing=True):
+                    path.unlink(missing_ok=True)
+                    (self.folder / path.name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (self.folder / LOCK).unlink()
+            self.folder.rmdir()
+        return len(found)
+
     def append(self, names: Sequence[str], text: str) -> None:
         """Add ``text`` at the end of several files, on a new line: to all of them, or to none."""
         data = _encoded(text, "text")

@@ -42,6 +42,14 @@ class OpenNotes(dict[Scope, NotesSyncState]):
         """Nothing was read of these notes yet."""
         return self.setdefault(scope, NotesSyncState())
 
+    def forget(self, user: str) -> None:
+        """Drop what is known of the notes of a user and of all their agents."""
+        for scope in [each for each in self if each.user == user]:
+            state = self.pop(scope)
+            with state.lock:
+                if state.folder is not None:
+                    state.folder.cleanup()
+
     def close(self, store: Store) -> None:
         """Remove the folders that last no longer; a server keeps nothing of them."""
         for scope, state in list(self.items()):
@@ -93,7 +101,7 @@ class NotesService:
 
         Of a folder that is gone, the store forgets the lines.
         """
-        user = Scope(scope.user)
+        user = scope.whole_user
         store = self.records_of(scope).store
         known = store.notes_bases(user)
         found = dict.fromkeys(known)
@@ -122,6 +130,10 @@ class NotesService:
         if not notes.folder.exists():
             return f"none yet; {notes.folder} after the first consolidation"
         return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
+
+    def at(self, scope: Scope, folder: str) -> SyncedNotes:
+        """Return the notes of ``scope`` that are in a folder the store knows of."""
+        return self._notes(scope, Path(folder))
 
     def _notes(self, scope: Scope, folder: Path) -> SyncedNotes:
         records, state = self.records_of(scope), self.open_notes[scope]

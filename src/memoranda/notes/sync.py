@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
-from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
+from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError, UserDeleted
 from memoranda.model.actions import KeepNotes
 from memoranda.model.checks import storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
@@ -217,6 +217,24 @@ class SyncedNotes(Notes):
                     return text != seen
         raise self._busy()
 
+    def search(self, keyword: str, *, limit: int | None = None) -> list[HistoryEntry]:
+        """Return the entries that have ``keyword`` in their text or moment, newest first.
+
+        As :meth:`Notes.search` does, but for a user who was deleted it raises ``UserDeleted``.
+        """
+        self._base()
+        return super().search(keyword, limit=limit)
+
+    def history(
+        self, *, since: datetime | None = None, limit: int | None = None
+    ) -> list[HistoryEntry]:
+        """Return the entries, newest first, each once.
+
+        As :meth:`Notes.history` does, but for a user who was deleted it raises ``UserDeleted``.
+        """
+        self._base()
+        return super().history(since=since, limit=limit)
+
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
         # The store has to know of this folder: what is erased must be found in it, too.
         if (self.scope, str(self.folder)) not in self._store.notes_bases(self.scope):
@@ -254,7 +272,7 @@ class SyncedNotes(Notes):
                     self.sync()
                 self._warn("context")
                 return state.text or ""
-        except StoreClosed:
+        except (StoreClosed, UserDeleted):
             raise
         except MemorandaError as error:
             self._warn("context", f"the notes are not kept: {error}")
@@ -457,6 +475,16 @@ class SyncedNotes(Notes):
                 self._keep(replace(base, lines=lines))
             self.sync()
         return count
+
+    def remove(self) -> int:
+        """Remove all files of the notes, as their user is deleted; return how many.
+
+        Whatever else is in the folder stays, and the folder with it.
+        """
+        with self._state.lock:
+            removed = self._files.remove([MEMORY_FILE, DAMAGED, *self._history_files()])
+            self._state.text = self._state.stamp = None
+        return removed
 
     def erase_damaged(self, contents: Sequence[str]) -> None:
         """Take contents that are to be erased out of what was kept of a damaged file."""

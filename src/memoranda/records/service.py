@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh, UpdateRecord
+from memoranda.model.actions import (
+    Action,
+    Close,
+    Erase,
+    Insert,
+    KnownFact,
+    Reweigh,
+    UpdateRecord,
+    only_erasure,
+)
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
@@ -46,7 +55,7 @@ class RecordService:
         notify_derivations: called when records wait for what is derived from them.
         start_session: called with a scope and the session whose first episode was stored.
         erase_from_notes: makes what erases records from the notes of a scope.
-        wipe: clears caches and free space of erased text; whether it could.
+        wipe: clears caches and free space of erased text; why it could not.
     """
 
     scope: Scope
@@ -57,7 +66,7 @@ class RecordService:
     notify_derivations: Callable[[], None]
     start_session: Callable[[Scope, str | None], None]
     erase_from_notes: Callable[[Scope, Sequence[Record]], NotesEraser]
-    wipe: Callable[[], bool]
+    wipe: Callable[[], str | None]
 
     def of(self, scope: Scope) -> RecordService:
         """Return the same service for another scope."""
@@ -87,7 +96,7 @@ class RecordService:
         passed = self.store.apply(self.scope, actions)
         if not passed:
             return self.announce(actions)
-        known = {each.id: each.known for each in passed}
+        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
         inserts = [action for action in actions if isinstance(action, Insert)]
         new = [each for each in inserts if each.record.id not in known]
         stored = {
@@ -194,45 +203,63 @@ class RecordService:
         self.store.apply(self.scope, [full])
         return self.existing(id)
 
-    def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
-        """Stop believing a record, or remove every trace of it.
+    def forget(self, ids: Sequence[str], *, erase: bool = False) -> ForgetReceipt:
+        """Stop believing records in all their versions, or remove every trace of them.
+
+        In one transaction.
 
         Raises:
-            NotFound: there is no such record.
+            NotFound: one of them is not there.
         """
-        record = self.existing(id)
+        every = self._chain(ids)
         if erase:
-            receipt = self._erase(id)
-        else:
-            if is_active(record, self.now()):
-                end = Close(id, self.now(), "forgotten", superseded_by=record.superseded_by)
-                self.store.apply(self.scope, [end])
-            receipt = ForgetReceipt(id=id, erased=False)
+            action = Erase(tuple(ids), self.now(), "erased on request")
+            return self.erase(ids[0], action, self._going(every))
+        ends = [
+            Close(record.id, self.now(), "forgotten", superseded_by=record.superseded_by)
+            for record in every.values()
+            if is_active(record, self.now())
+        ]
+        self.store.apply(self.scope, ends)
+        versions = tuple(record for record in every if record not in set(ids))
+        receipt = ForgetReceipt(id=ids[0], erased=False, records=len(every), versions=versions)
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def _erase(self, id: str) -> ForgetReceipt:
+    def erase(self, id: str, action: Action, going: Sequence[Record]) -> ForgetReceipt:
+        """Erase by ``action``, in notes and free space, too; return the receipt.
+
+        Args:
+            id: what is erased, for the receipt.
+            action: erases it in the store.
+            going: the records that go, whose texts are in the notes.
+        """
+        noted = [each for each in going if each.kind is not Kind.ITEM]
+        notes = self.erase_from_notes(self.scope, noted)
+        cleaned = notes.history()
+        done = only_erasure(self.store.apply(self.scope, [action]))
+        cleaned += notes.lines()  # It changes the store, too: before the wipe.
+        receipt = ForgetReceipt.of(id, done, erased=True, notes=cleaned, unpurged=self.wipe())
+        self.events.emit("forgotten", receipt)
+        return receipt
+
+    def _chain(self, ids: Sequence[str]) -> dict[str, Record]:
+        """Return records with all their versions, by id."""
         store, scope = self.store, self.scope
-        versions = store.related(scope, [id], RecordRelation.VERSIONS)
-        copies = store.related(scope, [id, *versions], RecordRelation.COPIES)
-        derived = store.related(scope, [id, *versions, *copies], RecordRelation.DERIVED)
-        every = [id, *versions, *copies, *derived]
-        messages = len(store.messages(scope, records=every, cleared=True))
-        noted = [each for each in store.get(scope, every).values() if each.kind is not Kind.ITEM]
-        notes = self.erase_from_notes(scope, noted)
-        entries = notes.history()
-        store.apply(scope, [Erase((id,), self.now(), "erased on request")])
-        lines = notes.lines()  # It changes the store, too: before the wipe.
-        return ForgetReceipt(
-            id=id,
-            erased=True,
-            versions=tuple(versions),
-            copies=tuple(copies),
-            derived=tuple(derived),
-            messages=messages,
-            purged=self.wipe(),
-            notes=entries + lines,
-        )
+        found: dict[str, Record] = dict(store.get(scope, [clean(each, "id") for each in ids]))
+        for each in ids:
+            if each not in found:
+                raise self._missing(f"record {each!r}")
+        found.update(store.get(scope, store.related(scope, ids, RecordRelation.VERSIONS)))
+        return found
+
+    def _going(self, chain: Mapping[str, Record]) -> list[Record]:
+        """Return the records that go where those of a chain are erased."""
+        store, scope = self.store, self.scope.whole_user
+        ids = list(chain)
+        for relation in (RecordRelation.COPIES, RecordRelation.DERIVED):
+            ids += store.related(scope, ids, relation)
+        return list(store.get(scope, ids).values())
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until its retention ends; return the record."""
@@ -266,9 +293,11 @@ class RecordService:
         record = self.find(id, namespace=namespace, key=key)
         if record is None:
             what = f"record {id!r}" if key is None else f"item {key!r} in {tuple(namespace)!r}"
-            message = f"there is no {what} for user {self.scope.user!r}"
-            raise NotFound(message)
+            raise self._missing(what)
         return record
+
+    def _missing(self, what: str) -> NotFound:
+        return NotFound(f"there is no {what} for user {self.scope.user!r}")
 
     def require_active(self, record: Record) -> Record:
         """Return ``record`` if its validity has not ended.

@@ -17,6 +17,8 @@ from memoranda.rendering.layout import Column, Display, bar, details, safe_text,
 from memoranda.rendering.plain import escape_controls, join, one_line, pluralize
 
 NAME = 14  # characters of a speaker
+# Records that are named where there may be many.
+NAMED = 3
 CHANGES = (
     Column("when", "at", whole=True),
     Column("what", "action"),
@@ -170,12 +172,19 @@ def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
 
 
 def list_erased(receipt: ForgetReceipt) -> list[str]:
-    """Return what an erasure removed beside the record, part by part."""
+    """Return what a forgetting took along beside what was named, part by part."""
+    whole = receipt.records if receipt.conversations else 0
     counts = (
-        (len(receipt.versions), "former version", None),
+        (receipt.conversations, "conversation", None),
+        (whole, "record", None),
+        (len(receipt.versions), "other version", None),
         (len(receipt.copies), "exact copy", "exact copies"),
         (len(receipt.derived), "record derived from it", "records derived from it"),
         (receipt.messages, "message", None),
         (receipt.notes, "place in the notes", "places in the notes"),
     )
-    return [pluralize(number, one, many) for number, one, many in counts if number]
+    found = [pluralize(number, one, many) for number, one, many in counts if number]
+    if receipt.independent:
+        same = pluralize(len(receipt.independent), "record that says", "records that say")
+        found.append(f"but not {same} the same: {', '.join(receipt.independent[:NAMED])}")
+    return found

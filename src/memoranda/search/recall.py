@@ -90,7 +90,10 @@ class RecallService:
             turn
             for fact in facts
             if not is_active(fact, where.now)
-            and any(each.action == CLOSED for each in self.store.history(self.scope, fact.id))
+            and any(
+                each.action == CLOSED and each.record == fact.id
+                for each in self.store.history(self.scope, fact.id)
+            )
             for turn in fact.source_ids
         }
         left = [fact for fact in facts if is_active(fact, where.now)]

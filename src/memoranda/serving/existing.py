@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from memoranda.errors import NotFound
-from memoranda.memory import Memory
+from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
 
 NAMED = 5
@@ -41,7 +41,7 @@ def require_user(memory: Memory) -> None:
     Raises:
         NotFound: there is no such user; the message names those there are.
     """
-    there = memory.users()
+    there = services_of(memory).store.users()
     if not there or memory.user in there:
         return
     near = nearest(memory.user, there, most=NAMED)

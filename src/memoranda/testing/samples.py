@@ -20,6 +20,7 @@ from memoranda.model.models import (
     Calibration,
     ConversationInfo,
     Entity,
+    Erasure,
     Kind,
     Mention,
     Message,
@@ -152,9 +153,9 @@ class User:
         """Return the method ``name`` of the store, for the scope of this user."""
         return partial(getattr(self.store, name), self.scope)
 
-    def apply(self, *actions: do.Action) -> None:
-        """Carry out a plan."""
-        self.store.apply(self.scope, actions)
+    def apply(self, *actions: do.Action) -> list[do.Outcome]:
+        """Carry out a plan; return what the store tells of it."""
+        return self.store.apply(self.scope, actions)
 
     def insertion(self, content: str, **fields: Any) -> do.Insert:
         """Return the action that stores a new record."""
@@ -188,9 +189,17 @@ class User:
         """End the validity of records."""
         self.apply(*(do.Close(item.id, moment(at), "forgotten") for item in items))
 
-    def erase(self, *items: Record, at: float = 1) -> None:
+    def erase(self, *items: Record, at: float = 1) -> list[do.Outcome]:
         """Erase records."""
-        self.apply(do.Erase(tuple(item.id for item in items), moment(at), "asked"))
+        return self.apply(do.Erase(tuple(item.id for item in items), moment(at), "asked"))
+
+    def opened(self) -> User:
+        """Return the user as one who opens the memory now, and must not outlive a deletion."""
+        return User(self.store, self.store.scope(self.scope.user, self.scope.agent))
+
+    def delete(self, *, erase: bool = True) -> Erasure:
+        """Delete the user."""
+        return do.only_erasure(self.apply(do.DeleteUser(moment(2), erase)))
 
     def embed(self, items: Sequence[Record], row: Vector | None = None) -> None:
         """Give each record the vector ``row``."""
@@ -340,6 +349,11 @@ class User:
         (message,) = self.say("trip", "b")
         start, end = (self.messages("trip")[place].position or 0 for place in (-3, -1))
         held = self.prune("trip", cut(start, start + 1, summary="secret"), cut(end, end))
+        going = ("gone", "hidden")
+        for name in going:
+            self.open_conversation(name)
+            (turn,) = self.turns(name, f"said in {name}")
+            self.say(name, turn.content, record_id=turn.id)
         insertion = self.insertion("new Zoe tea", session_id="s")
         new = insertion.record
         self.embed([self.put("his", "secret tea", "a")])
@@ -366,6 +380,7 @@ class User:
             do.Reinforce(two.id, SOON, (one.id, three.id)),
             *self._prepare_upkeep(new.id),
             do.KeepNotes(noted(new, two)),
+            *(do.DeleteConversation(gone, moment(50), erase=gone == "gone") for gone in going),
             do.Erase((three.id,), moment(50), "asked"),
         ]
 

@@ -160,7 +160,8 @@ def _record_value(store: Store, scope: Scope, record: Record) -> dict[str, Any]:
     value = json_fields(record, [name for name in KEYS["record"] if name not in ENDINGS])
     ended: dict[str, datetime] = {}
     for change in store.history(scope, record.id) if record.valid_until is not None else ():
-        ended.setdefault(change.action, change.at)
+        if change.record == record.id:
+            ended.setdefault(change.action, change.at)
     value |= {name: json_value(ended.get(action)) for name, action in ENDINGS.items()}
     return {name: value[name] for name in KEYS["record"]}
 

@@ -50,7 +50,7 @@ class ImportTarget:
     @property
     def everyone(self) -> Scope:
         """The user with all agents: what another agent has is there already, too."""
-        return Scope(self.scope.user)
+        return self.scope.whole_user
 
     @property
     def store(self) -> Store:

@@ -168,7 +168,8 @@ class ChromaStore(SqlStore):
         with self._settled() as replicas:
             for user in replicas.journal.users():
                 # So that few of them are loaded for this alone.
-                if replicas.mirror.metadata({"user": user}, limit=1):
+                active = {"$and": [{"user": user}, {"closed": False}]}
+                if replicas.mirror.metadata(active, limit=1):
                     found.append(user)
                 elif user != STORE_ITSELF:
                     with replicas.reading(user) as replica:

@@ -60,7 +60,10 @@ def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
         "INSERT INTO conversations (user_key, agent, id, system, model, context_limit, created_at) "
         "VALUES (:user, :agent, :id, :system, :model, :context_limit, :created_at) "
         "ON CONFLICT (user_key, id) DO UPDATE SET system = excluded.system, "
-        "model = excluded.model, context_limit = excluded.context_limit "
+        "model = excluded.model, context_limit = excluded.context_limit, deleted_at = NULL, "
+        "created_at = CASE WHEN conversations.deleted_at IS NULL THEN conversations.created_at "
+        "ELSE excluded.created_at END, ended_at = CASE WHEN conversations.deleted_at IS NULL "
+        "THEN conversations.ended_at END "
         "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
         "OR conversations.agent = excluded.agent",
         tx.own | rows.CONVERSATIONS.values(info),

@@ -70,3 +70,11 @@ def schema_steps() -> tuple[str, ...]:
 def tables() -> tuple[str, ...]:
     """Return the names of the tables; a table comes after those to which it refers."""
     return tuple(re.findall(r"^CREATE TABLE (\w+)", "\n".join(schema_steps()), re.MULTILINE))
+
+
+@cache
+def user_tables() -> tuple[str, ...]:
+    """Return the tables whose rows name their user; what refers to these goes with them."""
+    columns = r"^CREATE TABLE (\w+) \(((?:\n    .*)*)"
+    found = re.findall(columns, "\n".join(schema_steps()), re.MULTILINE)
+    return tuple(table for table, rows in found if "\n    user_key " in rows)

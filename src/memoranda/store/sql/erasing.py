@@ -1,4 +1,4 @@
-"""Removes records for good, with every trace of their text."""
+"""Removes records for good with every trace of their text; deletes conversations and users."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from memoranda.model.actions import Erase
-from memoranda.model.models import Scope
+from memoranda.model.actions import DeleteConversation, DeleteUser, Erase
+from memoranda.model.checks import to_ms
+from memoranda.model.models import ChangeAction, Erasure
 from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql.conversation_actions import change_spans
+from memoranda.store.sql.dialect import user_tables
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import SET_META, Transaction
+from memoranda.store.sql.transaction import (
+    NEXT_EPOCH,
+    SET_META,
+    TargetRecord,
+    Transaction,
+    name_digest,
+)
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -58,35 +67,139 @@ UPDATE sessions SET through = least(through, {LAST_POSITION}), noted = least(not
 WHERE user_key = :user AND session_id IN (@texts(:sessions))
 """
 
+FINISH_SESSIONS = f"""
+UPDATE sessions SET consolidated_at = coalesce(consolidated_at, :at),
+    through = greatest(through, {LAST_POSITION}), noted = greatest(noted, {LAST_POSITION})
+WHERE user_key = :user
+"""
+EPISODES = """
+SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_id = :session
+    OR id IN (SELECT record_id FROM messages WHERE conversation_key = :key)) ORDER BY key
+"""
+END = """
+UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at
+WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
+RETURNING key, id, agent, kind, trust
+"""
+FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
+COUNT_MESSAGES = "SELECT message_count FROM conversations WHERE key = :key"
+COUNT_CONVERSATIONS = """
+SELECT CAST(coalesce(sum(message_count), 0) AS bigint), count(*)
+FROM conversations WHERE user_key = :user
+"""
+HIDE_CONVERSATIONS = """
+UPDATE conversations SET deleted_at = :at, ended_at = coalesce(ended_at, :at),
+    cleared_through = next_position - 1, revision = revision + 1
+WHERE user_key = :user AND deleted_at IS NULL
+"""
+FORGET_NAME = "UPDATE users SET name = NULL, digest = :digest WHERE key = :user"
+MARK_DELETED = f"""
+UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key = :user
+"""
 
-def erase(tx: Transaction, action: Erase) -> None:
-    """Remove records, what they replaced, their copies and what was derived from any of these.
+
+def erase(tx: Transaction, action: Erase) -> Erasure:
+    """Remove records with their other versions, their copies and what was derived from these.
 
     By any agent of the user: the text is gone for good, or it is not.
     """
-    targets = [tx.target(record) for record in dict.fromkeys(action.ids)]
-    everywhere = replace(tx, scope=Scope(tx.scope.user))
-    same = list(action.ids)
-    for relation in (RecordRelation.VERSIONS, RecordRelation.COPIES, RecordRelation.DERIVED):
-        same += tx.related(everywhere.scope, same, relation)
-    others = set(same) - set(action.ids)
-    targets += map(everywhere.target, sorted(others))
-    ids, keys = [target.id for target in targets], [target.key for target in targets]
+    named, scope = list(dict.fromkeys(action.ids)), tx.scope.whole_user
+    tx.targets(named)
+    versions = tx.related(scope, named, RecordRelation.VERSIONS)
+    copies = tx.related(scope, [*named, *versions], RecordRelation.COPIES)
+    spoken = [*named, *versions, *copies]
+    derived = tx.related(scope, spoken, RecordRelation.DERIVED)
+    every = [*spoken, *derived]
+    independent = tx.related(scope, every, RecordRelation.ALIKE)
+    return Erasure(
+        records=len(every),
+        versions=tuple(versions),
+        copies=tuple(copies),
+        derived=tuple(derived),
+        independent=tuple(independent),
+        messages=_remove(tx, every, action.at, action.reason),
+    )
+
+
+def delete_conversation(tx: Transaction, action: DeleteConversation) -> Erasure:
+    """Take a conversation off every list; remove it for good where that is wanted."""
+    key = tx.conversation(action.id, deleted=action.erase)
+    values = {"user": tx.user, "key": key, "session": action.id, "at": to_ms(action.at)}
+    episodes = [row[0] for row in tx.connection.all(EPISODES, values)]
+    learned = tx.related(tx.scope.whole_user, episodes, RecordRelation.LEARNED)
+    every = [*episodes, *learned]
+    messages = int(tx.connection.value(COUNT_MESSAGES, values))
+    tx.connection.run(FORGET_RECALLS, values)
+    if not action.erase:
+        ended = _end(tx, every, action.at, action.reason)
+        tx.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
+        tx.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
+        learned = [each for each in ended if each not in set(episodes)]
+        return Erasure(
+            records=len(ended), derived=tuple(learned), messages=messages, conversations=1
+        )
+    independent = tx.related(tx.scope.whole_user, every, RecordRelation.ALIKE)
+    _remove(tx, every, action.at, action.reason)
+    tx.connection.run("DELETE FROM conversations WHERE key = :key", values)
+    return Erasure(
+        records=len(every),
+        derived=tuple(learned),
+        independent=tuple(independent),
+        messages=messages,
+        conversations=1,
+    )
+
+
+def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
+    """Take a user off every list; remove every row of theirs where that is wanted."""
+    values = {"user": tx.user, "at": to_ms(action.at), "digest": name_digest(tx.scope.user)}
+    rows = tx.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
+    keys, ids = [row[0] for row in rows], [row[1] for row in rows]
+    messages, conversations = tx.connection.all(COUNT_CONVERSATIONS, values)[0]
+    records = len(keys)
+    if action.erase:
+        tx.full_text.remove(tx.connection, keys)
+        tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
+        for table in reversed(user_tables()):
+            tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
+        tx.connection.run(FORGET_NAME, values)
+        tx.ask_for_purge()
+    else:
+        records = len(_end(tx, ids, action.at, action.reason))
+        tx.connection.run(HIDE_CONVERSATIONS, values)
+        tx.connection.run(FINISH_SESSIONS, values)
+    tx.connection.run(MARK_DELETED, values)
+    return Erasure(records=records, messages=messages, conversations=conversations)
+
+
+def _end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list[str]:
+    """End the validity of these records for good; return those that had not been ended so."""
+    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
+    targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
+    tx.raise_epoch()
+    tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
+    tx.log_all(targets, at, ChangeAction.CLOSE, reason)
+    return [target.id for target in targets]
+
+
+def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> int:
+    """Remove these records with every trace of their texts; return how many messages went."""
+    targets = replace(tx, scope=tx.scope.whole_user).targets(ids)
+    keys = [target.key for target in targets]
     touched = tx.entity_writer.of_records(keys)
     named = _decided_names(tx, keys)
     tx.raise_epoch()
     tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-    _erase_messages(tx, ids)
+    messages = _erase_messages(tx, ids)
     tx.full_text.remove(tx.connection, keys)
-    values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys)}
+    values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
     tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
     gone = tx.connection.all(DELETE, values)
     values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
     )
-    for target in targets:
-        tx.log(target, action.at, "erase", action.reason)
+    tx.log_all(targets, at, ChangeAction.ERASE, reason)
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.forget_decisions(named)
     tx.entity_writer.rename(touched)
@@ -99,6 +212,7 @@ def erase(tx: Transaction, action: Erase) -> None:
     # MEMORY.md, which without them would be read back as additions of a person. It cleans the
     # file and replaces the base right after; until then `verify` says that it has not.
     tx.ask_for_purge()
+    return messages
 
 
 def _forget_sources(tx: Transaction, ids: Sequence[str]) -> None:
@@ -129,8 +243,8 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
     return named | decided.intersection(row[0] for row in links)
 
 
-def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
-    tx.connection.run(
+def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
+    removed = tx.connection.run(
         "DELETE FROM removed_messages WHERE record_id IN (@texts(:records)) "
         "AND tombstone_key IN (SELECT t.key FROM tombstones t "
         "JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user)",
@@ -147,3 +261,4 @@ def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
             {"count": len(positions), "key": conversation},
         )
         change_spans(tx, conversation, Replacement(positions))
+    return len(rows) + removed

@@ -17,6 +17,7 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import (
     Change,
+    ChangeAction,
     ConversationInfo,
     Entity,
     Kind,
@@ -71,13 +72,17 @@ FILTERS: dict[str, dict[str, str]] = tomllib.loads((FOLDER / "filters.toml").rea
 NOTEWORTHY = FILTERS["subsets"][Subset.NOTEWORTHY]
 # That a record was stored stands on the record itself.
 HISTORY = """
-SELECT at, action, reason, detail FROM (
-    SELECT 0 AS key, created_at AS at, 'insert' AS action, reason, '{}' AS detail, agent
-    FROM records WHERE user_key = :user AND id = :id
-    UNION ALL SELECT key, at, action, reason, detail, agent
-    FROM history WHERE user_key = :user AND record_id = :id
-) changes WHERE CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent ORDER BY key
-"""
+WITH chain AS ({versions})
+SELECT at, action, reason, record_id, detail FROM (
+    SELECT 0 AS key, created_at AS at, 'insert' AS action, reason, id AS record_id, '{}' AS detail,
+        agent, key AS version
+    FROM records WHERE user_key = :user AND id IN (SELECT id FROM chain)
+    UNION ALL SELECT key, at, action, reason, record_id, detail, agent,
+        (SELECT r.key FROM records r WHERE r.id = record_id AND r.user_key = :user)
+    FROM history WHERE user_key = :user AND record_id IN (SELECT id FROM chain)
+) changes WHERE CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent
+ORDER BY version, key
+""".replace("{versions}", FILTERS["relations"][RecordRelation.VERSIONS])
 # By agent, as an agent learns nothing of what others have. The newest may be a fact that is not
 # noteworthy: a needless change does no harm. (SQLite uses an index of coalesce(…) only where both
 # sides are of no declared type.)
@@ -109,6 +114,8 @@ SELECT c.session_id, min(c.first_seen_at),
                 AND coalesce(r.agent, '') = n.agent)), max(c.noted)) END
 FROM sessions c WHERE c.user_key = :user
     AND (CAST(:agent AS text) IS NULL OR c.agent IN ('', :agent)) AND {chosen}
+    AND NOT EXISTS (SELECT 1 FROM conversations d
+        WHERE d.user_key = :user AND d.id = c.session_id AND d.deleted_at IS NOT NULL)
 GROUP BY c.session_id ORDER BY min(c.first_seen_at), c.session_id
 """
 PENDING_SESSIONS = """
@@ -144,26 +151,36 @@ OTHERS = """
 SELECT r.id FROM records r
 WHERE r.id IN ({related}) AND r.id NOT IN (@texts(:ids)) AND {mine} ORDER BY r.key
 """
+RESTING = """
+SELECT r.id, r.kind, r.source_ids FROM records r
+WHERE {mine} AND r.origin NOT IN ('api', 'tool') AND r.key IN (
+    SELECT record_key FROM record_sources
+    WHERE user_key = :user AND source_id IN (@texts(:ids))) ORDER BY r.key
+"""
 LINKED = """
 SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
 JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
 WHERE {mine} AND n.user_key = :user AND n.folded IN (@texts(:folded))
 GROUP BY r.key ORDER BY matched DESC, r.key DESC
 """
-CONVERSATIONS = f"SELECT {CONVERSATION} FROM conversations c WHERE {{mine}}"
+CONVERSATIONS = f"""
+SELECT {CONVERSATION} FROM conversations c WHERE c.deleted_at IS NULL AND {{mine}}
+"""
 NEWEST_FIRST = "ORDER BY c.created_at DESC, c.key DESC"
 MESSAGES = f"""
-SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key WHERE {{mine}}
+SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
+WHERE c.deleted_at IS NULL AND {{mine}}
 """
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
-WHERE {{mine}} AND c.id = :id ORDER BY p.at, p.key
+WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
 """
 TOMBSTONES = """
 SELECT t.id, t.at, t.count, r.message FROM conversations c
 JOIN tombstones t ON t.conversation_key = c.key
 LEFT JOIN removed_messages r ON r.tombstone_key = t.key
-WHERE {mine} AND c.id = :id AND (CAST(:tombstone AS text) IS NULL OR t.id = :tombstone)
+WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL
+    AND (CAST(:tombstone AS text) IS NULL OR t.id = :tombstone)
 ORDER BY t.key, r.place
 """
 NOTES = """
@@ -387,13 +404,34 @@ class SqlReads:
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
+        if relation is RecordRelation.LEARNED:
+            return self._learned_only_from(scope, ids)
         sql = OTHERS.replace("{related}", FILTERS["relations"][relation])
         return [row[0] for row in self._query(scope, sql, ids=dump(list(ids)))]
 
+    def _learned_only_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        gone = set(ids)
+        learned: list[str] = []
+        while True:
+            rows = self._query(scope, RESTING, ids=dump(sorted(gone)))
+            new = [
+                found
+                for found, kind, sources in rows
+                if kind != Kind.FACT or gone.issuperset(json.loads(sources))
+                if found not in gone
+            ]
+            if not new:
+                return learned
+            learned += new
+            gone.update(new)
+
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        rows = self._query(scope, HISTORY, id=id)
-        return [Change(from_ms(row[0]), row[1], row[2], json.loads(row[3])) for row in rows]
+        rows = self._query(scope, HISTORY, ids=dump([id]))
+        return [
+            Change(from_ms(at), ChangeAction(action), reason, record, json.loads(detail))
+            for at, action, reason, record, detail in rows
+        ]
 
     # Upkeep
 

@@ -16,10 +16,13 @@ CREATE TABLE meta (
 
 CREATE TABLE users (
     key          SERIAL PRIMARY KEY,
-    name         TEXT NOT NULL UNIQUE,
+    name         TEXT UNIQUE,                  -- NULL: erased; `digest` is known then
     vector_seq   INTEGER NOT NULL DEFAULT 0,   -- number of the newest row in vectors
     index_epoch  INTEGER NOT NULL DEFAULT 0,   -- raised when rows that a reader knows change or go
-    item_epoch   INTEGER NOT NULL DEFAULT 0    -- the same of items
+    item_epoch   INTEGER NOT NULL DEFAULT 0,   -- the same of items
+    deletions    INTEGER NOT NULL DEFAULT 0,   -- how often the user was deleted
+    deleted      INTEGER NOT NULL DEFAULT 0,   -- 1: and nothing was stored since
+    digest       TEXT UNIQUE                   -- of the name, once the user was erased
 );
 
 CREATE TABLE records (
@@ -177,6 +180,7 @@ CREATE TABLE conversations (
     context_limit    INTEGER,
     created_at       INTEGER NOT NULL,
     ended_at         INTEGER,
+    deleted_at       INTEGER,                      -- taken off every list, and not opened since
     cleared_through  INTEGER NOT NULL DEFAULT -1,  -- position of the last message left behind
     token_scale      REAL NOT NULL DEFAULT 1.0,
     token_overhead   INTEGER NOT NULL DEFAULT 0,

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, groupby, islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from memoranda.errors import InvalidInput, StoreError
+from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Erasure, Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
-from memoranda.store.sql import conversation_actions, health, record_actions
+from memoranda.store.sql import conversation_actions, erasing, health, record_actions
 from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
-from memoranda.store.sql.erasing import erase
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
 from memoranda.store.sql.rows import STORED_FLOAT, optional_ms
-from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction
+from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
 USERS = """
-SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
-    OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key) ORDER BY name
+SELECT name FROM users u WHERE deleted = 0
+    AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
+        OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
+ORDER BY name
 """
 CLAIM = """
 INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holder, :until, :due)
@@ -49,6 +51,13 @@ MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
 HASH = "SELECT content_hash FROM records WHERE key = :key"
+KNOWN_USER = """
+SELECT key, deletions, deleted, name FROM users WHERE name = :name OR digest = :digest
+"""
+RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
+# What a user begins with, and what changes nothing where nothing is.
+FIRST_ACTIONS = (act.Insert, act.PutItem, act.OpenConversation)
+DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -92,7 +101,7 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
         tx.connection.run(UNQUEUE, values)
 
 
-CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
+CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], Erasure | None]] = {
     act.Append: conversation_actions.append,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
@@ -121,8 +130,47 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
     act.Touch: record_actions.touch,
     act.UpdateRecord: record_actions.update,
     act.PutItem: record_actions.put_item,
-    act.Erase: erase,
+    act.Erase: erasing.erase,
+    act.DeleteConversation: erasing.delete_conversation,
+    act.DeleteUser: erasing.delete_user,
 }
+
+
+class KnownUser(NamedTuple):
+    """What a store knows of a user."""
+
+    key: int
+    deletions: int
+    deleted: int
+    name: str | None
+
+
+def _known_user(connection: SqlConnection, scope: Scope) -> KnownUser:
+    """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
+    names = {"name": scope.user, "digest": name_digest(scope.user)}
+    row = connection.one(KNOWN_USER, names)
+    known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
+    if scope.deletions not in {None, known.deletions}:
+        message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
+        raise UserDeleted(message)
+    return known
+
+
+def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> int:
+    """Return the key of the user of whom actions are, who may be new or begin anew.
+
+    ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
+    """
+    known = _known_user(connection, scope)
+    if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
+        raise NotFound(f"there is no user {scope.user!r}")
+    if known.key == NOBODY:
+        if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
+            return NOBODY
+        return int(connection.value(REGISTER, {"name": scope.user}))
+    if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
+        connection.run(RETURN, {"name": scope.user, "user": known.key})
+    return known.key
 
 
 class SqlStore(SqlReads):
@@ -137,28 +185,36 @@ class SqlStore(SqlReads):
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
-        sql = "SELECT key FROM users WHERE name = :name"
-        return int(connection.value(sql, {"name": scope.user}) or NOBODY)
+        return _known_user(connection, scope).key
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[act.KnownFact]:
-        """Carry out ``actions`` in one transaction; return what was known already."""
+    def scope(self, user: str, agent: str | None = None) -> Scope:
+        """Return the scope of a user as it is now."""
+        scope = Scope(user, agent)
+        with self._reading(scope) as (connection, _):
+            return replace(scope, deletions=_known_user(connection, scope).deletions)
 
-        def carry_out(connection: SqlConnection) -> list[act.KnownFact]:
-            known_facts: list[act.KnownFact] = []
-            known = self._user_key(connection, scope)
-            user = known or int(connection.value(REGISTER, {"name": scope.user}))
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[act.Outcome]:
+        """Carry out ``actions`` in one transaction; return what came of them."""
+
+        def carry_out(connection: SqlConnection) -> list[act.Outcome]:
+            done: list[act.Outcome] = []
+            user = _registered(connection, scope, actions)
+            if user == NOBODY:
+                return done
             tx = Transaction(connection, scope, user, self._analyzer, self.names, self.full_text)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
                     alike: Any = list(group)
-                    known_facts += record_actions.insert(tx, alike)
+                    done += record_actions.insert(tx, alike)
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:
                         message = f"not an action: {action!r}"
                         raise InvalidInput(message)
-                    CARRY_OUT[kind](tx, action)
-            return known_facts
+                    erasure = CARRY_OUT[kind](tx, action)
+                    if erasure is not None:
+                        done.append(erasure)
+            return done
 
         return self._write(scope, carry_out) if actions else []
 
@@ -217,7 +273,6 @@ class DatabaseStore(Database[C], SqlStore):
             names: decides which names are one entity.
         """
         self._analyzer, self.names = analyzer, names
-        self._user_keys: dict[str, int] = {}
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:
@@ -229,13 +284,6 @@ class DatabaseStore(Database[C], SqlStore):
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         with self.read() as connection:
             yield connection, NOBODY if scope is None else self._user_key(connection, scope)
-
-    def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
-        # Asked for once: no user ever goes, and none is found here before it is committed.
-        key = self._user_keys.get(scope.user) or super()._user_key(connection, scope)
-        if key != NOBODY:
-            self._user_keys[scope.user] = key
-        return key
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         del scope

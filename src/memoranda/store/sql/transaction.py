@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
-from memoranda.model.checks import to_ms
-from memoranda.model.models import Kind, Scope
+from memoranda.model.checks import content_hash, to_ms
+from memoranda.model.models import ChangeAction, Kind, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.database import FullText, Row, SqlConnection
+from memoranda.store.sql.database import FullText, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.reads import SqlReads, owned
 from memoranda.store.sql.rows import dump
@@ -46,6 +46,13 @@ COUNT_NOTEWORTHY = """
 INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
 ON CONFLICT (user_key, agent) DO UPDATE SET epoch = noteworthy_epochs.epoch + 1
 """
+
+TARGETS = "SELECT r.key, r.id, r.agent, r.kind, r.trust FROM records r"
+
+
+def name_digest(name: str) -> str:
+    """Return by what an erased user's name is known again, and can be read nowhere."""
+    return content_hash(f"user {name}")
 
 
 class TargetRecord(NamedTuple):
@@ -102,25 +109,45 @@ class Transaction(SqlReads):
         del scope
         yield self.connection, self.user
 
-    def _owned_row(self, columns: str, what: str, id: str) -> Row:
-        """Return a row of the table of ``what`` that the scope may see, or raise ``NotFound``."""
+    def _missing(self, what: str, id: str) -> NotFound:
+        return NotFound(f"there is no {what} {id!r} for user {self.scope.user!r}")
+
+    def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
+        """Return records that the scope may see, in order; raise ``NotFound`` if one is missing."""
         where = owned(self.scope, self.user)
-        row = self.connection.one(
-            f"SELECT {columns} FROM {what}s r WHERE r.id = :id AND {where.sql}",
-            where.values | {"id": id},
+        rows = self.connection.all(
+            f"{TARGETS} WHERE r.id IN (@texts(:ids)) AND {where.sql}",
+            where.values | {"ids": dump(list(ids))},
         )
-        if row is None:
-            message = f"there is no {what} {id!r} for user {self.scope.user!r}"
-            raise NotFound(message)
-        return row
+        found = {row[1]: TargetRecord(*row) for row in rows}
+        for each in ids:
+            if each not in found:
+                raise self._missing("record", each)
+        return [found[each] for each in ids]
 
     def target(self, id: str) -> TargetRecord:
         """Return a record that the scope may see, or raise ``NotFound``."""
-        return TargetRecord(*self._owned_row("r.key, r.id, r.agent, r.kind, r.trust", "record", id))
+        where = owned(self.scope, self.user)
+        values = where.values | {"id": id}
+        row = self.connection.one(f"{TARGETS} WHERE r.id = :id AND {where.sql}", values)
+        if row is None:
+            raise self._missing("record", id)
+        return TargetRecord(*row)
 
-    def conversation(self, id: str) -> int:
-        """Return the key of a conversation that the scope may see, or raise ``NotFound``."""
-        return int(self._owned_row("r.key", "conversation", id)[0])
+    def conversation(self, id: str, *, deleted: bool = False) -> int:
+        """Return the key of a conversation that the scope may see, or raise ``NotFound``.
+
+        Also of one that was taken off the lists, if ``deleted``.
+        """
+        where = owned(self.scope, self.user)
+        listed = "" if deleted else " AND r.deleted_at IS NULL"
+        key = self.connection.value(
+            f"SELECT r.key FROM conversations r WHERE r.id = :id AND {where.sql}{listed}",
+            where.values | {"id": id},
+        )
+        if key is None:
+            raise self._missing("conversation", id)
+        return int(key)
 
     def erased(self, ids: Iterable[str]) -> list[str]:
         """Return which records of the user are gone for good: nothing may rest on them."""
@@ -169,6 +196,14 @@ class Transaction(SqlReads):
     def ask_for_purge(self) -> None:
         """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.connection.run(ASK_FOR_PURGE)
+
+    def log_all(
+        self, on: Sequence[TargetRecord], at: datetime, action: ChangeAction, reason: str
+    ) -> None:
+        """Write the same line into the history of each of these records."""
+        same = {"user": self.user, "at": to_ms(at), "action": action, "reason": reason}
+        rows = [same | {"record": each.id, "agent": each.agent, "detail": "{}"} for each in on]
+        self.connection.run_many(LOG, rows)
 
     def log(self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any) -> None:
         """Write one line of a record's history. ``detail`` never holds a record's text."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 from memoranda.testing.contracts import (
     changes,
     conversations,
+    deleting,
     entities,
     isolation,
     items,
@@ -45,6 +46,8 @@ class StoreContract(
     changes.ApplyContract,
     changes.BeliefContract,
     changes.EraseContract,
+    deleting.UserDeletionContract,
+    deleting.ConversationDeletionContract,
     search.IndexContract,
     search.TermContract,
     search.VectorContract,

@@ -11,7 +11,7 @@ import pytest
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model import actions as do
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Kind, Trust
+from memoranda.model.models import Erasure, Kind, Trust
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexChanges, RecordRelation
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -53,14 +53,14 @@ class ApplyContract(Contract):
         after = ana.everything()
         ana.store = reopen(ana.store)
         assert ana.everything() == after
-        held = ["Zoe drinks tea", "Dan eats cake", "fading", "old", "turn", "new Zoe tea"]
+        held = ["Zoe drinks tea", "Dan eats cake", "said in hidden", "fading", "old", "turn"]
         others = [text for text in ana.page() if " met " not in text]
-        assert others == [*held, "Kim waits"]
+        assert others == [*held, "new Zoe tea", "Kim waits"]
         assert [m.content for m in ana.messages("trip")] == ["b"]
         assert [m.content for left in ana.tombstones("trip") for m in left.messages] == ["a"]
         cuts = [[part.summary for part in item.cuts] for item in ana.prunings("trip")]
         assert cuts == [["b"], [None]]
-        assert ana.pending() == ["Dan eats cake", "Kim waits"]
+        assert ana.pending() == ["Dan eats cake", "said in hidden", "Kim waits"]
 
     def test_a_failing_action_undoes_those_before_it(self, store: Store, ana: User) -> None:
         """Wherever in a plan an action fails, nothing of the plan remains."""
@@ -309,33 +309,61 @@ class BeliefContract(Contract):
         assert sorted(ana.entity_names()) == ["Carl", "Zoe", "dan", "eve", "oslo"]
 
 
+LIE = "the secret lies under the old floor"
+
+
 class EraseContract(Contract):
     """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
 
     @pytest.mark.parametrize("by", ["ana", "writer"])
     def test_what_goes_along(self, ana: User, ben: User, by: str) -> None:
-        """What rests on it, what it replaced and copies go, of all agents; of others nothing."""
-        first, item, new = ana.remember("first", "secret", "new")
+        """Its versions, what rests on it and copies go, of all agents; of others nothing."""
+        first, item, new = ana.remember("first", LIE, "new")
         replacing = [(first, item), (item, new)]
         ana.apply(*(do.Close(old.id, moment(1), "corrected", other.id) for old, other in replacing))
-        (copy,) = ana.planner.remember("secret")
+        (copy,) = ana.planner.remember(LIE, source_ids=("ep_nothing",))
         (drawn,) = ana.planner.remember("drawn", source_ids=(item.id,))
         (end,) = ana.writer.remember("end", source_ids=(drawn.id,))
-        ana.remember("rests on the copy", source_ids=(copy.id,))
+        (resting,) = ana.remember("rests on the copy", source_ids=(copy.id,))
         ana.remember("secrets")
-        ben.remember("secret", source_ids=(item.id,))
+        ben.remember(LIE, source_ids=(item.id,))
         for user in (ana, ben):
             user.open_conversation("trip")
-            user.say("trip", "secret", record_id=item.id)
+            user.say("trip", LIE, record_id=item.id)
             user.say("trip", "hello")
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
+        assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
         assert ana.related([item.id], RecordRelation.COPIES) == [copy.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
-        {"ana": ana, "writer": ana.writer}[by].erase(item)
-        assert (ana.page(), ben.page()) == (["new", "secrets"], ["secret"])
+        (receipt,) = {"ana": ana, "writer": ana.writer}[by].erase(item)
+        assert receipt == Erasure(
+            records=7,
+            versions=(first.id, new.id),
+            copies=(copy.id,),
+            derived=(drawn.id, end.id, resting.id),
+            messages=1,
+        )
+        assert (ana.page(), ben.page()) == (["secrets"], [LIE])
         assert [change.action for change in ana.history(end.id)] == ["erase"]
         assert [message.content for message in ana.messages("trip")] == ["hello"]
-        assert [message.content for message in ben.messages("trip")] == ["secret", "hello"]
+        assert [message.content for message in ben.messages("trip")] == [LIE, "hello"]
+
+    @pytest.mark.parametrize("text", ["yes", "one two three four", LIE])
+    def test_what_was_said_on_its_own_stays(self, ana: User, text: str) -> None:
+        """The same words of another conversation, or remembered for themselves, are only listed."""
+        (item,) = ana.turns("s", text)
+        others = [*ana.turns("t", text), *ana.remember(text)]
+        (receipt,) = ana.erase(item)
+        assert receipt == Erasure(records=1, independent=tuple(each.id for each in others))
+        assert ana.page() == [text, text]
+
+    @pytest.mark.parametrize(("text", "copies"), [("one two three four", 0), (LIE, 1)])
+    def test_only_five_words_make_a_copy(self, ana: User, text: str, copies: int) -> None:
+        """A fact takes along the turn that said it, if that cannot be chance."""
+        (turn,) = ana.turns("s", text)
+        (receipt,) = ana.erase(*ana.remember(text))
+        assert (len(receipt.copies), len(receipt.independent)) == (copies, 1 - copies)
+        assert (ana.get([turn.id]) == {}) is bool(copies)
 
     def test_nothing_of_it_is_found(self, store: Store, ana: User) -> None:
         """Reads, words, vectors, entities, counts and queue are as if it had never been."""

@@ -1,0 +1,218 @@
+"""The contract of what takes users and conversations out of a store."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import count
+
+import pytest
+
+from memoranda.errors import NotFound, StoreError, UserDeleted
+from memoranda.model import actions as do
+from memoranda.model.models import Erasure, Kind
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.testing.contracts.base import Contract
+from memoranda.testing.samples import (
+    ALL,
+    DIMENSIONS,
+    LATER,
+    MODEL,
+    SOON,
+    UNREAD,
+    User,
+    cut,
+    moment,
+    noted,
+)
+
+
+class UserDeletionContract(Contract):
+    """A deleted user is nowhere, and nothing that was open before brings them back."""
+
+    @pytest.mark.parametrize("erase", [True, False])
+    def test_nobody_lists_a_deleted_user(
+        self, store: Store, ana: User, ben: User, *, erase: bool
+    ) -> None:
+        """Neither the user nor anything of theirs is listed; of other users nothing changes."""
+        ben.apply(*ben.prepare())
+        before = ben.everything()
+        ana.apply(*ana.prepare())
+        ana.writer.turns("talk", "turn of an agent")
+        active = len(ana.records(Filter(now=LATER)))
+        done = ana.delete(erase=erase)
+        assert done.records >= active
+        assert (done.conversations, done.messages > 0) == (2, True)
+        assert store.users() == ["ben"]
+        assert (ana.records(Filter(now=LATER)), ana.conversations()) == ([], {})
+        assert ana.messages("trip", cleared=True) == []
+        assert (ana.sessions(pending=True), ben.everything()) == ({}, before)
+        store.purge()
+        assert store.verify() == []
+
+    def test_an_erased_user_leaves_nothing(self, store: Store, ana: User) -> None:
+        """Every read is as of a user who never was; what comes later begins anew."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        blank = ana.everything()
+        ana.apply(*ana.prepare())
+        known = ana.records(ALL)
+        version = ana.index_changes(UNREAD).version
+        ana.delete()
+        assert ana.everything() == blank
+        assert all(ana.history(item.id) == [] for item in known)
+        (new,) = ana.remember("Zoe is new")
+        changes = ana.index_changes(version)
+        assert (changes.reset, len(changes.rows)) == (True, 1)
+        assert (ana.page(), store.users()) == (["Zoe is new"], ["ana"])
+        assert ana.found(new).position is None
+        store.purge()
+        assert store.verify() == []
+
+    @pytest.mark.parametrize("erase", [True, False])
+    @pytest.mark.parametrize("agent", [False, True])
+    def test_what_was_open_before_is_refused(
+        self, store: Store, ana: User, *, erase: bool, agent: bool
+    ) -> None:
+        """A scope of before raises in reads and writes, also once the user is there again."""
+        ana.remember("tea")
+        ana.open_conversation("trip")
+        before = (ana.writer if agent else ana).opened()
+        ana.delete(erase=erase)
+        for _ in range(2):
+            for use in (
+                lambda: before.records(ALL),
+                lambda: before.remember("back again"),
+                lambda: before.apply(do.PutVectors(MODEL, {})),
+                before.conversations,
+                before.notes_bases,
+                lambda: before.index_changes(UNREAD),
+            ):
+                with pytest.raises(UserDeleted, match="ana"):
+                    use()
+            assert "back again" not in ana.page()
+            after = ana.opened()
+            after.remember("new")
+            assert after.page(Filter(now=LATER))[-1] == "new"
+        assert store.users() == ["ana"]
+
+    def test_who_was_never_here_is_not_deleted(self, store: Store, ana: User, ben: User) -> None:
+        """An unknown user, and one who was erased before, are not found; a scope stays good."""
+        early = ben.opened()
+        ana.remember("tea")
+        ana.delete()
+        for user in (ana, ben):
+            with pytest.raises(NotFound, match=user.scope.user):
+                user.delete()
+        early.remember("cake")
+        assert (early.page(), store.users()) == (["cake"], ["ben"])
+
+    def test_what_was_only_forgotten_can_be_erased(self, store: Store, ana: User) -> None:
+        """A deletion that keeps the texts keeps history and past; a second one ends that, too."""
+        (item,) = ana.remember("tea")
+        ana.delete(erase=False)
+        assert ana.opened().found(item).content == "tea"
+        assert [change.reason for change in ana.history(item.id)] == ["remembered", "user deleted"]
+        assert ana.delete().records == 1
+        assert (ana.history(item.id), ana.page(), store.users()) == ([], [], [])
+
+    @pytest.mark.parametrize("erase", [True, False])
+    def test_a_user_goes_whole_or_not_at_all(self, store: Store, ana: User, *, erase: bool) -> None:
+        """Wherever a deletion fails, everything is as it was."""
+        ana.apply(*ana.prepare())
+        before = ana.everything()
+        for step in count():
+            with self.failing_at(store, step), suppress(StoreError):
+                ana.delete(erase=erase)
+                break
+            assert ana.everything() == before
+        assert store.users() == []
+
+
+class ConversationDeletionContract(Contract):
+    """A deleted conversation is on no list, with what was said in it and only learned from it."""
+
+    def talk(self, user: User, name: str, *texts: str) -> list[str]:
+        """Hold a conversation whose messages are episodes, and return the ids of these."""
+        user.open_conversation(name)
+        turns = user.turns(name, *texts)
+        for turn in turns:
+            user.say(name, turn.content, record_id=turn.id)
+        user.prune(name, cut(0, 0, summary=texts[0]))
+        return [turn.id for turn in turns]
+
+    @pytest.mark.parametrize("erase", [True, False])
+    def test_what_goes_with_a_conversation(self, store: Store, ana: User, *, erase: bool) -> None:
+        """Episodes go, facts that rest on them alone, insights; the words of others stay."""
+        first, second = self.talk(ana, "trip", "I like tea a lot these days", "yes")
+        (other,) = self.talk(ana, "work", "yes")
+        (learned,) = ana.remember("Ana likes tea", source_ids=(first,))
+        (week,) = ana.remember("a week of tea", source_ids=(learned.id,), kind=Kind.REFLECTION)
+        (both,) = ana.remember("Ana agrees", source_ids=(second, other))
+        (own,) = ana.remember("I like tea a lot these days")
+        ana.apply(do.Touch((own.id,), SOON, "trip"))
+        (done,) = ana.apply(do.DeleteConversation("trip", moment(2), erase))
+        assert done == Erasure(
+            records=4,
+            derived=(learned.id, week.id),
+            independent=(other, own.id) if erase else (),
+            messages=2,
+            conversations=1,
+        )
+        assert ana.page(Filter(now=LATER)) == ["yes", both.content, own.content]
+        assert list(ana.conversations()) == list(ana.sessions()) == ["work"]
+        assert (ana.messages("trip", cleared=True), ana.prunings("trip")) == ([], [])
+        assert [item.content for item in ana.messages("work")] == ["yes"]
+        assert ana.records(Filter(now=LATER, recalled_in="trip")) == []
+        assert set(ana.get([first, learned.id])) == (set() if erase else {first, learned.id})
+        assert ana.found(both).source_ids == ((other,) if erase else (second, other))
+        store.purge()
+        assert store.verify() == []
+
+    @pytest.mark.parametrize("erase", [True, False])
+    def test_the_name_begins_anew(self, store: Store, ana: User, *, erase: bool) -> None:
+        """A conversation of the same name is new: nothing of the old one is in view of it."""
+        self.talk(ana, "trip", "one", "two")
+        ana.apply(do.DeleteConversation("trip", moment(2), erase))
+        for use in (
+            lambda: ana.say("trip", "three"),
+            lambda: ana.apply(do.DeleteConversation("trip", moment(2), erase=False)),
+        ):
+            with pytest.raises(NotFound, match="trip"):
+                use()
+        info = ana.open_conversation("trip", system="new")
+        found = ana.conversations("trip")["trip"]
+        assert (found.created_at, found.ended_at, found.system) == (info.created_at, None, "new")
+        assert ana.messages("trip") == []
+        self.talk(ana, "trip", "three")
+        assert [item.content for item in ana.messages("trip")] == ["three"]
+        assert list(ana.sessions(pending=True)) == ["trip"]
+        assert store.verify() == [] or erase
+
+    def test_what_is_off_the_lists_can_be_erased(self, store: Store, ana: User) -> None:
+        """The texts of a conversation that was deleted without erasing can still be erased."""
+        self.talk(ana, "trip", "one", "two")
+        ana.apply(do.DeleteConversation("trip", moment(2), erase=False))
+        assert ana.page() == ["one", "two"]
+        (done,) = ana.apply(do.DeleteConversation("trip", moment(3), erase=True))
+        assert (done.records, done.messages, ana.page()) == (2, 2, [])
+        store.purge()
+        assert store.verify() == []
+
+    def test_of_another_nobody_deletes(self, ana: User, ben: User) -> None:
+        """A conversation of another user, or of another agent, is not found."""
+        self.talk(ana, "trip", "one")
+        self.talk(ana.planner, "plan", "two")
+        for user, name in ((ben, "trip"), (ana.writer, "plan"), (ana, "nothing")):
+            for erase in (True, False):
+                with pytest.raises(NotFound, match=name):
+                    user.apply(do.DeleteConversation(name, moment(2), erase))
+        assert ana.page() == ["one", "two"]
+
+    def test_an_erased_conversation_leaves_its_lines_to_the_notes(self, ana: User) -> None:
+        """Lines of the notes stay known until the file was cleaned."""
+        (turn,) = self.talk(ana, "trip", "one")
+        (fact,) = ana.remember("learned", source_ids=(turn,))
+        ana.apply(do.KeepNotes(noted(fact)))
+        ana.apply(do.DeleteConversation("trip", moment(2), erase=True))
+        (base,) = ana.notes_bases().values()
+        assert [line.id for line in base.lines] == [fact.id]

@@ -1,0 +1,312 @@
+"""Users and conversations that are deleted: nowhere listed, and not brought back by anybody."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_memory_erasing import SAID, WORDS, remains
+
+from memoranda import AsyncMemory, Memory, Settings, errors
+from memoranda.testing.embedders import HashEmbedder
+
+# The process holds a user's memory, and says after each line it is given what became of a verb.
+HOLDER = """
+import sys
+from memoranda import Memory, Settings, errors
+chosen = Settings(embedding={"model": "none"}, timezone="UTC")
+with Memory(sys.argv[1], user="ana", settings=chosen) as memory:
+    chat = memory.conversation("trip")
+    verbs = {
+        "write": lambda: memory.remember("I bring Ana back").content,
+        "read": lambda: len(memory.records()),
+        "say": lambda: chat.add("user", "I bring Ana back, too").content,
+        "note": lambda: memory.notes.append_history("I bring Ana back as well").text,
+        "anew": lambda: len(memory.as_user("ana").records()),
+    }
+    print("ready", flush=True)
+    for line in sys.stdin:
+        try:
+            print(verbs[line.strip()](), flush=True)
+        except errors.UserDeleted as error:
+            print(f"refused: {error}", flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of its own for a file of memory."""
+    made = tmp_path / "files"
+    made.mkdir()
+    return made
+
+
+def filled(memory):
+    """Give a memory records, a conversation, notes and history; return its conversation."""
+    memory.remember(SAID, tags=["Brimstone"])
+    chat = memory.conversation("trip", system=f"Be kind to {SAID}")
+    chat.add("user", SAID)
+    chat.add("assistant", "understood")
+    chat.end()
+    memory.notes.append_history_rotated(SAID)
+    assert "xylophone" in memory.notes.read_memory()
+    memory.recall("xylophone")
+    return chat
+
+
+def test_a_deleted_user_is_in_no_byte_and_on_no_list(folder, opened):
+    """Records, messages, names, notes and the user's own name are gone; others have all of it."""
+    memory = opened(folder / "m.db", user="Quetzalcoatl-81723")
+    other = memory.as_user("bob")
+    filled(memory)
+    other.remember("Bob likes tea")
+    other.notes.append_history("Bob had tea")
+    before = (other.records(), other.notes.read_memory(), other.notes.history())
+    admin = other.admin
+    assert admin.users() == ["Quetzalcoatl-81723", "bob"]
+    receipt = admin.delete_user("Quetzalcoatl-81723")
+    assert (receipt.erased, receipt.purged, receipt.unpurged) == (True, True, None)
+    assert (receipt.records >= 3, receipt.messages, receipt.conversations) == (True, 2, 1)
+    assert receipt.notes >= 3
+    assert admin.users() == ["bob"]
+    assert remains(folder, *WORDS) == []
+    assert [path for path in folder.rglob("*") if "81723" in path.name] == []
+    assert (other.records(), other.notes.read_memory(), other.notes.history()) == before
+    assert other.verify() == []
+
+
+@pytest.mark.parametrize("erase", [True, False])
+def test_whatever_was_open_raises_and_brings_nobody_back(folder, opened, erase):
+    """Memory, conversation and notes of before raise, for good; who opens anew begins empty."""
+    owner = opened(folder / "m.db", user="root")
+    memory = owner.as_user("ana")
+    agent = owner.as_user("ana", agent="planner")
+    chat, notes = filled(memory), memory.notes
+    owner.admin.delete_user("ana", erase=erase)
+    anew = owner.as_user("ana")
+    for _ in range(2):
+        for use in (
+            lambda: memory.remember("back"),
+            memory.records,
+            memory.stats,
+            lambda: memory.search("xylophone"),
+            lambda: memory.recall("xylophone"),
+            memory.conversations,
+            lambda: memory.conversation("new"),
+            lambda: agent.remember("back"),
+            lambda: chat.add("user", "back"),
+            lambda: chat.messages,
+            lambda: chat.context("xylophone"),
+            notes.read_memory,
+            lambda: notes.write_memory("- back"),
+            lambda: notes.append_history("back"),
+            lambda: notes.search("xylophone"),
+            notes.history,
+        ):
+            with pytest.raises(errors.UserDeleted, match="'ana' was deleted"):
+                use()
+        anew.remember("new")
+    assert [record.content for record in anew.records()] == ["new", "new"]
+    assert {hit.record.content for hit in anew.search("xylophone floorboard")} <= {"new"}
+    assert anew.conversations() == []
+    assert owner.admin.users() == ["ana"]
+
+
+def test_a_handle_in_another_process_raises(folder, opened):
+    """What another process holds of the user is refused there, in reads and in writes."""
+    memory = opened(folder / "m.db", user="ana")
+    memory.remember("Ana likes tea")
+    with subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", HOLDER, str(folder / "m.db")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+
+        def ask(verb):
+            holder.stdin.write(f"{verb}\n")
+            holder.stdin.flush()
+            return holder.stdout.readline().strip()
+
+        assert holder.stdout.readline() == "ready\n"
+        assert [ask("read"), ask("say")] == ["1", "I bring Ana back, too"]
+        memory.admin.delete_user("ana")
+        for _ in range(2):
+            for verb in ("read", "write", "say", "note"):
+                assert ask(verb).startswith("refused: the user 'ana' was deleted"), verb
+        assert (ask("anew"), memory.admin.users()) == ("0", [])
+        holder.stdin.close()
+    assert remains(folder, "bring Ana back") == []
+
+
+def test_the_notes_of_others_stay_in_a_shared_folder(tmp_path, opened):
+    """Only files of memoranda are removed, and whatever else is in the folder stays."""
+    shared = tmp_path / "project"
+    chosen = Settings(timezone="UTC", notes={"folder": str(shared)}, user="ana")
+    memory = opened(tmp_path / "m.db", settings=chosen)
+    memory.remember(SAID)
+    memory.notes.append_history_rotated(SAID)
+    assert memory.notes.read_memory()
+    (shared / "README.md").write_text("mine")
+    assert memory.admin.delete_user("ana").notes == 3
+    assert sorted(path.name for path in shared.iterdir() if path.suffix) == ["README.md"]
+
+
+def test_an_unknown_user_is_named_with_the_near_ones(memory):
+    """Deleting a user who is not there says who is."""
+    memory.remember("tea")
+    with pytest.raises(errors.NotFound, match="no user 'anna'; there is 'ana'"):
+        memory.admin.delete_user("anna")
+    memory.admin.delete_user("ana")
+    with pytest.raises(errors.NotFound, match="no user 'ana'; there are none yet"):
+        memory.admin.delete_user("ana")
+
+
+def test_a_deletion_without_erasing_is_a_forgetting(opened):
+    """What the user had is not found, but told by history; a second deletion erases it."""
+    owner = opened(user="root")
+    ana = owner.as_user("ana")
+    record = ana.remember(SAID)
+    receipt = owner.admin.delete_user("ana", erase=False)
+    assert (receipt.erased, receipt.purged, receipt.records) == (False, False, 1)
+    assert owner.admin.users() == []
+    anew = owner.as_user("ana")
+    assert (anew.records(), anew.get(record.id).content) == ([], SAID)
+    assert anew.history(record.id)[-1].reason == "user deleted"
+    owner.admin.delete_user("ana")
+    assert owner.as_user("ana").get(record.id) is None
+
+
+def test_background_work_brings_nobody_back(opened):
+    """Learning and vectors that were on their way when the user went are dropped."""
+    owner = opened(user="root")
+    ana = owner.as_user("ana")
+    chat = ana.conversation("trip")
+    chat.add("user", "I live in Porto and I work as a baker.")
+    owner.admin.delete_user("ana")
+    owner.embed_pending()
+    with pytest.raises(errors.UserDeleted):
+        ana.consolidate()
+    assert owner.admin.users() == []
+
+
+@pytest.mark.parametrize("erase", [True, False])
+def test_a_deleted_conversation_is_on_no_list(folder, opened, erase):
+    """Conversations, stats, search, recall and sessions know it no more; others stay whole."""
+    memory = opened(folder / "m.db")
+    filled(memory)
+    kept = memory.conversation("work")
+    kept.add("user", "understood")
+    fact = memory.records(kind="fact")[0]
+    receipt = memory.delete_conversation("trip", erase=erase)
+    assert (receipt.id, receipt.erased, receipt.purged) == ("trip", erase, erase)
+    assert (receipt.messages, receipt.conversations) == (2, 1)
+    assert set(receipt.independent) >= ({fact.id} if erase else set())
+    assert [info.id for info in memory.conversations()] == ["work"]
+    assert memory.stats().conversations == 1
+    assert [session.id for session in memory.sessions()] == ["work"]
+    assert memory.records(session="trip") == []
+    assert {hit.record.session_id for hit in memory.search("understood")} <= {"work", None}
+    assert [message.content for message in kept.messages] == ["understood"]
+    assert memory.get(fact.id) is not None
+    assert memory.conversation("trip").messages == ()
+    assert memory.verify() == []
+    if erase:
+        memory.forget(fact.id, erase=True)
+        assert remains(folder, *WORDS) == []
+
+
+def test_what_was_learned_only_there_goes_with_a_conversation(opened):
+    """A fact that another conversation says, too, stays; one that it alone said goes."""
+    memory = opened()
+    for name, texts in {
+        "one": ("I live in Porto.", "I am allergic to peanuts."),
+        "two": ("I live in Porto.",),
+    }.items():
+        chat = memory.conversation(name)
+        for text in texts:
+            chat.add("user", text)
+        chat.end()
+    memory.consolidate()
+    facts = [record.content for record in memory.records(kind="fact")]
+    assert any("Porto" in fact for fact in facts)
+    assert any("peanuts" in fact for fact in facts)
+    memory.delete_conversation("one", erase=True)
+    facts = [record.content for record in memory.records(kind="fact")]
+    assert any("Porto" in fact for fact in facts)
+    assert not any("peanuts" in fact for fact in facts)
+
+
+def test_an_unknown_conversation_is_named_with_the_near_ones(memory):
+    """Deleting a conversation that is not there says which are."""
+    memory.conversation("trip")
+    with pytest.raises(errors.NotFound, match=r"no conversation 'trips'.*there is 'trip'"):
+        memory.delete_conversation("trips")
+    memory.delete_conversation("trip")
+    with pytest.raises(errors.NotFound, match="there are none yet"):
+        memory.delete_conversation("trip")
+
+
+def test_both_verbs_can_be_awaited(tmp_path):
+    """The asynchronous faces delete, too, and their handles raise."""
+
+    async def work():
+        async with AsyncMemory(
+            tmp_path / "m.db", user="ana", embedder=HashEmbedder(), settings=Settings()
+        ) as memory:
+            await memory.remember("tea")
+            await memory.conversation("trip")
+            bob = memory.as_user("bob")
+            await bob.remember("cake")
+            assert await memory.admin.users() == ["ana", "bob"]
+            assert (await memory.delete_conversation("trip")).conversations == 1
+            assert (await memory.admin.delete_user("bob")).records == 1
+            with pytest.raises(errors.UserDeleted):
+                await bob.records()
+            assert [each.name for each in await memory.admin.overviews()] == ["ana"]
+
+    asyncio.run(work())
+
+
+def test_many_are_erased_in_one_transaction(folder, opened):
+    """Erasing many records leaves what erasing each would leave, and one wrong id erases none."""
+    memory = opened(folder / "m.db")
+    records = memory.remember_many([f"{SAID} {number}" for number in range(123)])
+    kept = memory.remember("Ana likes tea")
+    ids = [record.id for record in records]
+    service = memory._records
+    with pytest.raises(errors.NotFound, match="fact_nothing"):
+        service.forget([*ids, "fact_nothing"], erase=True)
+    assert len(memory.records(limit=500)) == 124
+    receipt = service.forget(ids, erase=True)
+    assert (receipt.records, receipt.purged) == (123, True)
+    assert memory.records() == [kept]
+    assert remains(folder, *WORDS) == []
+
+
+def test_the_users_are_told_to_a_program(tmp_path, opened):
+    """The command lists users as JSON, and deletes one of them with --yes."""
+    memory = opened(tmp_path / "m.db")
+    memory.remember("tea")
+    memory.as_user("bob").conversation("trip")
+    memory.close()
+
+    def run(*words):
+        line = [sys.executable, "-m", "memoranda", *words, "--db", str(Path(tmp_path) / "m.db")]
+        return subprocess.run(line, capture_output=True, text=True, input="", check=False)  # noqa: S603
+
+    assert json.loads(run("users", "--json").stdout) == [
+        {"name": "ana", "records": 1, "conversations": 0},
+        {"name": "bob", "records": 0, "conversations": 1},
+    ]
+    refused = run("users", "delete", "ana")
+    assert (refused.returncode, "--yes" in refused.stderr) == (1, True)
+    assert run("users", "delete", "ana", "--yes").returncode == 0
+    assert (
+        run("conversations", "delete", "trip", "--erase", "--yes", "--user", "bob").returncode == 0
+    )
+    assert json.loads(run("users", "--json").stdout) == []
+    with Memory(tmp_path / "m.db", settings=Settings(embedding={"model": "none"})) as left:
+        assert left.verify() == []
