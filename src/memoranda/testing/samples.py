@@ -189,9 +189,10 @@ class User:
         """End the validity of records."""
         self.apply(*(do.Close(item.id, moment(at), "forgotten") for item in items))
 
-    def erase(self, *items: Record, at: float = 1) -> list[do.Outcome]:
+    def erase(self, *items: Record, at: float = 1) -> Erasure:
         """Erase records."""
-        return self.apply(do.Erase(tuple(item.id for item in items), moment(at), "asked"))
+        action = do.Erase(tuple(item.id for item in items), moment(at), "asked")
+        return do.only_erasure(self.apply(action))
 
     def opened(self) -> User:
         """Return the user as one who opens the memory now, and must not outlive a deletion."""

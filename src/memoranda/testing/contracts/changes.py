@@ -218,7 +218,7 @@ class BeliefContract(Contract):
         """One of the plan, of nobody or of the same agent is known; another user's never is."""
         (hers,) = ana.planner.remember("tea")
 
-        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[do.KnownFact]]:
+        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[do.Outcome]]:
             plan = [
                 do.Insert(record(text, scope=user.scope, **fields), unless_known=True)
                 for text in texts
@@ -335,7 +335,7 @@ class EraseContract(Contract):
         assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
         assert ana.related([item.id], RecordRelation.COPIES) == [copy.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
-        (receipt,) = {"ana": ana, "writer": ana.writer}[by].erase(item)
+        receipt = {"ana": ana, "writer": ana.writer}[by].erase(item)
         assert receipt == Erasure(
             records=7,
             versions=(first.id, new.id),
@@ -353,7 +353,7 @@ class EraseContract(Contract):
         """The same words of another conversation, or remembered for themselves, are only listed."""
         (item,) = ana.turns("s", text)
         others = [*ana.turns("t", text), *ana.remember(text)]
-        (receipt,) = ana.erase(item)
+        receipt = ana.erase(item)
         assert receipt == Erasure(records=1, independent=tuple(each.id for each in others))
         assert ana.page() == [text, text]
 
@@ -361,7 +361,7 @@ class EraseContract(Contract):
     def test_only_five_words_make_a_copy(self, ana: User, text: str, copies: int) -> None:
         """A fact takes along the turn that said it, if that cannot be chance."""
         (turn,) = ana.turns("s", text)
-        (receipt,) = ana.erase(*ana.remember(text))
+        receipt = ana.erase(*ana.remember(text))
         assert (len(receipt.copies), len(receipt.independent)) == (copies, 1 - copies)
         assert (ana.get([turn.id]) == {}) is bool(copies)
 

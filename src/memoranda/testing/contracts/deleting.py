@@ -193,7 +193,7 @@ class ConversationDeletionContract(Contract):
         self.talk(ana, "trip", "one", "two")
         ana.apply(do.DeleteConversation("trip", moment(2), erase=False))
         assert ana.page() == ["one", "two"]
-        (done,) = ana.apply(do.DeleteConversation("trip", moment(3), erase=True))
+        done = do.only_erasure(ana.apply(do.DeleteConversation("trip", moment(3), erase=True)))
         assert (done.records, done.messages, ana.page()) == (2, 2, [])
         store.purge()
         assert store.verify() == []
