@@ -167,7 +167,7 @@ class AgentTools:
     def forget_memory(self, memory_id: str) -> ToolOutput:
         """Forget a record; the value says whether there was one."""
         try:
-            self._records.forget(clean(memory_id, "memory_id"))
+            self._records.forget([clean(memory_id, "memory_id")])
         except NotFound:
             return ToolOutput(value=False, text=f"There is no memory {memory_id!r:.80}.")
         return ToolOutput(value=True, text=f"Forgotten: {memory_id}.")
