@@ -181,6 +181,7 @@ class AsyncStoredConversations:
         return self._memory.stored_conversations
 
     infos = in_thread(ConversationStore.infos)
+    delete = in_thread(ConversationStore.delete)
     overviews = in_thread(ConversationStore.overviews)
     open = talk_in_thread(ConversationStore.open)
     unsaved = talk_in_thread(ConversationStore.unsaved)
