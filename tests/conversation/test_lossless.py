@@ -8,14 +8,16 @@ from anthropic.types.content_block_param import ContentBlockParam
 from hypothesis import example, given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseInputItemParam
-from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations
+from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations, text
 from provider_rules import problems_anthropic, problems_openai
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
 from memoranda.conversation.formats.raw import is_reasoning
+from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Marker
+from memoranda.model.checks import EPOCH
+from memoranda.model.models import ConversationInfo, Marker
 from memoranda.tokens.catalog import Catalog
 
 FORMS = st.sampled_from(sorted(SAMPLES))
@@ -79,6 +81,37 @@ def test_a_tail_of_another_form_is_the_end_of_the_whole(given, other, data):
     whole = chat.dump(other)
     last = data.draw(st.integers(1, len(whole) + 1))
     assert chat.dump(other, last=last) == whole[-last:]
+
+
+class RecordingTranscript(MemoryTranscript):
+    """A transcript that says how many messages were read."""
+
+    read = 0
+
+    def messages(self, **which):
+        """Return messages, and count them."""
+        found = super().messages(**which)
+        self.read += len(found)
+        return found
+
+
+def test_a_tail_is_read_as_a_tail():
+    """The last twenty of two thousand items cost no more than a few messages more."""
+    transcript = RecordingTranscript(ConversationInfo(id="long", created_at=EPOCH))
+    chat = Conversation.over(transcript)
+    result = {"type": "tool_result", "content": "x"}
+    items = [
+        message
+        for number in range(1_000)
+        for message in (
+            {"role": "assistant", "content": [text(f"{number}", citations=[])]},
+            {"role": "user", "content": [result | {"tool_use_id": f"{n}"} for n in "abc"]},
+        )
+    ]
+    chat.extend(items)
+    transcript.read = 0
+    assert chat.dump("anthropic", last=20) == items[-20:]
+    assert transcript.read < 100
 
 
 @pytest.mark.parametrize("form", sorted(SAMPLES))
