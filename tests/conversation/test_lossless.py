@@ -83,6 +83,27 @@ def test_a_tail_of_another_form_is_the_end_of_the_whole(given, other, data):
     assert chat.dump(other, last=last) == whole[-last:]
 
 
+@given(items=conversations("responses"))
+def test_each_item_of_openai_is_taken_back_alone(items):
+    """Where each item is a message, popping gives up exactly the last one."""
+    chat = Conversation(**WINDOW)
+    chat.extend(items)
+    while items:
+        assert as_json(chat.dump("responses", last=1)) == as_json(items[-1:])
+        chat.pop()
+        items = items[:-1]
+        assert as_json(chat.dump("responses")) == as_json(items)
+
+
+def test_reasoning_whose_answer_was_removed_is_not_sent():
+    """A thought leads to what it led to, not to what is said instead."""
+    chat = Conversation(**WINDOW)
+    chat.extend([{"role": "user", "content": "so?"}, *RESPONSES[5]])
+    chat.pop()
+    chat.extend([RESPONSES[5][1] | {"id": "msg_2"}])
+    assert "reasoning" not in sent(chat, "responses")
+
+
 class RecordingTranscript(MemoryTranscript):
     """A transcript that says how many messages were read."""
 
