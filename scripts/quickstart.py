@@ -109,6 +109,7 @@ def new_environment(scratch: Path) -> dict[str, str]:
         "PIP_NO_COMPILE": "1",
         "PIP_QUIET": "2",
         "VIRTUAL_ENV": str(python),
+        "TTY_COMPATIBLE": "1",  # The pages show what a reader sees in a terminal.
         "COLUMNS": "100",
         "NO_COLOR": "1",
         "TERM": "dumb",
