@@ -315,6 +315,7 @@ class AsyncMemory:
     confirm = in_thread(Memory.confirm)
     update = in_thread(Memory.update)
     forget = in_thread(Memory.forget)
+    forget_many = in_thread(Memory.forget_many)
     set_context = in_thread(Memory.set_context)
     get_context = in_thread(Memory.get_context)
     search = in_thread(Memory.search)

@@ -335,6 +335,41 @@ class Memory:
         record = self._records.existing(id, namespace=namespace, key=key)
         return self._records.forget([record.id], erase=erase)
 
+    def forget_many(
+        self,
+        *,
+        ids: Iterable[str] | None = None,
+        session: str | None = None,
+        namespace: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        erase: bool = False,
+    ) -> ForgetReceipt:
+        """Forget the records that meet every filter given, as :meth:`forget`, in one transaction.
+
+        Args:
+            ids, session: these records, or those of this session.
+            namespace: items in this namespace, or below it.
+            metadata: as for :meth:`search`.
+            erase: remove their text for good, also of those that are no longer believed.
+
+        Raises:
+            NotFound: one of ``ids`` alone is not there; nothing is forgotten.
+            InvalidInput: no filter is given, or one cannot be used.
+        """
+        narrowed = session is not None or bool(namespace) or bool(metadata)
+        if ids is None and not narrowed:
+            message = "forget_many needs a filter; give ids, session, namespace or metadata"
+            raise InvalidInput(message)
+        chosen = [] if ids is None else [clean(each, "an id") for each in several(ids, "ids")]
+        if narrowed:
+            where = self._listed(session=session, namespace=namespace, metadata=metadata)
+            where = replace(where, retired=erase)
+            found = [each.id for each in self._services.store.records(self._scope, where)]
+            chosen = [each for each in found if ids is None or each in set(chosen)]
+        if not chosen:
+            return ForgetReceipt(id="", erased=erase)
+        return self._records.forget(list(dict.fromkeys(chosen)), erase=erase)
+
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
         return self._records.set_context(key, value)

@@ -128,3 +128,58 @@ def test_trust_and_origin_are_as_given(memory):
     assert (many.trust, many.origin, memory.remember("third").origin) == ("agent", "crm", "api")
     with pytest.raises(errors.InvalidInput, match="did you mean external"):
         memory.remember("tale", trust="extern")
+
+
+def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
+    """By their ids, session, namespace or metadata; all filters must hold; the rest stays."""
+    records = stored.remember_many(
+        {"content": f"tale {n}", "metadata": {"n": n}, "session": "s" if n % 2 else "t"}
+        for n in range(12)
+    )
+    stored.remember("value", kind="item", namespace=("app", "a"), key="k", metadata={"n": 0})
+    other = stored.as_user("ben").remember("tale 1", metadata={"n": 1}, session="s")
+    applied = []
+    carry_out = stored._services.store.apply
+
+    def apply(scope, actions):
+        applied.append(len(actions))
+        return carry_out(scope, actions)
+
+    monkeypatch.setattr(stored._services.store, "apply", apply)
+    receipt = stored.forget_many(metadata={"n": {"gte": 9}})
+    assert (receipt.id, receipt.records, receipt.erased) == (records[9].id, 3, False)
+    assert applied == [3]
+    assert stored.forget_many(session="s", metadata={"n": {"lt": 4}}).records == 2
+    assert stored.forget_many(ids=[records[0].id, records[0].id], session="s").records == 0
+    assert stored.forget_many(ids=[records[0].id, records[2].id]).records == 2
+    assert stored.forget_many(namespace=("app",)).records == 1
+    assert [r.metadata["n"] for r in stored.records()] == [4, 5, 6, 7, 8]
+    assert stored.as_user("ben").records() == [other]
+
+
+def test_many_are_erased_together(stored):
+    """Also those that were forgotten before; nothing of them is there any more."""
+    records = stored.remember_many(
+        {"content": f"a tale of quokka number {n}", "session": "s"} for n in range(30)
+    )
+    stored.forget(records[0].id)
+    kept = stored.remember("another tale")
+    receipt = stored.forget_many(session="s", erase=True)
+    assert (receipt.erased, receipt.records, receipt.purged) == (True, 30, True)
+    assert [stored.get(record.id) for record in records] == [None] * 30
+    assert stored.records() == [kept]
+    assert stored.verify() == []
+
+
+def test_all_or_none_are_forgotten(stored):
+    """An id that is not there, or no filter at all, and nothing is forgotten."""
+    record = stored.remember("tale")
+    with pytest.raises(errors.NotFound, match="fact_nothing"):
+        stored.forget_many(ids=[record.id, "fact_nothing"])
+    for given in ({}, {"namespace": ()}, {"metadata": {}}, {"erase": True}):
+        with pytest.raises(errors.InvalidInput, match="needs a filter"):
+            stored.forget_many(**given)
+    with pytest.raises(errors.InvalidInput, match="write gt"):
+        stored.forget_many(metadata={"n": {"gtt": 1}})
+    assert stored.forget_many(ids=[]).records == 0
+    assert stored.records() == [record]
