@@ -119,14 +119,15 @@ class Columns:
 
     def values(self, item: object) -> dict[str, Any]:
         """Return the values of a row, by column."""
-        return self.encode(dict(zip(self.names, self._get(item), strict=True)))
+        values = dict(zip(self.names, self._get(item), strict=True))
+        for name, write, _ in self._codecs:
+            values[name] = write(values[name])
+        return values
 
     def encode(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return values of some fields as their columns keep them."""
-        for name, write, _ in self._codecs:
-            if name in values:
-                values[name] = write(values[name])
-        return values
+        write = {name: each for name, each, _ in self._codecs}
+        return {name: write[name](value) for name, value in values.items()}
 
     def fields(self, row: Row) -> dict[str, Any]:
         """Return the fields of a row that begins with these columns, by name."""
@@ -155,7 +156,9 @@ RECORDS = Columns(
                 NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
             ),
         ),
-        "namespace": Codec(encode_namespace, decode_namespace),
+        "namespace": Codec(
+            lambda parts: encode_namespace(parts) if parts else "", decode_namespace
+        ),
     },
     without="user",
     key="item_key",
