@@ -217,6 +217,27 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     run("show", record["id"], code=1)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("users", "delete", "default"),
+        ("conversations", "delete", "trip", "--erase"),
+        ("conversations", "clear", "trip"),
+    ],
+)
+def test_what_is_final_wants_a_yes_where_nobody_can_be_asked(run, told, command):
+    """Off a terminal it is refused on one line, whatever comes on standard input; --yes does it."""
+    with Memory() as memory:
+        memory.conversation("trip").add("user", "We leave on Friday.")
+    before = told("conversations")
+    (line,) = run(*command, code=1, stdin="y\n").stderr.splitlines()
+    assert line.startswith("error: nobody was" if command[0] == "users" else "error: nothing was")
+    assert "--yes" in line
+    assert told("conversations") == before
+    run(*command, "--yes")
+    assert told("conversations") != before
+
+
 def test_pages_of_a_list_join(told):
     """--after goes on where the page before ended."""
     for number in range(5):

@@ -303,7 +303,7 @@ def test_a_fact_that_was_told_rests_on_no_turn(run, told):
 def test_audit_counts_shows_and_names_the_remedy(run, told):
     """Every kind has a count; those with findings have examples and what mends them."""
     run("remember", "Ana likes tea")
-    run("remember", "Ana likes tea")
+    run("remember", "Ana likes tea", "--metadata", "place=office")
     run("remember", "The password is hunter2!x77")
     found = told("audit")
     assert (found["entries"], found["clean"]) == (3, False)
@@ -319,7 +319,7 @@ def test_audit_counts_shows_and_names_the_remedy(run, told):
 def test_audit_of_one_kind_and_its_exit_code(run, told):
     """--kind takes the beginning of a name; --strict exits with 1 where something was found."""
     run("remember", "Ana likes tea")
-    run("remember", "Ana likes tea")
+    run("remember", "Ana likes tea", "--metadata", "place=office")
     for name in ("exact duplicates", "exact-duplicates", "EXACT"):
         assert [fault["count"] for fault in told("audit", "--kind", name)["faults"]] == [1]
     run("audit")
