@@ -27,6 +27,7 @@ from benchmarks import (
     retrieval,
     searching,
     serving,
+    sessions,
     starting,
     stores,
     storing,
@@ -55,6 +56,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "starting": starting.run,
     "memories": memories.run,
     "serving": serving.run,
+    "sessions": sessions.run,
 }
 
 

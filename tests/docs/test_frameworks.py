@@ -1,11 +1,9 @@
 """The adapters of docs/frameworks.md are as short as they look, and the frameworks take them."""
 
 import asyncio
-import re
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from framework_examples import load_example
 from google.adk.events import Event
 from google.adk.memory import BaseMemoryService
 from google.adk.sessions import Session
@@ -25,17 +23,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from memoranda import AsyncMemory, Memory, Settings
-
-PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
-
-
-def load_example(heading: str) -> tuple[SimpleNamespace, int]:
-    """Return what the first code block under a heading defines, and how many lines it has."""
-    section = PAGE.read_text("utf-8").partition(f"## {heading}\n")[2]
-    code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
-    names: dict[str, object] = {}
-    exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - it is our own page
-    return SimpleNamespace(**names), sum(bool(line.strip()) for line in code.splitlines())
 
 
 @pytest.fixture

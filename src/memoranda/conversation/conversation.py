@@ -271,7 +271,9 @@ class Conversation:
             raise NotFound(f"there are no messages from {first} to {last} in this conversation")
         return found
 
-    def dump(self, form: str, last: int | None = None) -> list[dict[str, Any]]:
+    def dump(
+        self, form: str, last: int | None = None, *, messages: Iterable[Message] | None = None
+    ) -> list[dict[str, Any]]:
         """Return the messages since the last :meth:`clear` as a provider has them.
 
         Nothing is recalled, pruned or repaired.
@@ -282,10 +284,13 @@ class Conversation:
         Args:
             form: ``openai`` (chat completions), ``responses`` (OpenAI) or ``anthropic``.
             last: only so many items from the end; no more than these are read.
+            messages: these instead, as :meth:`pop` returned them.
 
         Raises:
             InvalidInput: there is no such form, or ``last`` is no number of at least 1.
         """
+        if messages is not None:
+            return dump_messages(messages, form)
         if last is None:
             return dump_messages(self._transcript.messages(), form)
         wanted = limited(last, "last")

@@ -62,6 +62,11 @@ def is_item(raw: Mapping[str, Any]) -> bool:
     return not (said and isinstance(raw.get("role"), str))
 
 
+# A message that is a role and a text is the same in all forms.
+TEXT_ALONE = 2
+ROLES_OF_ALL_FORMS = ("user", "assistant", "system")
+
+
 def forms_of(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the forms in which a provider can have given this; none where parts contradict."""
     if is_item(raw):
@@ -121,7 +126,9 @@ def exact_item(message: Message, form: str) -> Json | None:
     if message.role == "tool" and message.tool_result is None:
         return None
     item = plain_item(message)
-    return item if item is None or form in forms_of(item) else None
+    if item is None or (len(item) == TEXT_ALONE and message.role in ROLES_OF_ALL_FORMS):
+        return item  # Most messages: as a form has them, without a look at each.
+    return item if form in forms_of(item) else None
 
 
 # Views

@@ -145,8 +145,9 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
         if item is None:
             others.append(message)
         else:
-            items += _convert(others, form)
-            others = []
+            if others:
+                items += _convert(others, form)
+                others = []
             if before is not None and message.part > before.part > 0:
                 items[-1]["content"] += item["content"]
             else:

@@ -597,7 +597,7 @@ class SqlReads:
             f"{MESSAGES} AND {' AND '.join(chosen)} ORDER BY m.position DESC {limit}",
             "c",
             id=id,
-            records=dump(list(records or ())),
+            records=None if records is None else dump(list(records)),
             after=-1 if after is None else after,
             last=last,
         )

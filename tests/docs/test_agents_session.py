@@ -1,0 +1,178 @@
+"""The session of docs/frameworks.md for the OpenAI Agents SDK, held to what the SDK's own keeps."""
+
+import asyncio
+
+import agents
+import pytest
+from agents import Agent, Model, ModelResponse, Runner, SQLiteSession, Usage, function_tool
+from agents.memory.session import Session, SessionABC
+from framework_examples import load_example
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseReasoningItem,
+)
+
+from memoranda import AsyncMemory, Settings
+
+HEADING = "OpenAI Agents SDK: a session"
+PLAIN = Settings(embedding={"model": "none"}, timezone="UTC")
+OF_EVERY_TYPE = [
+    {"role": "user", "content": "Grüße 👋 日本語 \u2028"},
+    {"role": "user", "content": [{"type": "input_text", "text": "What is on it?"}]},
+    {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "hm"}],
+        "encrypted_content": "AAAA",
+    },
+    {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"q": 1}', "id": "f"},
+    {"type": "function_call_output", "call_id": "c1", "output": "42"},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+    {"type": "item_reference", "id": "msg_1"},
+    {"type": "compaction", "id": "cmp_1", "encrypted_content": "BBBB"},
+    {"type": "something_new", "value": [1, None, {"a": 0.5}]},
+    {
+        "id": "msg_2",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "", "annotations": []}],
+    },
+    {"role": "assistant", "content": ""},
+]
+ITEMS = st.sampled_from(OF_EVERY_TYPE) | st.builds(
+    lambda role, text: {"role": role, "content": text},
+    st.sampled_from(["user", "assistant", "system", "developer"]),
+    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20),
+)
+STEP = st.one_of(
+    st.tuples(st.just("add"), st.lists(ITEMS, max_size=4)),
+    st.tuples(st.just("add"), st.lists(ITEMS, max_size=4)),
+    st.tuples(st.just("pop"), st.none()),
+    st.tuples(st.just("clear"), st.none()),
+    st.tuples(st.just("get"), st.none() | st.integers(0, 6)),
+)
+
+
+def used(work, path=":memory:"):
+    """Run ``work`` with a new session of a memory, and return what it returns."""
+
+    async def use():
+        async with AsyncMemory(path, settings=PLAIN) as memory:
+            session = load_example(HEADING)[0].MemorandaSession(await memory.conversation("c"))
+            return await work(session, memory)
+
+    return asyncio.run(use())
+
+
+def test_it_is_short():
+    """The whole adapter has at most 30 lines, its imports among them, and is a session."""
+    example, lines = load_example(HEADING)
+    assert lines <= 30
+    assert issubclass(example.MemorandaSession, SessionABC)
+
+    async def work(session, _):
+        return isinstance(session, Session), session.session_id
+
+    assert used(work) == (True, "c")
+
+
+@given(steps=st.lists(STEP, max_size=12))
+@settings(max_examples=30)
+def test_it_does_what_the_sessions_of_the_sdk_do(steps):
+    """After any steps, items of any type come back equal, in order, and as many as were asked."""
+
+    async def work(session, _):
+        theirs = SQLiteSession("c")
+        for verb, value in steps:
+            for_both = {
+                "add": lambda each, value=value: each.add_items(value),
+                "pop": lambda each: each.pop_item(),
+                "clear": lambda each: each.clear_session(),
+                "get": lambda each, value=value: each.get_items(value),
+            }[verb]
+            assert await for_both(session) == await for_both(theirs)
+        assert await session.get_items() == await theirs.get_items()
+        theirs.close()
+
+    used(work)
+
+
+def test_items_outlive_the_process(tmp_path):
+    """What was added to a file is there when it is opened again, equal and in order."""
+
+    async def fill(session, _):
+        await session.add_items(OF_EVERY_TYPE)
+
+    async def read(session, _):
+        return await session.get_items(), await session.get_items(limit=3), await session.pop_item()
+
+    used(fill, tmp_path / "m.db")
+    assert used(read, tmp_path / "m.db") == (OF_EVERY_TYPE, OF_EVERY_TYPE[-3:], OF_EVERY_TYPE[-1])
+
+
+class Scripted(Model):
+    """Thinks, calls a tool, then answers with how many items it was sent."""
+
+    async def get_response(self, *, input, **more):
+        """Answer what stands last."""
+        del more
+        if input[-1].get("type") == "function_call_output":
+            text = ResponseOutputText(
+                text=f"after {len(input)} items", type="output_text", annotations=[]
+            )
+            output = [
+                ResponseOutputMessage(
+                    id="msg_1", content=[text], role="assistant", status="completed", type="message"
+                )
+            ]
+        else:
+            output = [
+                ResponseReasoningItem(
+                    id="rs_1", summary=[], type="reasoning", encrypted_content="AAAA"
+                ),
+                ResponseFunctionToolCall(
+                    arguments="{}", call_id=f"c{len(input)}", name="look", type="function_call"
+                ),
+            ]
+        return ModelResponse(output=output, usage=Usage(), response_id=None)
+
+    def stream_response(self, *arguments, **named):
+        """Nothing is streamed here."""
+        raise NotImplementedError
+
+
+@pytest.fixture
+def untraced():
+    """Send no traces to anybody."""
+    agents.set_tracing_disabled(True)
+
+
+@pytest.mark.usefixtures("untraced")
+def test_a_runner_goes_on_with_it():
+    """A second run is sent what the first one left, as with the SDK's own session."""
+
+    @function_tool
+    def look() -> str:
+        """Look."""
+        return "seen: Schnurri"
+
+    async def work(session, memory):
+        theirs = SQLiteSession("c")
+        agent = Agent(name="helper", model=Scripted(), tools=[look])
+        runs = [
+            await Runner.run(agent, prompt, session=each)
+            for each in (session, theirs)
+            for prompt in ("Where is my cat?", "And now?")
+        ]
+        said = [run.final_output for run in runs]
+        assert said == ["after 4 items", "after 8 items"] * 2
+        assert await session.get_items() == await theirs.get_items()
+        theirs.close()
+        return [hit.record.content for hit in await memory.search("Schnurri cat", limit=2)]
+
+    assert set(used(work)) == {"Where is my cat?", "seen: Schnurri"}
