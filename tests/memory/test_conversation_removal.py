@@ -274,7 +274,7 @@ def test_bad_input_changes_nothing(chat):
         lambda: chat.pop(0),
         lambda: chat.replace([], []),
         lambda: chat.replace(first.id, []),
-        lambda: chat.replace([first.id], [{"role": "user"}]),
+        lambda: chat.replace([first.id], ["no message"]),
     ):
         with pytest.raises(errors.InvalidInput):
             failing()

@@ -40,7 +40,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.model.replacements import Replacement, refuse_cleared
+from memoranda.model.replacements import Replacement, Run, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text import recalled
@@ -280,11 +280,18 @@ class MemoryTranscript:
             replace(item, cuts=done.change(item.cuts, self._held)) for item in self._prunings
         ]
 
-    def _held(self, first: int, last: int) -> list[tuple[int, int, datetime]]:
+    def _held(self, first: int, last: int) -> list[Run]:
         start = bisect_left(self._messages, first, key=place_of)
         end = bisect_right(self._messages, last, key=place_of)
-        inside = self._messages[start:end]
-        return [(place_of(item), item.tokens, item.timestamp) for item in inside]
+        found: list[Run] = []
+        for item in self._messages[start:end]:
+            place, tokens, at = place_of(item), item.tokens, item.timestamp
+            if found and found[-1][1] == place - 1:
+                begin, _, before, since, _ = found[-1]
+                found[-1] = (begin, place, before + tokens, since, at)
+            else:
+                found.append((place, place, tokens, at, at))
+        return found
 
     def tombstones(self) -> list[Tombstone]:
         """Return the tombstones of removed messages, oldest first."""

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, islice
 
 from memoranda.model.models import PrunedSpan
 
-Held = Callable[[int, int], Sequence[tuple[int, int, datetime]]]
-"""Returns the messages from one position to another: position, tokens, and when it was said."""
+Run = tuple[int, int, int, datetime, datetime]
+"""Messages without a gap: first and last position, their tokens, when the first was said and the
+last."""
+Held = Callable[[int, int], Sequence[Run]]
+"""Returns the runs of messages from one position to another."""
 
 
 def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
     """Return the runs without gaps of what is still there of a span."""
-    there = enumerate(held(span.first, span.last))
-    runs = (list(run) for _, run in groupby(there, key=lambda each: each[1][0] - each[0]))
     return [
         replace(
             span,
-            first=run[0][1][0],
-            last=run[-1][1][0],
-            messages=len(run),
-            tokens=sum(tokens for _, (_, tokens, _) in run),
-            since=run[0][1][2],
-            until=run[-1][1][2],
+            first=first,
+            last=last,
+            messages=last - first + 1,
+            tokens=tokens,
+            since=since,
+            until=until,
         )
-        for run in runs
+        for first, last, tokens, since, until in held(span.first, span.last)
     ]
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Message, PrunedSpan, Tombstone
-from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
+from memoranda.model.replacements import Replacement, Run, refuse_cleared, split_by_holes
 from memoranda.store.sql import record_actions, rows
 from memoranda.store.sql.transaction import Transaction
 
@@ -40,6 +39,12 @@ UPDATE conversations SET message_count = message_count + :more, revision = revis
     next_position = greatest(next_position, :least, 1 + coalesce(
         (SELECT max(position) FROM messages WHERE conversation_key = :conversation), -1))
 WHERE key = :conversation
+"""
+RUNS = """
+SELECT min(position), max(position), CAST(sum(tokens) AS bigint), min(timestamp), max(timestamp)
+FROM (SELECT position, tokens, timestamp, position - row_number() OVER (ORDER BY position) AS run
+    FROM messages WHERE conversation_key = :conversation AND position BETWEEN :first AND :last) held
+GROUP BY run ORDER BY min(position)
 """
 NAMED = f"""
 SELECT {rows.MESSAGE} FROM messages m
@@ -147,17 +152,13 @@ def prune(tx: Transaction, action: act.Prune) -> None:
     tx.revise(conversation)
 
 
-def _held(
-    tx: Transaction, conversation: int, first: int, last: int
-) -> list[tuple[int, int, datetime]]:
-    """Return the messages from one position to another: position, tokens, and when."""
-    found = tx.connection.all(
-        "SELECT position, tokens, timestamp FROM messages "
-        "WHERE conversation_key = :conversation AND position BETWEEN :first AND :last "
-        "ORDER BY position",
-        {"conversation": conversation, "first": first, "last": last},
-    )
-    return [(place, tokens, from_ms(at)) for place, tokens, at in found]
+def _held(tx: Transaction, conversation: int, first: int, last: int) -> list[Run]:
+    """Return the runs of messages from one position to another."""
+    values = {"conversation": conversation, "first": first, "last": last}
+    return [
+        (start, end, tokens, from_ms(since), from_ms(until))
+        for start, end, tokens, since, until in tx.connection.all(RUNS, values)
+    ]
 
 
 def summarize(tx: Transaction, action: act.Summarize) -> None:

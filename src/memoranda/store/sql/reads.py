@@ -179,9 +179,7 @@ TOMBSTONES = """
 SELECT t.id, t.at, t.count, r.message FROM conversations c
 JOIN tombstones t ON t.conversation_key = c.key
 LEFT JOIN removed_messages r ON r.tombstone_key = t.key
-WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL
-    AND (CAST(:tombstone AS text) IS NULL OR t.id = :tombstone)
-ORDER BY t.key, r.place
+WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -609,7 +607,9 @@ class SqlReads:
 
     def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first, or one."""
-        rows = self._query(scope, TOMBSTONES, "c", id=id, tombstone=tombstone)
+        chosen = "" if tombstone is None else " AND t.id = :tombstone"
+        sql = TOMBSTONES.replace("{chosen}", chosen)
+        rows = self._query(scope, sql, "c", id=id, tombstone=tombstone)
         return [
             Tombstone(
                 id=name,
