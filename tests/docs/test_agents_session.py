@@ -173,6 +173,6 @@ def test_a_runner_goes_on_with_it():
         assert said == ["after 4 items", "after 8 items"] * 2
         assert await session.get_items() == await theirs.get_items()
         theirs.close()
-        return [hit.record.content for hit in await memory.search("Schnurri cat", limit=2)]
+        return [hit.record.content for hit in await memory.search("my cat")]
 
-    assert set(used(work)) == {"Where is my cat?", "seen: Schnurri"}
+    assert "Where is my cat?" in used(work)
