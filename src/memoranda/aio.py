@@ -22,6 +22,7 @@ from memoranda.memory import Memory, share
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.ports import Embedder, LanguageModel
+from memoranda.model.short_repr import line_of
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool, ToolList
@@ -128,6 +129,10 @@ class AsyncConversation:
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it."""
         return await to_thread(lambda: cls(Conversation.open(path, settings=settings, **options)))
+
+    def __repr__(self) -> str:
+        """Return its name."""
+        return line_of("AsyncConversation", {"id": self._id})
 
     @property
     def id(self) -> str:
@@ -247,6 +252,12 @@ class AsyncMemory:
             message = "this memory is not open yet; write async with AsyncMemory(…) as memory"
             raise StoreClosed(f"{message}, or memory = await AsyncMemory.open(…)")
         return self._memory
+
+    def __repr__(self) -> str:
+        """Return whose it is, and where, if it is open."""
+        if self._memory is None:
+            return line_of("AsyncMemory", {"user": self._user, "open": False})
+        return f"Async{self._memory!r}"
 
     async def __aenter__(self) -> Self:
         """Open the memory, unless it is open, and return it."""

@@ -44,6 +44,7 @@ from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
 from memoranda.model.query import Filter, Order, parse_metadata_filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
+from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
 from memoranda.records.drafts import (
     Draft,
@@ -112,6 +113,13 @@ class Memory:
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
         if self.settings.schedule.expire_at_start:
             self._maintenance().clean_up()
+
+    def __repr__(self) -> str:
+        """Return where and whose it is; no password of an address."""
+        where = {"location": self._services.store.location, "user": self._scope.user}
+        return line_of(
+            "Memory", where | {"agent": self._scope.agent} if self._scope.agent else where
+        )
 
     def __enter__(self) -> Self:
         """Return the memory itself."""

@@ -13,6 +13,7 @@ from learning_talks import DAY, START, clock_of, fact, facts, remembering, table
 from memoranda import AsyncMemory, Settings
 from memoranda.errors import InvalidInput
 from memoranda.testing.embedders import HashEmbedder
+from memoranda.testing.samples import whole_repr
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_each_kind_of_fault_in_a_memory_of_ours(memory):
         "secrets": [(secret.id,)],
         "injections": [(order.id,), (loop.id,)],
     }
-    assert "hunter22" not in repr(found)
+    assert "hunter22" not in whole_repr(found)
 
 
 def test_what_was_said_is_looked_at_for_secrets(memory):
@@ -151,7 +152,7 @@ def test_a_memory_md(tmp_path, memory):
         "secrets": [("line 9",)],
         "injections": [("line 12",)],
     }
-    assert "hunter22" not in repr(found)
+    assert "hunter22" not in whole_repr(found)
     assert memory.audit(str(written(tmp_path, "other.md", "- Ana lives in Porto."))).clean
 
 

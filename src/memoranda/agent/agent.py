@@ -16,6 +16,7 @@ from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
+from memoranda.model.short_repr import line_of, short_repr
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.text.patterns import compile_pattern
@@ -49,6 +50,8 @@ class Answer:
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
         note: what a person should know beside it, in a line; ``None`` for nothing.
     """
+
+    __repr__ = short_repr
 
     text: str
     sources: tuple[Hit, ...] = ()
@@ -105,6 +108,11 @@ class Agent:
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
         self._chat = self._opened()
+
+    def __repr__(self) -> str:
+        """Return whose it is, what it talks in and which model it has."""
+        own = {"user": self.memory.user, "session": self._name, "model": self.model or "none"}
+        return line_of("Agent", own)
 
     @property
     def chat(self) -> Conversation:

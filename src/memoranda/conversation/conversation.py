@@ -48,7 +48,7 @@ from memoranda.conversation.scoring import score
 from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, Removal, Transcript
 from memoranda.conversation.view import ConversationView, view_of
-from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
+from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.model.checks import clean, known, limited, require_attributes, several
 from memoranda.model.events import Callback, Events
 from memoranda.model.models import (
@@ -65,6 +65,7 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.ports import Summarizer
+from memoranda.model.short_repr import line_of
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
@@ -191,6 +192,13 @@ class Conversation:
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
     # Reading
+
+    def __repr__(self) -> str:
+        """Return its name, as far as it can be read."""
+        try:
+            return line_of("Conversation", {"id": self.id})
+        except MemorandaError:
+            return "Conversation(closed)"
 
     @property
     def id(self) -> str:

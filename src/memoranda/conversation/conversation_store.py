@@ -37,6 +37,7 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.short_repr import short_repr
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
 from memoranda.text.patterns import compile_pattern
@@ -62,6 +63,8 @@ class ConversationOverview:
         last_message: when the newest was said.
         stats: its view in figures.
     """
+
+    __repr__ = short_repr
 
     id: str
     created_at: datetime

@@ -23,6 +23,7 @@ from memoranda.conversation.transcript import place_of, prunings_since
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
+from memoranda.model.short_repr import short_repr
 
 PERCENT = 100
 NAMES = ("prompt_tokens", "input_tokens")
@@ -47,6 +48,8 @@ class ConversationStats:
         last_prune: when messages last left the view; ``None`` if they never did.
         exact: whether tokens are the model's own count rather than an estimate.
     """
+
+    __repr__ = short_repr
 
     total_messages: int
     messages_in_context: int
@@ -179,6 +182,8 @@ class ExplainedMessage:
         pruning: id of the receipt of what took it out.
     """
 
+    __repr__ = short_repr
+
     message: Message
     state: MessageState
     why: str
@@ -202,6 +207,8 @@ class ExplainedTask:
         completed: whether it is done.
         why: what shows that it begins here.
     """
+
+    __repr__ = short_repr
 
     number: int
     title: str
@@ -232,6 +239,8 @@ class ViewExplanation:
         markers: what stands in the view for what is left out.
         prunings: the receipts since the last ``clear``, oldest first.
     """
+
+    __repr__ = short_repr
 
     info: ConversationInfo
     now: datetime

@@ -31,6 +31,7 @@ from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
+from memoranda.model.short_repr import short_repr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
@@ -173,6 +174,8 @@ class ContextUsage:
         limit: the context window, in tokens.
     """
 
+    __repr__ = short_repr
+
     tokens: int
     limit: int
 
@@ -191,6 +194,8 @@ class TaskBoundary:
         title: its title, where one was given.
         why: what shows it.
     """
+
+    __repr__ = short_repr
 
     message: Message
     title: str | None
@@ -465,6 +470,8 @@ class ConversationSession:
         recapped: messages that its recap tells, from before it began.
         messages: messages since; those that were pruned among them.
     """
+
+    __repr__ = short_repr
 
     recapped: tuple[Message, ...]
     messages: tuple[Message, ...]

@@ -28,6 +28,7 @@ from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
+from memoranda.model.short_repr import short_repr
 
 # What stays, by the number of the unit: the unit itself, or a shortened copy.
 KeptUnits = dict[int, Unit]
@@ -253,6 +254,8 @@ class ConversationView:
         messages: those among ``entries``.
         reasons: why a strategy kept a unit, by its number.
     """
+
+    __repr__ = short_repr
 
     entries: tuple[Message | Marker, ...]
     markers: tuple[Marker, ...]

@@ -22,6 +22,7 @@ from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
+from memoranda.model.short_repr import short_repr
 from memoranda.records.pages import record_pages
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import lines, without_recalled
@@ -65,6 +66,8 @@ class AuditEntry:
         owner: whose memory it is, in a file of several; entries of two are never compared.
     """
 
+    __repr__ = short_repr
+
     id: str
     text: str
     at: datetime | None = None
@@ -89,6 +92,8 @@ class Finding:
         example: the beginning of the first one's text, masked where it is secret.
     """
 
+    __repr__ = short_repr
+
     ids: tuple[str, ...]
     why: str
     example: str
@@ -102,6 +107,8 @@ class Audit:
         entries: how many were looked at.
         findings: kind → findings; every kind is there, also where nothing was found.
     """
+
+    __repr__ = short_repr
 
     entries: int
     findings: dict[str, tuple[Finding, ...]] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from memoranda.model.short_repr import short_repr
+
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -92,6 +94,8 @@ class Record:
         key: the name of an item in its namespace; ``None`` for all that is no item.
     """
 
+    __repr__ = short_repr
+
     id: str
     kind: Kind
     content: str
@@ -126,6 +130,8 @@ class Record:
 class ToolCall:
     """A call that the assistant made: ``arguments`` is the JSON text it wrote."""
 
+    __repr__ = short_repr
+
     id: str
     name: str
     arguments: str = "{}"
@@ -134,6 +140,8 @@ class ToolCall:
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The answer to the call ``call_id``; its text is the message's content."""
+
+    __repr__ = short_repr
 
     call_id: str
     is_error: bool = False
@@ -147,6 +155,8 @@ class Image:
         url: where it is: ``https://…``, or ``data:image/png;base64,…`` with the picture in it.
         detail: OpenAI's ``low``, ``high`` or ``auto``; decides what it costs.
     """
+
+    __repr__ = short_repr
 
     url: str
     detail: str = "auto"
@@ -175,6 +185,8 @@ class Message:
         part: 0 for what is a whole item; from 1 on, which of the messages this is that one given
             item became, as Anthropic's message with several results does. ``raw`` is its part.
     """
+
+    __repr__ = short_repr
 
     id: str
     role: str
@@ -210,6 +222,8 @@ class PrunedSpan:
             also one that is only now being made: it has none, and gets none any more.
     """
 
+    __repr__ = short_repr
+
     first: int
     last: int
     messages: int
@@ -236,6 +250,8 @@ class Pruning:
         before, after: tokens of the view before and after it.
         cuts: what it took out, in order.
     """
+
+    __repr__ = short_repr
 
     id: str
     at: datetime
@@ -268,6 +284,8 @@ class Tombstone:
         messages: those of them whose text was not erased since, in order, as they were.
     """
 
+    __repr__ = short_repr
+
     id: str
     at: datetime
     count: int
@@ -292,6 +310,8 @@ class Marker:
         quotes: whether ``text`` tells what messages said: then it is sent as data, in the
             user's role, and never as an instruction.
     """
+
+    __repr__ = short_repr
 
     id: str
     first: int
@@ -342,6 +362,8 @@ class ConversationInfo:
         calibration: what the provider's own counts taught.
     """
 
+    __repr__ = short_repr
+
     id: str
     created_at: datetime
     system: str | None = None
@@ -367,6 +389,8 @@ class Mention:
         confidence: 0 to 1.
     """
 
+    __repr__ = short_repr
+
     text: str
     type: str
     start: int
@@ -387,6 +411,8 @@ class Entity:
         summary: what facts say of it, in short, where a profile was asked for.
         records: the newest of those records, where a profile was asked for.
     """
+
+    __repr__ = short_repr
 
     id: str
     name: str
@@ -415,6 +441,8 @@ class ChangeAction(StrEnum):
 class Change:
     """One entry of a record's history: what was done to which version, when and why."""
 
+    __repr__ = short_repr
+
     at: datetime
     action: ChangeAction
     reason: str
@@ -431,6 +459,8 @@ class ArmEvidence:
         score: in the arm's own unit (BM25, cosine, …).
         share: what it adds to the fused score.
     """
+
+    __repr__ = short_repr
 
     rank: int
     score: float
@@ -449,6 +479,8 @@ class Why:
         when, speaker: when it happened, and who said it.
         before, after: the turns around it in its session, shortened.
     """
+
+    __repr__ = short_repr
 
     arms: Mapping[str, ArmEvidence]
     recency: float = 1.0
@@ -471,6 +503,8 @@ class Why:
 class Hit:
     """A record that answers a query, best first by ``score``, with the reasons."""
 
+    __repr__ = short_repr
+
     record: Record
     score: float
     why: Why
@@ -486,6 +520,8 @@ class Recall:
         tokens: the length of ``text``.
     """
 
+    __repr__ = short_repr
+
     text: str
     hits: tuple[Hit, ...]
     tokens: int
@@ -497,6 +533,8 @@ NO_RECALL = Recall("", (), 0)
 @dataclass(frozen=True, slots=True)
 class ReceiptLine:
     """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
+
+    __repr__ = short_repr
 
     what: str
     tokens: int
@@ -517,6 +555,8 @@ class ContextReceipt:
             runs. They remain in the transcript, and their episodes can still be found.
         markers: what stands for them in the context; ``Conversation.expand`` gives them back.
     """
+
+    __repr__ = short_repr
 
     budget: int
     tokens: int
@@ -539,6 +579,8 @@ class Context:
         system: the system text, for forms where it is an argument of its own
             (``instructions``, ``system``); ``None`` where it is among the messages.
     """
+
+    __repr__ = short_repr
 
     messages: list[dict[str, Any]]
     tokens: int
@@ -582,6 +624,8 @@ class ForgetReceipt(Erasure):
         purged: whether the free space of the store was overwritten, too.
         unpurged: why it was not, and what to do about it.
     """
+
+    __repr__ = short_repr
 
     id: str
     erased: bool

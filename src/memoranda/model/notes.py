@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from memoranda.model.short_repr import short_repr
+
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
 # From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06).
@@ -20,6 +22,8 @@ class HistoryEntry:
         text: what stands below the heading, exactly as it was given.
         file: name of the file it was found in.
     """
+
+    __repr__ = short_repr
 
     at: datetime
     text: str

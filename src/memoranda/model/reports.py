@@ -8,6 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
+from memoranda.model.short_repr import short_repr
 from memoranda.model.usage import StageUsage
 
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
@@ -27,6 +28,8 @@ class StageReport:
         dry_run: whether nothing was changed: this is what would be done.
         actions: what consolidation did, action by action; not told by the other stages.
     """
+
+    __repr__ = short_repr
 
     stage: str
     count: int = 0
@@ -53,6 +56,8 @@ class StageReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceReport:
     """What one round of upkeep did, stage by stage."""
+
+    __repr__ = short_repr
 
     stages: tuple[StageReport, ...]
 
@@ -86,6 +91,8 @@ class MemoryStats:
         missing: what could find names but is not set up, and the remedy.
         notes: where the Markdown notes are, or what is wrong with them.
     """
+
+    __repr__ = short_repr
 
     user: str
     location: str

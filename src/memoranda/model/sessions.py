@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from memoranda.model.short_repr import short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
@@ -18,6 +20,8 @@ class SessionInfo:
         through: position of the last episode that was read; -1 before any.
         noted: position of the last episode that is told in the history; -1 before any.
     """
+
+    __repr__ = short_repr
 
     id: str
     first_seen_at: datetime
@@ -35,6 +39,8 @@ class JobRun:
         due: the moment of the schedule that it was for.
         finished_at: when it was done.
     """
+
+    __repr__ = short_repr
 
     job: str
     due: datetime

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from memoranda.model.short_repr import short_repr
+
 T = TypeVar("T")
 
 
@@ -20,6 +22,8 @@ class Usage:
         cost: in US dollars, as far as the prices are known; ``None`` where none is.
         seconds: how long they took.
     """
+
+    __repr__ = short_repr
 
     requests: int = 0
     failures: int = 0
@@ -52,6 +56,8 @@ class Reply(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class StageUsage:
     """The total usage of one model by one stage."""
+
+    __repr__ = short_repr
 
     stage: str
     model: str

@@ -29,6 +29,7 @@ from memoranda.model.notes import (
     line_of,
 )
 from memoranda.model.query import Filter, Order, Subset
+from memoranda.model.short_repr import short_repr
 from memoranda.notes.document import Document, parse
 from memoranda.notes.edits import EditPlan, Edits, digest_of, noted_line, read_edits
 from memoranda.notes.files import Stamp
@@ -81,6 +82,8 @@ class NotesReport:
         over: bytes by which it is larger than it should be: all that is left was written by hand.
         lines: each deed in a line, for a person.
     """
+
+    __repr__ = short_repr
 
     added: tuple[Record, ...] = ()
     corrected: tuple[Record, ...] = ()

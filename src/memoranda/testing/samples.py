@@ -5,8 +5,8 @@ Records are small, and their ids and times only go up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -426,3 +426,14 @@ def on_record(target: str, own: str, at: datetime = START) -> list[do.Action]:
         do.Enrich(target, at, named("Zoe", "Zoe")),
         do.Erase((target,), at, "asked"),
     ]
+
+
+def whole_repr(value: object) -> str:
+    """Return all that is in ``value``, however deep: the ``repr`` of results leaves texts out."""
+    if is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return f"({', '.join(map(whole_repr, value))})"
+    return repr(value)

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import refuse_unknown
+from memoranda.model.short_repr import short_repr
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -48,6 +49,8 @@ class Tool:
         parameters: JSON schema of its arguments.
         function: what is called.
     """
+
+    __repr__ = short_repr
 
     name: str
     description: str

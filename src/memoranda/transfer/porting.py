@@ -16,6 +16,7 @@ from memoranda.model.checks import located
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
+from memoranda.model.short_repr import short_repr
 from memoranda.records.drafts import parse_draft
 from memoranda.text.files import write_whole
 from memoranda.transfer import (
@@ -52,6 +53,8 @@ class PortingReport:
             of what other programs keep, a line for each kind of thing that is no talk and no
             fact: the kind, and how many.
     """
+
+    __repr__ = short_repr
 
     format: str
     users: tuple[str, ...]

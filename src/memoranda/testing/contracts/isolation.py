@@ -16,7 +16,17 @@ from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.testing.contracts.base import ONE_STORE, Contract
-from memoranda.testing.samples import ALL, LATER, User, cut, moment, new_id, on_record, pruning
+from memoranda.testing.samples import (
+    ALL,
+    LATER,
+    User,
+    cut,
+    moment,
+    new_id,
+    on_record,
+    pruning,
+    whole_repr,
+)
 
 TRICKY = [
     *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),
@@ -112,7 +122,7 @@ class IsolationContract(Contract):
             *(other.records(Filter.at_any_time(**each)) for each in conditions),
         ]
         assert not any(by_id)
-        assert talk not in repr(other.visible())
+        assert talk not in whole_repr(other.visible())
         passed_over: list[do.Action] = [
             do.Touch((item.id,), moment(1), talk),
             do.AdvanceNotes(talk, 9),

@@ -1,0 +1,63 @@
+"""How results show themselves: in one readable line, without whole texts and without passwords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, fields
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+LONGEST = 120
+# Characters of a text that are shown.
+SHOWN = 40
+# The user and the password of an address.
+CREDENTIALS = re.compile(r"//[^/\s]*@")
+
+
+def short_repr(result: Any) -> str:
+    """Return a result as one line: its class and the fields that say something.
+
+    It is the ``__repr__`` of a dataclass.
+    """
+    values = {each.name: getattr(result, each.name) for each in fields(result) if each.repr}
+    usual = {each.name: _default(each) for each in fields(result)}
+    told = {name: value for name, value in values.items() if not _is_usual(value, usual[name])}
+    return line_of(type(result).__name__, told)
+
+
+def line_of(name: str, values: Mapping[str, Any]) -> str:
+    """Return ``name`` with these values as one line of at most ``LONGEST`` characters."""
+    line = f"{name}({', '.join(f'{field}={_short(value)}' for field, value in values.items())})"
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]}…)"
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _is_usual(value: Any, default: Any) -> bool:
+    if value is None:
+        return True
+    return type(value) is type(default) and bool(value == default)
+
+
+def _short(value: Any) -> str:
+    match value:
+        case Enum():
+            text = str(value.value)
+        case datetime():
+            text = value.isoformat(" ", "minutes")
+        case float():
+            text = f"{value:.3g}"
+        case str():
+            line = CREDENTIALS.sub("//…@", " ".join(value[: 4 * SHOWN].split()))
+            text = repr(line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…")
+        case int():
+            text = str(value)
+        case Collection():
+            text = f"<{len(value)}>"
+        case _:
+            text = f"{type(value).__name__}({getattr(value, 'id', None) or '…'})"
+    return text
