@@ -308,6 +308,8 @@ def _parse_chat(message: Mapping[str, Any]) -> list[NewMessage]:
     # Of a role that is not known, nobody says that a person speaks.
     role = SAME_ROLE.get(str(given), given if given in ROLES else "assistant")
     at, content = _parse_time(message), message.get("content")
+    if message.keys() <= {"role", "type", *TIMES}:
+        raise InvalidInput(f"a message with a role needs content, got {message!r:.80}")
     if role == "tool":
         # Of calls without ids, old files and some servers give the name alone.
         call = message.get("tool_call_id")
