@@ -499,12 +499,14 @@ class StateReader:
         self._default_limit = default_limit
         self._revision: int | None = None
         self._count = 0
+        self._removed: set[str] = set()  # of messages that the ledger has still
         self.ledger = Ledger()
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
         info = self._transcript.info()
-        if info.revision != self._revision:
+        removed, self._removed = self._removed, set()
+        if info.revision != self._revision or (removed and not self.ledger.remove(removed)):
             self.ledger = self._read_all(info)
             self._revision = info.revision
         elif info.messages != self._count:
@@ -525,10 +527,11 @@ class StateReader:
             self._revision += 1
 
     def remove(self, ids: Collection[str]) -> None:
-        """Forget messages that were just removed, without reading again where that can be."""
+        """Forget messages that were just removed: when it is read next, and in one go."""
         if self._revision is not None:
-            self._revision = self._revision + 1 if self.ledger.remove(ids) else None
+            self._revision += 1
             self._count -= len(ids)
+            self._removed.update(ids)
 
     def _read_all(self, info: ConversationInfo) -> Ledger:
         prunings = prunings_since(self._transcript.prunings(), info.start)
