@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -74,10 +72,11 @@ class OtherBlocks:
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Run the blocks of one document in an empty folder, as a reader would."""
-    before = Path.cwd()
-    os.chdir(tmp_path_factory.mktemp("docs"))
-    yield
-    os.chdir(before)
+    folder = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))  # Where a store is without --db.
+        yield
 
 
 pytest_collect_file = Sybil(

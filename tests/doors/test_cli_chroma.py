@@ -57,7 +57,7 @@ def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
     assert told("search", "where does Ana live?")[0]["record"]["id"] == first
     assert "Ana lives in Lisbon" in run("recall", "where does Ana live?").stdout
     new = told("correct", first, "Ana lives in Porto")["id"]
-    assert [each["action"] for each in told("history", first)] == ["insert", "close"]
+    assert [each["action"] for each in told("history", first)] == [*("insert", "close", "insert")]
     assert told("confirm", new)["content"] == "Ana lives in Porto"
     assert {each["id"] for each in told("list")} == {second, new}
     assert told("show", new)["user"] == "default"

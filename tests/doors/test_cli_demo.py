@@ -11,6 +11,7 @@ from memoranda import Memory
 from memoranda.cli import app
 
 TIMING = re.compile(r"\d+\.\d+ s\b")
+ID = re.compile(r"\b(?:fact|ep|ref)_[0-9A-Z]{26}\b")
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +35,8 @@ def demo(*arguments, code=0):
 
 
 def untimed(text):
-    """Return the lines without times, and without the blanks that a longer time takes away."""
-    return [line.rstrip() for line in TIMING.sub("… s", text).splitlines()]
+    """Return the lines without ids and times, and the blanks that a longer time takes away."""
+    return [line.rstrip() for line in ID.sub("…", TIMING.sub("… s", text)).splitlines()]
 
 
 @pytest.fixture

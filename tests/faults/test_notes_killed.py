@@ -116,7 +116,7 @@ def test_what_was_killed_is_finished_by_the_next_run(children, parent, tmp_path,
             if job == "erase" and problems:  # Killed right before the wipe: it is told.
                 assert len(problems) == 1
                 assert "--purge" in problems[0]
-                assert memory._services.wipe()
+                assert memory._services.wipe() is None
             assert memory.verify() == [], step
             assert [p.name for p in memory.notes.folder.glob("*.part")] == []
 

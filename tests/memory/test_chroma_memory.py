@@ -71,7 +71,7 @@ def done(flow, location, folder):
     return without_own(plain(told, folder=folder))
 
 
-OWN = {"purged", "rank"}
+OWN = {"purged", "unpurged", "rank"}
 """What a place has its own way: the files of a server are its own, and where one stores vectors
 in half the precision, two that are almost as near are as near, and of one rank."""
 

@@ -82,7 +82,7 @@ def test_a_new_value_takes_the_place_of_the_old_one(moved):
     """Seed 004, resolve_conflict: 0.3 for the old one; each names the other; both are there."""
     old, new = fact(moved, "Porto"), fact(moved, "Lisbon")
     assert (old.confidence, old.superseded_by, old.valid_until) == (0.3, new.id, None)
-    assert new.metadata["supersedes"] == old.id
+    assert new.supersedes == old.id
     assert new.superseded_by is None
     assert [change.action for change in moved.history(old.id)] == ["insert", "supersede"]
     assert fact(moved, "Rex").superseded_by is None

@@ -246,7 +246,7 @@ def test_a_user_whose_upkeep_breaks_keeps_no_other_from_theirs(memory):
 
     parts = services_of(memory)
     jobs = stage_jobs(
-        users=memory.users,
+        users=memory.admin.users,
         run_stage=run_stage,
         times=memory.settings.schedule,
         zone=memory.settings.zone,

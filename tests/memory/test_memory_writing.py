@@ -224,7 +224,7 @@ def test_stats_count_what_is_believed(memory):
     memory.remember_many(["one", "two", {"content": "three", "kind": "episode"}])
     memory.forget(memory.remember("four").id)
     stats = memory.stats()
-    assert stats.records == {"episode": 1, "fact": 2, "context": 0, "reflection": 0}
+    assert stats.records == {"episode": 1, "fact": 2, "context": 0, "reflection": 0, "item": 0}
     assert stats.user == "ana"
     assert stats.conversations == 0
     assert stats.newest is not None

@@ -51,9 +51,8 @@ MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
 HASH = "SELECT content_hash FROM records WHERE key = :key"
-KNOWN_USER = """
-SELECT key, deletions, deleted, name FROM users WHERE name = :name OR digest = :digest
-"""
+KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
+ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
 FIRST_ACTIONS = (act.Insert, act.PutItem, act.OpenConversation)
@@ -147,8 +146,9 @@ class KnownUser(NamedTuple):
 
 def _known_user(connection: SqlConnection, scope: Scope) -> KnownUser:
     """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    names = {"name": scope.user, "digest": name_digest(scope.user)}
-    row = connection.one(KNOWN_USER, names)
+    row = connection.one(KNOWN_USER, {"name": scope.user})
+    if row is None:  # Erased, or never there.
+        row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
