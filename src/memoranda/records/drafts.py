@@ -45,7 +45,7 @@ STATED = frozenset({"api", "tool", "notes"})
 TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # Not frozen, which would take twice the time to make.
 class Draft:
     """What a caller wants remembered, not yet validated."""
 

@@ -15,7 +15,7 @@ from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
-from memoranda.store.sql.transaction import Transaction
+from memoranda.store.sql.transaction import LAST_KEY, Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
 # One of a key: by the unique index on what is no longer forgotten.
@@ -39,8 +39,10 @@ SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :us
     AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
     AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
 """
-# Asked of each fact that is stored; by so little SQLite keeps its plan from one to the next.
-HASH_IS_KNOWN = "SELECT 1 FROM records WHERE user_key = :user AND content_hash = :hash"
+# The last key, and whether the user has a text already: one statement, as each add runs it.
+BEFORE_INSERT = f"""
+{LAST_KEY}, EXISTS (SELECT 1 FROM records WHERE user_key = :user AND content_hash = :hash)
+"""
 SAME_FACTS = f"""
 SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
     AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
@@ -125,8 +127,12 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.KnownFact
 
     Returns those that were not stored, as they were known.
     """
-    known = _known_facts(tx, actions)
-    _insert_new(tx, [each for each in actions if each.record.id not in known] if known else actions)
+    single = actions[0] if len(actions) == 1 else None
+    hashed = {"user": tx.user, "hash": single and single.record.content_hash}
+    last, is_known = tx.connection.one(BEFORE_INSERT, hashed) or (0, False)
+    known = _known_facts(tx, actions) if is_known or single is None else {}
+    left = [each for each in actions if each.record.id not in known] if known else actions
+    _insert_new(tx, left, int(last))
     for new, held in known.values():
         _restate(tx, held, new)
     return [act.KnownFact(new.id, held.id) for new, held in known.values()]
@@ -136,10 +142,6 @@ def _known_facts(
     tx: Transaction, actions: Sequence[act.Insert]
 ) -> dict[str, tuple[Record, Record]]:
     """Return facts that others say already, or those before them, each with the known one."""
-    if len(actions) == 1 and actions[0].unless_known:  # Asked often, so asked as little as can be.
-        hashed = {"user": tx.user, "hash": actions[0].record.content_hash}
-        if tx.connection.value(HASH_IS_KNOWN, hashed) is None:
-            return {}
     asked = [each.record for each in actions if each.unless_known and each.record.kind is Kind.FACT]
     if not asked:
         return {}
@@ -180,11 +182,11 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
     update(tx, act.UpdateRecord(id=known.id, at=at, tags=changed, valid_until=ends, reason=reason))
 
 
-def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
+def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []
-    for key, action in enumerate(actions, tx.last_key() + 1):
+    for key, action in enumerate(actions, last + 1):
         item = action.record
         _require_own(tx, item)
         if item.kind is Kind.ITEM:

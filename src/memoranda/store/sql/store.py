@@ -162,6 +162,8 @@ def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Actio
     ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
     """
     known = _known_user(connection, scope)
+    if known.name is not None and not known.deleted:
+        return known.key
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
         raise NotFound(f"there is no user {scope.user!r}")
     if known.key == NOBODY:

@@ -70,7 +70,7 @@ class TargetRecord(NamedTuple):
         return self.kind == "fact" and self.trust != "external"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Transaction(SqlReads):
     """An open write transaction: its scope, its connection, and what indexes texts and names.
 
