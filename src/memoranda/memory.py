@@ -368,15 +368,16 @@ class Memory:
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        chosen = [] if ids is None else [clean(each, "an id") for each in several(ids, "ids")]
+        given = [] if ids is None else several(ids, "ids")
+        chosen = dict.fromkeys(clean(each, "an id") for each in given)
         if narrowed:
             where = self._listed(session=session, namespace=namespace, metadata=metadata)
             where = replace(where, retired=erase)
             found = [each.id for each in self._services.store.records(self._scope, where)]
-            chosen = [each for each in found if ids is None or each in set(chosen)]
+            chosen = dict.fromkeys(each for each in found if ids is None or each in chosen)
         if not chosen:
             return ForgetReceipt(id="", erased=erase)
-        return self._records.forget(list(dict.fromkeys(chosen)), erase=erase)
+        return self._records.forget(list(chosen), erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
