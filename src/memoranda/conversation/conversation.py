@@ -46,7 +46,7 @@ from memoranda.conversation.pruning import (
 )
 from memoranda.conversation.scoring import score
 from memoranda.conversation.session_file import FileTranscript
-from memoranda.conversation.transcript import MemoryTranscript, Removal, Transcript
+from memoranda.conversation.transcript import MemoryTranscript, RemovalOptions, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.model.checks import clean, known, limited, require_attributes, several
@@ -490,7 +490,7 @@ class Conversation:
             self._events.emit("added", message)
         return stored
 
-    def _remove(self, **what: Unpack[Removal]) -> tuple[Message, ...]:
+    def _remove(self, **what: Unpack[RemovalOptions]) -> tuple[Message, ...]:
         with self._lock:
             at = self._services.clock.now()
             left = self._transcript.replace(self._services.ids.new("tmb"), at, **what)

@@ -62,7 +62,7 @@ class MessageRange(TypedDict, total=False):
     pinned: bool
 
 
-class Removal(TypedDict, total=False):
+class RemovalOptions(TypedDict, total=False):
     """Which messages are removed, and what takes their place.
 
     Attributes:
@@ -91,7 +91,7 @@ class Transcript(Protocol):
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
 
-    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+    def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and put others in their place, in one step.
 
         Returns:
@@ -241,7 +241,7 @@ class MemoryTranscript:
             found = [item for item in self._messages[first:] if item.pinned or not pinned]
         return found if last is None else found[-last:]
 
-    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+    def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and put others in their place."""
         with self._changing():
             gone = self._chosen(**what)
@@ -252,7 +252,7 @@ class MemoryTranscript:
             self._tombstones = [*self._tombstones, left]
             return left
 
-    def _chosen(self, **what: Unpack[Removal]) -> list[Message]:
+    def _chosen(self, **what: Unpack[RemovalOptions]) -> list[Message]:
         ids, start = set(what.get("ids", ())), self._info.start
         found = [message for message in self._messages if message.id in ids]
         if len(found) < len(ids):
@@ -492,7 +492,7 @@ class StoredTranscript:
         """Return messages in order."""
         return self._store.messages(self._scope, self._id, **which)
 
-    def replace(self, id: str, at: datetime, **what: Unpack[Removal]) -> Tombstone | None:
+    def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and their episodes, and put others in their place; one transaction."""
         actions, stored = self._plan(what.get("messages", ()))
         replacement = ReplaceMessages(

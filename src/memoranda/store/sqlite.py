@@ -95,7 +95,7 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
 _creating = threading.Lock()
 
 
-class Translated:
+class ErrorTranslator:
     """Raises one of our errors in place of any of apsw, so that no driver's exception gets out."""
 
     def __init__(self, path: str) -> None:
@@ -242,7 +242,7 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
-        self._errors = Translated(self.location)
+        self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
         if not self.in_memory:
             _create_private(self.location)
@@ -473,7 +473,7 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         try:
             partial.unlink(missing_ok=True)
             _create_private(str(partial))
-            with self._lend() as source, Translated(path):
+            with self._lend() as source, ErrorTranslator(path):
                 source.run("VACUUM INTO :path", {"path": str(partial)})
             partial.rename(path)
         except OSError as error:
