@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from memoranda.facts.reader import FactStatement
+
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "tool", "system"})
 
@@ -28,6 +30,7 @@ class Category(StrEnum):
     CORRECTION = "correction"
     STATE = "state"
     REMEMBER = "remember"
+    INSTRUCTION = "instruction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Claim:
         said_at: when it was said.
         event_time: when it happened or will; ``said_at`` where it has no time of its own.
         confidence: 0 to 1.
+        fact: its attribute and value, where they could be read.
     """
 
     content: str
@@ -77,6 +81,7 @@ class Claim:
     event_time: datetime
     confidence: float = 0.8
     person: bool = True
+    fact: FactStatement | None = None
 
 
 class Relation(StrEnum):

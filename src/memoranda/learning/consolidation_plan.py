@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from memoranda.facts.ontology import attributes
+from memoranda.facts.values import same_value, says_more as value_says_more, value_key
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.deduplication import (
@@ -32,6 +34,8 @@ DECAY_RATE = 0.1
 SUPERSEDED = 0.3
 # Confidence of a verdict from which it counts.
 LEAST = 0.6
+# Confidence of a verdict on two values of one attribute.
+SAME_ATTRIBUTE = 0.95
 # Confidence from which a verdict counts against a protected fact, and no model is asked.
 CLEAR = 0.8
 # How far what is said of the past may be off: "last week", "in May".
@@ -189,11 +193,15 @@ class ConsolidationPlan:
         """Yield what has to do with a claim, by a verdict that counts."""
         claim = self.claims[index]
         for known, likeness in self._known(index):
-            verdict = self.overrides.get((index, known.record.id))
-            if verdict is None:
+            verdict = _judge_attribute(claim, known)
+            if verdict is not None:
+                pass
+            elif (given := self.overrides.get((index, known.record.id))) is None:
                 verdict = self.judge.judge(*_ordered(claim, known, likeness))
-            elif verdict.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
+            elif given.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
                 continue
+            else:
+                verdict = given
             counts = verdict.relation is not Relation.NONE and verdict.confidence >= LEAST
             if counts and self.only in {None, verdict.relation}:
                 yield known, verdict
@@ -210,7 +218,8 @@ class ConsolidationPlan:
         return [
             (known, likeness)
             for known, likeness in found
-            if may_share_subject(said, _fact_statement(known.record))
+            if (self.claims[index].fact is not None and known.record.attribute is not None)
+            or may_share_subject(said, _fact_statement(known.record))
         ]
 
     def _same(
@@ -227,7 +236,7 @@ class ConsolidationPlan:
                 return known
         for known, _ in sorted(same, key=lambda each: -each[1]):
             # What says more than the fact would be lost with a mere credit: both stay.
-            if says_more(claim.content, known.record.content):
+            if claim.fact is None and says_more(claim.content, known.record.content):
                 continue
             # Said again after something else had taken its place, it is so anew.
             if not known.over or not _time_of(claim).counts_after(known.time):
@@ -347,12 +356,45 @@ def _ordered(
     return _claim_statement(claim), _fact_statement(known.record, likeness)
 
 
+def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
+    """Return how a claim stands to a fact where both have an attribute; else ``None``.
+
+    Of an attribute with one value, the newer value takes the place of the older; of one with
+    many, only what is said to have ended, or is denied, does.
+    """
+    new, old = claim.fact, known.record
+    if new is None or old.attribute is None or old.subject is None:
+        return None
+    names = {new.subject, *(each.casefold() for each in new.aliases)}
+    about = any(same_value(old.subject, each) for each in names)
+    if about and old.attribute in attributes()[new.attribute].ends and new.value:
+        return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
+    if not about or old.attribute != new.attribute:
+        return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
+    update = Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"another value of {new.attribute}")
+    nothing = Verdict(Relation.NONE, SAME_ATTRIBUTE, f"both are values of {new.attribute}")
+    single = attributes()[new.attribute].single
+    if new.value is None:
+        if old.value is None:
+            same = old.content == claim.content
+            return Verdict(Relation.DUPLICATE, 1.0, "they say the same") if same else nothing
+        return update if not new.ended or same_value(old.value, new.ended) else nothing
+    if old.value is None:
+        return update if single or value_key(new.value) <= value_key(old.content) else nothing
+    if same_value(old.value, new.value):
+        if value_says_more(new.value, old.value):
+            return update
+        return Verdict(Relation.DUPLICATE, 1.0, "they say the same")
+    return update if single else nothing
+
+
 def _may_be_one(claim: Claim, known: _KnownFact) -> bool:
     """Return whether a model may call two the same: no number, name or negation differs."""
     return score_duplicate(_fact_statement(known.record, 1.0), _claim_statement(claim, 1.0)) > 0
 
 
 def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownFact]) -> Draft:
+    fact = claim.fact
     metadata: dict[str, Any] = {
         "subject": claim.subject,
         "category": str(claim.category),
@@ -369,8 +411,17 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
         trust=_trust(claim),
         confidence=claim.confidence,
         # What somebody asked to remember does not fade, whether a program or a person asked.
-        decay_rate=0.0 if claim.category is Category.REMEMBER else decay_rate,
+        decay_rate=0.0 if _lasts(claim) else decay_rate,
         source_ids=tuple(dict.fromkeys(claim.sources)),
         supersedes=ends[0].record.id if ends else None,
         origin=ORIGIN,
+        subject=None if fact is None else fact.subject,
+        attribute=None if fact is None else fact.attribute,
+        value=None if fact is None else fact.value,
     )
+
+
+def _lasts(claim: Claim) -> bool:
+    """Return whether a fact never fades: it was asked for, or a life rests on it."""
+    asked = claim.category in {Category.REMEMBER, Category.INSTRUCTION}
+    return asked or (claim.fact is not None and attributes()[claim.fact.attribute].lasting)

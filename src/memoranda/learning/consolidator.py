@@ -23,6 +23,7 @@ from memoranda.errors import (
     NotFound,
     StoreClosed,
 )
+from memoranda.facts.ontology import attributes
 from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan
@@ -53,6 +54,8 @@ PAGE = 30
 BEFORE = 6
 # Facts that a new one is compared with.
 CANDIDATES = 8
+# Facts of one attribute that a new one is compared with, the latest.
+MOST_OF_ATTRIBUTE = 100
 # Lines of a report.
 MOST_LINES = 200
 # Who said what nobody is named for.
@@ -319,15 +322,21 @@ class Consolidator:
         """Return the known facts that a claim is compared with."""
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         hits = self.searcher.retriever.search(scope, claim.content, where, limit=CANDIDATES)
-        ids = list(dict.fromkeys(source for hit in hits for source in hit.record.source_ids))
+        found = {hit.record.id: (hit.record, hit.why.arms.get("vector")) for hit in hits}
+        if claim.fact is not None:
+            names = {claim.fact.attribute, *attributes()[claim.fact.attribute].ends}
+            for name in sorted(names):
+                known = replace(where, attribute=name)
+                for record in self.records.store.records(scope, known, limit=MOST_OF_ATTRIBUTE):
+                    found.setdefault(record.id, (record, None))
+        ids = list(dict.fromkeys(source for record, _ in found.values() for source in record.source_ids))
         sources = self.records.store.get(scope, ids)
-        found = []
-        for hit in hits:
-            vector = hit.why.arms.get("vector")
-            said = [sources[each].event_time for each in hit.record.source_ids if each in sources]
+        candidates = []
+        for record, vector in found.values():
+            said = [sources[each].event_time for each in record.source_ids if each in sources]
             likeness = None if vector is None else vector.score
-            found.append(CandidateFact(hit.record, likeness, max(said, default=None)))
-        return found
+            candidates.append(CandidateFact(record, likeness, max(said, default=None)))
+        return candidates
 
     def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
         try:

@@ -92,6 +92,10 @@ class Record:
         content_hash: hash of the content.
         namespace: where an item is: texts from the widest to the narrowest.
         key: the name of an item in its namespace; ``None`` for all that is no item.
+        subject: of a fact whose attribute is known, whom or what it is about: ``user``, or a
+            name in small letters.
+        attribute: which one: ``home``; ``None`` where it could not be read.
+        value: its value: ``Delft``; ``None`` where it has none any more.
     """
 
     __repr__ = short_repr
@@ -124,6 +128,9 @@ class Record:
     enriched_at: datetime | None = None
     namespace: tuple[str, ...] = ()
     key: str | None = None
+    subject: str | None = None
+    attribute: str | None = None
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

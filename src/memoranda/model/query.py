@@ -194,6 +194,8 @@ class Filter:
         recalled_in: they were recalled into this conversation.
         entity: they mention the entity with this id.
         most_entities: they mention at most so many entities.
+        attribute: facts of this attribute.
+        subject: facts with an attribute of this subject.
         waiting: they wait for this work, ``VECTORS`` or ``ENTITIES``.
     """
 
@@ -218,6 +220,8 @@ class Filter:
     recalled_in: str | None = None
     entity: str | None = None
     most_entities: int | None = None
+    attribute: str | None = None
+    subject: str | None = None
     waiting: str | None = None
 
     @classmethod

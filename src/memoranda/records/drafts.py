@@ -65,10 +65,13 @@ class Draft:
     source_ids: tuple[str, ...] = ()
     supersedes: str | None = None
     origin: str | None = None
+    subject: str | None = None
+    attribute: str | None = None
+    value: str | None = None
 
 
 # What a dict that is to be remembered may hold.
-INTERNAL = {"source_ids", "supersedes"}
+INTERNAL = {"source_ids", "supersedes", "subject", "attribute", "value"}
 DRAFT_KEYS = tuple(each.name for each in fields(Draft) if each.name not in INTERNAL)
 
 
@@ -179,6 +182,9 @@ class RecordPlanner:
             metadata=parse_metadata(draft.metadata),
             namespace=namespace,
             key=key,
+            subject=draft.subject,
+            attribute=draft.attribute,
+            value=draft.value,
         )
         if is_item:
             return PutItem(record, reason=reason)

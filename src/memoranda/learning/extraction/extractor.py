@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+from memoranda.facts.ontology import attributes
+from memoranda.facts.reader import FactStatement, Speaker, read_facts
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
@@ -107,7 +109,8 @@ class RuleFactExtractor:
     def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
             return None
-        times = self._dates.read(draft.content, turn.at)
+        timeless = draft.fact is not None and not attributes()[draft.fact.attribute].dated
+        times = [] if timeless else self._dates.read(draft.content, turn.at)
         score = draft.score
         if times:
             score += _DATED_PLAN if draft.category is Category.PLAN else _DATED
@@ -129,6 +132,7 @@ class RuleFactExtractor:
             said_at=turn.at,
             event_time=time.since if time else turn.at,
             confidence=round(min(_MOST, score), 2),
+            fact=draft.fact,
         )
 
 
@@ -149,6 +153,7 @@ class _TurnReader:
         speakers = {each.speaker for each in around if each.person} - ROLES
         self.turn = turn
         self.chat = turn.speaker in ROLES  # It is said to an assistant.
+        self.speaker = Speaker("" if self.chat else turn.speaker.strip())
         self.hearers = frozenset(speakers - {turn.speaker})
         hearer = next(iter(self.hearers)) if len(self.hearers) == 1 and not self.chat else ""
         self.person = Person("the user" if self.chat else turn.speaker.strip(), hearer)
@@ -177,10 +182,15 @@ class _TurnReader:
         lead = asked or corrected
         if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
             return
+        facts = [] if is_refused(said) else read_facts(sentence.shown, said, speaker=self.speaker)
+        if not sentence.question:
+            yield from (self._of_fact(each, asked=asked is not None) for each in facts)
+        read = [(sentence.start + each.start, sentence.start + each.end) for each in facts]
         if lead is None:
             foreign = _read_foreign(sentence.shown, said, self.person)
             if foreign is not None and not sentence.question and not is_refused(said):
-                yield foreign
+                if not facts:
+                    yield foreign
                 return
             if not _is_english(sentence.shown):
                 return
@@ -192,7 +202,8 @@ class _TurnReader:
         before: TurnPart | None = None
         for clause in split_clauses(sentence, self.hearers):
             said = self._said(clause)
-            if is_refused(said):
+            known = any(start < clause.end and clause.start < end for start, end in read)
+            if known or is_refused(said):
                 before = None
                 continue
             if self.chat:
@@ -202,6 +213,16 @@ class _TurnReader:
             if draft is not None:
                 yield draft
             before = clause
+
+    def _of_fact(self, stated: FactStatement, *, asked: bool) -> ClaimDraft:
+        attribute = attributes()[stated.attribute]
+        return ClaimDraft(
+            content=stated.content,
+            subject=self.person.name if stated.subject == "user" else stated.subject,
+            category=Category.REMEMBER if asked else Category(attribute.category),
+            score=_SURE,
+            fact=stated,
+        )
 
     def _stated(
         self, clause: TurnPart, said: str, before: TurnPart | None, kind: Category | None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memoranda.facts.reader import FactStatement
 from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
@@ -30,12 +31,14 @@ class ClaimDraft(NamedTuple):
         subject: whom or what it is about.
         category: what kind of statement it is.
         score: how sure it is that it lasts.
+        fact: its attribute and value, where they could be read.
     """
 
     content: str
     subject: str
     category: Category
     score: float
+    fact: FactStatement | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,10 @@ CREATE TABLE records (
     enriched_at    INTEGER,                    -- when its entities were looked for again
     indexed        INTEGER NOT NULL DEFAULT 1, -- 0: retired; words alone find it
     namespace      TEXT NOT NULL,              -- of an item: '"a","b",', see encode_namespace
-    item_key       TEXT                        -- of an item
+    item_key       TEXT,                       -- of an item
+    subject        TEXT,                       -- of a fact: "user", "home", "Delft"
+    attribute      TEXT,
+    value          TEXT
 );
 -- One item of a key; those that were forgotten are beside it. A namespace is a range of this index.
 CREATE UNIQUE INDEX records_item ON records (
@@ -71,6 +74,8 @@ CREATE INDEX records_session ON records (user_key, session_id, position)
     WHERE session_id IS NOT NULL;
 CREATE INDEX records_hash ON records (user_key, content_hash);
 CREATE INDEX records_replaced ON records (user_key, superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX records_attribute ON records (user_key, attribute, subject)
+    WHERE attribute IS NOT NULL;
 CREATE INDEX records_decaying ON records (user_key)
     WHERE kind = 'fact' AND decay_rate > 0 AND indexed = 1;
 CREATE INDEX records_expired ON records (user_key, valid_until)

@@ -1,0 +1,45 @@
+"""The attributes that facts can have, and what follows from each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from memoranda.text.patterns import load
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of a person or thing, such as where somebody lives.
+
+    Attributes:
+        name: under which facts are stored: ``home``.
+        single: whether there is one value at a time, so that a newer one takes its place.
+        lasting: whether facts of it never fade.
+        category: what kind of fact it is; decides the heading in MEMORY.md.
+        dated: whether its values are times, which become absolute ones.
+        ends: attributes of the same subject whose values end when this one changes.
+    """
+
+    name: str
+    single: bool
+    lasting: bool
+    category: str
+    dated: bool = False
+    ends: tuple[str, ...] = ()
+
+
+@cache
+def attributes() -> dict[str, Attribute]:
+    """Return all attributes by name (``languages/mul/attributes.toml``)."""
+    return {
+        name: Attribute(
+            name,
+            row["holds"] == "one",
+            bool(row.get("lasting", False)),
+            row["category"],
+            bool(row.get("dated", False)),
+            tuple(row.get("ends", ())),
+        )
+        for name, row in load("mul", "attributes").items()
+    }

@@ -1,0 +1,298 @@
+"""Reads facts with an attribute in sentences, by the patterns of each language.
+
+A language's file ``facts.toml`` gives for each attribute the forms by which it ``is``, has
+``ended`` or is ``denied``, and the sentence in which a fact of it is written down. All forms of a
+language are tried in one pass with RE2, in time linear in the text; its README explains how
+they are written. Which language a sentence has is decided by whose forms it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import re2
+
+from memoranda.facts.ontology import attributes
+from memoranda.text.patterns import LanguageData, expand, languages_with, load, words_of
+
+# What stands in a masked sentence for each character of a quotation, an address or code.
+MASK = "\ue000"
+_EDGE = " \t\n\"'“”„«»‘’`*_.,;:!?…-–—()[]、。，！？」「『』"
+_OPENS = frozenset(",;:.!?…–—-()[]\"'“”\n、。，！？")
+RELATION = "relation"
+# Characters of a value; what is longer is a sentence.
+LONGEST = 80
+IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
+
+
+class Speaker(NamedTuple):
+    """How facts name whoever speaks.
+
+    Attributes:
+        name: ``Caroline``; empty for the user, whom each language names in its own words.
+    """
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactStatement:
+    """What a part of a sentence says of an attribute.
+
+    Attributes:
+        subject: whom or what it is about: ``user``, ``sister`` (the user's), or a name.
+        attribute: its name in the ontology.
+        value: the value; ``None`` where only something ended, or is denied.
+        ended: the value that ended or is denied; empty for whatever was so.
+        content: the sentence in which it is written down.
+        start, end: where it was read in the sentence.
+        language: whose forms it fits.
+        aliases: other names of the subject that the sentence gives: ``Dana`` for ``wife``.
+    """
+
+    subject: str
+    attribute: str
+    value: str | None
+    content: str
+    start: int
+    end: int
+    language: str
+    ended: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+def read_facts(
+    sentence: str, said: str | None = None, *, speaker: Speaker | None = None
+) -> list[FactStatement]:
+    """Return what a sentence states of known attributes, in the order of its words.
+
+    Args:
+        sentence: one sentence, masked where no rule may read.
+        said: the same as it is written, as long; ``sentence``, if not given.
+        speaker: who says it.
+    """
+    sentence = sentence.replace("'", "’")
+    found: dict[str, list[FactStatement]] = {}
+    for code in languages_with("facts"):
+        read = list(_reader(code).read(sentence, said or sentence, speaker or Speaker()))
+        if read:
+            found[code] = read
+    if len(found) > 1:
+        words = frozenset(sentence.casefold().split())
+        best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
+        return found[best]
+    return next(iter(found.values()), [])
+
+
+def _known_words(code: str, words: frozenset[str]) -> int:
+    if code not in languages_with("function_words"):
+        return 0
+    return len(words & words_of("function_words", code))
+
+
+class _Rule(NamedTuple):
+    """One form of an attribute: the pattern, what it tells, and the sentence for it."""
+
+    attribute: str
+    tells: str
+    source: str
+    says: str
+    many: bool
+    anywhere: bool
+    fixed: str
+
+
+@cache
+def _reader(code: str) -> LanguageReader:
+    return LanguageReader(code)
+
+
+class LanguageReader:
+    """The forms of one language, compiled once."""
+
+    def __init__(self, code: str) -> None:
+        """Compile the forms of ``languages/<code>/facts.toml``."""
+        self._code = code
+        self._data = LanguageData(code, "facts")
+        table = load(code, "facts")
+        self._words: dict[str, Any] = dict(table["words"])
+        self._relations: dict[str, str] = {
+            noun: attribute for attribute, nouns in table["relations"].items() for noun in nouns
+        }
+        self._set = re2.Set.SearchSet(_options())
+        self._rules: list[_Rule] = []
+        for name, rows in table["attributes"].items():
+            attribute = name.partition("__")[0]
+            for tells in (IS, WAS, ENDED, DENIED):
+                for form in rows.get(tells, ()):
+                    self._add(attribute, tells, form, rows)
+        self._set.Compile()
+        self._guards = [
+            re2.compile(expand(table["words"][name], self), _options())
+            for name in ("doubt", "question")
+            if name in table["words"]
+        ]
+
+    def __getitem__(self, name: str) -> str:
+        """Return a fragment of the file, for the braces in its forms."""
+        if name == "relation":
+            return "(?:" + "|".join(sorted(self._relations, key=len, reverse=True)) + ")"
+        value = self._data_fragment(name)
+        return expand(value, self)
+
+    def _data_fragment(self, name: str) -> str:
+        value = load(self._code, "facts")["fragments"][name]
+        return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
+
+    def _add(self, attribute: str, tells: str, form: str, rows: Any) -> None:
+        fixed, arrow, bare = form.rpartition(" <- ")
+        source = expand(bare if arrow else form, self)
+        says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
+        self._set.Add(source)
+        many, anywhere = (bool(rows.get(name, False)) for name in ("list", "anywhere"))
+        self._rules.append(_Rule(attribute, tells, source, says, many, anywhere, fixed))
+
+    def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
+        """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
+        taken: list[tuple[int, int, str]] = []
+        found: list[FactStatement] = []
+        for index in sorted(self._set.Match(sentence) or ()):
+            rule = self._rules[index]
+            for match in _compiled(rule.source).finditer(sentence):
+                start, end = match.span(0)
+                clash = any(
+                    start < last and first < end and name == rule.attribute
+                    for first, last, name in taken
+                )
+                opens = rule.anywhere or self._opens(sentence, start)
+                if clash or not opens or self._is_doubtful(sentence, match):
+                    continue
+                taken.append((start, end, rule.attribute))
+                if rule.tells != WAS:
+                    found += self._statements(rule, match, said, speaker)
+        return iter(sorted(found, key=lambda each: each.start))
+
+    def _opens(self, sentence: str, start: int) -> bool:
+        """Return whether a clause may begin at ``start``."""
+        before = sentence[:start].rstrip()
+        if not before or before[-1] in _OPENS or self._words.get("unspaced"):
+            return True
+        return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self._words["openings"]
+
+    def _is_doubtful(self, sentence: str, match: Any) -> bool:
+        """Return whether what surrounds a reading supposes, wishes or asks it."""
+        clause = sentence[: match.span(0)[1]]
+        return any(guard.search(clause) for guard in self._guards)
+
+    def _statements(
+        self, rule: _Rule, match: Any, said: str, speaker: Speaker
+    ) -> Iterator[FactStatement]:
+        groups = {
+            name: said[slice(*match.span(number))]
+            for name, number in match.re.groupindex.items()
+            if match.span(number)[0] >= 0
+        }
+        subject, who, aliases = self._subject(groups, speaker)
+        own, named = speaker.name.casefold() or "user", speaker.name or self._words["user"]
+        start, end = match.span(0)
+        whole = rule.fixed or groups.get("value", "")
+        values = self._split(whole) if rule.many else [whole]
+        for each in values:
+            value = self._clean(each, speaker)
+            if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
+                continue
+            attribute, noun = rule.attribute, groups.get("relation", "").casefold()
+            if attribute == RELATION:
+                attribute, subject, who = self._relations[noun], own, named
+            thing = self._clean(groups.get("thing", ""), speaker)
+            if thing:
+                subject = thing.casefold()
+            filled = {"who": who, "value": value, "thing": thing, "relation": noun}
+            content = rule.says.format(**filled).strip()
+            if not content:
+                continue
+            yield FactStatement(
+                subject=subject,
+                attribute=attribute,
+                value=value if rule.tells == IS else None,
+                ended=None if rule.tells == IS else value,
+                content=content[0].upper() + content[1:],
+                start=start,
+                end=end,
+                language=self._code,
+                aliases=aliases,
+            )
+
+    def _subject(
+        self, groups: dict[str, str], speaker: Speaker
+    ) -> tuple[str, str, tuple[str, ...]]:
+        """Return the subject of a reading, how its sentence names it, and its other names."""
+        words = self._words
+        own = speaker.name or words["user"]
+        relation, name = groups.get("relation", "").casefold(), groups.get("person", "").strip()
+        name = name or groups.get("named", "").strip()
+        if relation:
+            whose = words["whose"].format(who=own, noun=relation)
+            who = f"{whose} {name}" if name else whose
+            key = relation if not speaker.name else f"{speaker.name.casefold()}'s {relation}"
+            return key, who, (name,) if name else ()
+        if name:
+            return name.casefold(), name, ()
+        return (speaker.name.casefold() or "user"), own, ()
+
+    def _split(self, whole: str) -> list[str]:
+        pattern = re2.compile(expand(self._words["separator"], self), _options())
+        return [each for each in pattern.split(whole) if each and each.strip()]
+
+    def _clean(self, value: str, speaker: Speaker) -> str:
+        """Return a value without what only hangs on: fillers, quotation marks, a full stop."""
+        value = value.strip(_EDGE)
+        filler = self._filler
+        while filler is not None:
+            cut = filler.sub("", value).strip(_EDGE)
+            if cut == value:
+                break
+            value = cut
+        for pattern, becomes in self._rewrites:
+            value = pattern.sub(becomes.format(who=speaker.name or self._words["user"]), value)
+        return value
+
+    @property
+    def _filler(self) -> Any:
+        source = self._words.get("filler")
+        return None if source is None else _compiled(expand(source, self))
+
+    @property
+    def _rewrites(self) -> Sequence[tuple[Any, str]]:
+        table = self._words.get("rewrites", {})
+        return [(_compiled(expand(source, self)), becomes) for source, becomes in table.items()]
+
+    def _is_unclear(self, value: str) -> bool:
+        """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""
+        words = value.casefold().split()
+        unclear = self._words.get("unclear", ())
+        return bool(value) and not any(char.isalnum() or char == MASK for char in value) or any(
+            word.strip(_EDGE) in unclear for word in words
+        )
+
+
+@cache
+def _compiled(source: str) -> Any:
+    return re2.compile(source, _options())
+
+
+@cache
+def _options() -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = 256 << 20
+    return options
+
+
+def holds_one(name: str) -> bool:
+    """Return whether an attribute holds one value at a time."""
+    return attributes()[name].single
