@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 import re2
 
-from memoranda.facts.ontology import attributes
 from memoranda.text.patterns import LanguageData, expand, languages_with, load, words_of
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
-_EDGE = " \t\n\"'“”„«»‘’`*_.,;:!?…-–—()[]、。，！？」「『』"
-_OPENS = frozenset(",;:.!?…–—-()[]\"'“”\n、。，！？")
+# Marks of all languages that end a clause, and those that may stand around a value.
+_ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
+_EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
+_OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 RELATION = "relation"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
@@ -272,11 +273,11 @@ class LanguageReader:
 
     def _is_unclear(self, value: str) -> bool:
         """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""
-        words = value.casefold().split()
+        if not value:
+            return False
         unclear = self._words.get("unclear", ())
-        return bool(value) and not any(char.isalnum() or char == MASK for char in value) or any(
-            word.strip(_EDGE) in unclear for word in words
-        )
+        pointing = any(word.strip(_EDGE) in unclear for word in value.casefold().split())
+        return pointing or not any(char.isalnum() or char == MASK for char in value)
 
 
 @cache
@@ -291,8 +292,3 @@ def _options() -> Any:
     options.log_errors = False
     options.max_mem = 256 << 20
     return options
-
-
-def holds_one(name: str) -> bool:
-    """Return whether an attribute holds one value at a time."""
-    return attributes()[name].single

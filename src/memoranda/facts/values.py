@@ -38,8 +38,3 @@ def _small_words() -> frozenset[str]:
         if "small_words" in load(code, "facts")
         for word in LanguageData(code, "facts").words("small_words")
     )
-
-
-def says_more(value: str, than: str) -> bool:
-    """Return whether ``value`` holds a word that tells something and ``than`` lacks."""
-    return value_key(than) < value_key(value)

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.values import same_value, says_more as value_says_more, value_key
+from memoranda.facts.reader import FactStatement
+from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.deduplication import (
@@ -371,21 +372,25 @@ def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
     if not about or old.attribute != new.attribute:
         return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
-    update = Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"another value of {new.attribute}")
-    nothing = Verdict(Relation.NONE, SAME_ATTRIBUTE, f"both are values of {new.attribute}")
-    single = attributes()[new.attribute].single
+    relation = _relate_values(new, old)
+    return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _relate_values(new: FactStatement, old: Record) -> Relation:
+    """Return how the newer of two values of one attribute stands to the older."""
+    excluding = Relation.UPDATE if attributes()[new.attribute].single else Relation.NONE
+    if new.value is None and old.value is None:
+        return Relation.DUPLICATE if old.content == new.content else Relation.NONE
     if new.value is None:
-        if old.value is None:
-            same = old.content == claim.content
-            return Verdict(Relation.DUPLICATE, 1.0, "they say the same") if same else nothing
-        return update if not new.ended or same_value(old.value, new.ended) else nothing
+        ended = not new.ended or same_value(old.value or "", new.ended)
+        return Relation.UPDATE if ended else Relation.NONE
     if old.value is None:
-        return update if single or value_key(new.value) <= value_key(old.content) else nothing
+        again = value_key(new.value) <= value_key(old.content)
+        return Relation.UPDATE if again else excluding
     if same_value(old.value, new.value):
-        if value_says_more(new.value, old.value):
-            return update
-        return Verdict(Relation.DUPLICATE, 1.0, "they say the same")
-    return update if single else nothing
+        more = value_key(old.value) < value_key(new.value)
+        return Relation.UPDATE if more else Relation.DUPLICATE
+    return excluding
 
 
 def _may_be_one(claim: Claim, known: _KnownFact) -> bool:

@@ -329,7 +329,9 @@ class Consolidator:
                 known = replace(where, attribute=name)
                 for record in self.records.store.records(scope, known, limit=MOST_OF_ATTRIBUTE):
                     found.setdefault(record.id, (record, None))
-        ids = list(dict.fromkeys(source for record, _ in found.values() for source in record.source_ids))
+        ids = list(
+            dict.fromkeys(source for record, _ in found.values() for source in record.source_ids)
+        )
         sources = self.records.store.get(scope, ids)
         candidates = []
         for record, vector in found.values():

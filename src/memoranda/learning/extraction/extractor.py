@@ -182,15 +182,13 @@ class _TurnReader:
         lead = asked or corrected
         if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
             return
-        facts = [] if is_refused(said) else read_facts(sentence.shown, said, speaker=self.speaker)
-        if not sentence.question:
-            yield from (self._of_fact(each, asked=asked is not None) for each in facts)
+        facts = self._facts(sentence, said)
+        yield from (self._of_fact(each, asked=asked is not None) for each in facts)
         read = [(sentence.start + each.start, sentence.start + each.end) for each in facts]
         if lead is None:
-            foreign = _read_foreign(sentence.shown, said, self.person)
+            foreign = None if facts else _read_foreign(sentence.shown, said, self.person)
             if foreign is not None and not sentence.question and not is_refused(said):
-                if not facts:
-                    yield foreign
+                yield foreign
                 return
             if not _is_english(sentence.shown):
                 return
@@ -213,6 +211,12 @@ class _TurnReader:
             if draft is not None:
                 yield draft
             before = clause
+
+    def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
+        """Return what a sentence states of known attributes, unless it asks or gives orders."""
+        if sentence.question or is_refused(said):
+            return []
+        return read_facts(sentence.shown, said, speaker=self.speaker)
 
     def _of_fact(self, stated: FactStatement, *, asked: bool) -> ClaimDraft:
         attribute = attributes()[stated.attribute]
