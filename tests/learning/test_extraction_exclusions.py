@@ -101,10 +101,7 @@ def test_a_foreign_request_keeps_what_it_quotes():
 
 def test_a_number_at_the_end_of_an_english_sentence_ends_it():
     """``I am 34.`` is no ordinal."""
-    assert contents("I am 34. I live in Porto.") == [
-        "The user is 34 years old.",
-        "The user lives in Porto.",
-    ]
+    assert contents("I am 34. I live in Porto.") == ["The user is 34.", "The user lives in Porto."]
 
 
 BORROWED = [

@@ -63,7 +63,7 @@ FACTS = [
     ("I am 34 years old.", "The user is 34 years old.", "identity"),
     ("I live in Porto.", "The user lives in Porto.", "identity"),
     ("I work as a nurse in Leeds.", "The user works as a nurse in Leeds.", "identity"),
-    ("I'm a software engineer at Acme.", "The user is a software engineer at Acme.", "identity"),
+    ("I'm a software engineer.", "The user is a software engineer.", "identity"),
     ("I'm allergic to peanuts.", "The user is allergic to peanuts.", "identity"),
     # preference
     ("I don't eat meat.", "The user does not eat meat.", "preference"),
@@ -77,7 +77,7 @@ FACTS = [
         "preference",
     ),
     # relation
-    ("My sister Ana lives in Berlin.", "The user's sister Ana lives in Berlin.", "relation"),
+    ("My sister lives in Berlin.", "The user's sister lives in Berlin.", "relation"),
     ("My son is 5 years old.", "The user's son is 5 years old.", "relation"),
     ("I have two daughters.", "The user has two daughters.", "relation"),
     (

@@ -9,7 +9,7 @@ from memoranda.text.patterns import load
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class AttributeType:
     """An attribute of a person or thing, such as where somebody lives.
 
     Attributes:
@@ -30,10 +30,10 @@ class Attribute:
 
 
 @cache
-def attributes() -> dict[str, Attribute]:
+def attributes() -> dict[str, AttributeType]:
     """Return all attributes by name (``languages/mul/attributes.toml``)."""
     return {
-        name: Attribute(
+        name: AttributeType(
             name,
             row["holds"] == "one",
             bool(row.get("lasting", False)),

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 import re2
 
-from memoranda.text.patterns import LanguageData, expand, languages_with, load, words_of
+from memoranda.facts.values import value_key
+from memoranda.text.patterns import (
+    LanguageData,
+    compile_pattern,
+    expand,
+    languages_with,
+    load,
+    words_of,
+)
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
@@ -23,6 +31,7 @@ MASK = "\ue000"
 _ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
+_SURROGATE = compile_pattern("[\ud800-\udfff]")
 RELATION = "relation"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
@@ -75,7 +84,8 @@ def read_facts(
         said: the same as it is written, as long; ``sentence``, if not given.
         speaker: who says it.
     """
-    sentence = sentence.replace("'", "’")
+    # Half a character, which is no text, is nothing that a rule may read.
+    sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))
     found: dict[str, list[FactStatement]] = {}
     for code in languages_with("facts"):
         read = list(_reader(code).read(sentence, said or sentence, speaker or Speaker()))
@@ -103,6 +113,7 @@ class _Rule(NamedTuple):
     says: str
     many: bool
     anywhere: bool
+    never: frozenset[str]
     fixed: str
 
 
@@ -154,7 +165,8 @@ class LanguageReader:
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
         self._set.Add(source)
         many, anywhere = (bool(rows.get(name, False)) for name in ("list", "anywhere"))
-        self._rules.append(_Rule(attribute, tells, source, says, many, anywhere, fixed))
+        never = frozenset(rows.get("never", ()))
+        self._rules.append(_Rule(attribute, tells, source, says, many, anywhere, never, fixed))
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
@@ -169,6 +181,7 @@ class LanguageReader:
                     for first, last, name in taken
                 )
                 opens = rule.anywhere or self._opens(sentence, start)
+                opens = opens and not self._points(match)
                 if clash or not opens or self._is_doubtful(sentence, match):
                     continue
                 taken.append((start, end, rule.attribute))
@@ -182,6 +195,11 @@ class LanguageReader:
         if not before or before[-1] in _OPENS or self._words.get("unspaced"):
             return True
         return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self._words["openings"]
+
+    def _points(self, match: Any) -> bool:
+        """Return whether what seems a name is a pronoun or the like: ``She``."""
+        named = match.groupdict().get("named") or ""
+        return named.casefold().split(" ")[0] in {*self._words["unclear"], *self._words["openings"]}
 
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
@@ -204,6 +222,8 @@ class LanguageReader:
         for each in values:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
+                continue
+            if not value_key(value).isdisjoint(rule.never):
                 continue
             attribute, noun = rule.attribute, groups.get("relation", "").casefold()
             if attribute == RELATION:

@@ -109,7 +109,8 @@ class RuleFactExtractor:
     def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
             return None
-        timeless = draft.fact is not None and not attributes()[draft.fact.attribute].dated
+        own = draft.fact is not None and draft.content == draft.fact.content
+        timeless = own and not (draft.fact and attributes()[draft.fact.attribute].dated)
         times = [] if timeless else self._dates.read(draft.content, turn.at)
         score = draft.score
         if times:
@@ -183,50 +184,71 @@ class _TurnReader:
         if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
             return
         facts = self._facts(sentence, said)
-        yield from (self._of_fact(each, asked=asked is not None) for each in facts)
-        read = [(sentence.start + each.start, sentence.start + each.end) for each in facts]
+        placed = [
+            replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
+            for each in facts
+        ]
         if lead is None:
-            foreign = None if facts else _read_foreign(sentence.shown, said, self.person)
-            if foreign is not None and not sentence.question and not is_refused(said):
+            foreign = (
+                None
+                if facts or sentence.question or is_refused(said)
+                else _read_foreign(sentence.shown, said, self.person)
+            )
+            if foreign is not None:
                 yield foreign
                 return
-            if not _is_english(sentence.shown):
+            if any(each.language != "en" for each in facts) or not _is_english(sentence.shown):
+                yield from (_of_fact(each, self.person) for each in facts)
                 return
-        else:
+        if lead is not None:
             question = sentence.question and asked is None
             sentence = TurnPart(sentence.shown[lead.end() :], sentence.start + lead.end(), question)
         sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
         kind = Category.REMEMBER if asked else Category.CORRECTION if sure else None
+        yield from self._clauses(sentence, placed, kind, corrected=corrected is not None)
+
+    def _clauses(
+        self,
+        sentence: TurnPart,
+        facts: Sequence[FactStatement],
+        kind: Category | None,
+        *,
+        corrected: bool,
+    ) -> Iterator[ClaimDraft]:
+        """Yield what the clauses of a sentence state: known attributes first, then the rest."""
         before: TurnPart | None = None
+        left = list(facts)
         for clause in split_clauses(sentence, self.hearers):
             said = self._said(clause)
-            known = any(start < clause.end and clause.start < end for start, end in read)
-            if known or is_refused(said):
+            if is_refused(said):
                 before = None
                 continue
-            if self.chat:
+            inside = [each for each in facts if each.start < clause.end and clause.start < each.end]
+            if self.chat and not inside:
                 yield from find_values(clause.shown, said, self.person)
             draft = self._corrected(clause, said) if corrected and not clause.question else None
             draft = draft or self._stated(clause, said, before, kind)
-            if draft is not None:
-                yield draft
             before = clause
+            if not inside:
+                if draft is not None:
+                    yield draft
+                continue
+            # In the words of the clause where that is all it says, else in a sentence of its own.
+            if (
+                draft is not None
+                and len(inside) == 1
+                and _says(draft, inside[0])
+                and inside[0] in left
+            ):
+                left.remove(inside[0])
+                yield draft._replace(fact=inside[0])
+        yield from (_of_fact(each, self.person, kind) for each in left)
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
         if sentence.question or is_refused(said):
             return []
         return read_facts(sentence.shown, said, speaker=self.speaker)
-
-    def _of_fact(self, stated: FactStatement, *, asked: bool) -> ClaimDraft:
-        attribute = attributes()[stated.attribute]
-        return ClaimDraft(
-            content=stated.content,
-            subject=self.person.name if stated.subject == "user" else stated.subject,
-            category=Category.REMEMBER if asked else Category(attribute.category),
-            score=_SURE,
-            fact=stated,
-        )
 
     def _stated(
         self, clause: TurnPart, said: str, before: TurnPart | None, kind: Category | None
@@ -340,6 +362,23 @@ class _TurnReader:
         content = finish_sentence(f"{self.topic} {value}")
         subject = lower_first_word(self.topic.rpartition(" ")[0])
         return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
+
+
+def _of_fact(stated: FactStatement, person: Person, kind: Category | None = None) -> ClaimDraft:
+    """Return a fact in the sentence that its language has for its attribute."""
+    return ClaimDraft(
+        content=stated.content,
+        subject=person.name if stated.subject == "user" else stated.subject,
+        category=kind or Category(attributes()[stated.attribute].category),
+        score=_SURE,
+        fact=stated,
+    )
+
+
+def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
+    """Return whether a sentence tells the value of a fact."""
+    told = stated.value or stated.ended
+    return bool(told) and str(told).casefold() in draft.content.casefold()
 
 
 def _is_english(shown: str) -> bool:
