@@ -9,13 +9,13 @@ they are written. Which language a sentence has is decided by whose forms it fit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import re2
 
-from memoranda.facts.values import value_key
+from memoranda.facts.values import same_value, value_key
 from memoranda.text.patterns import (
     LanguageData,
     compile_pattern,
@@ -32,7 +32,8 @@ _ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
-RELATION = "relation"
+# What becomes the attribute of the word for a person, and of what was spoken of last.
+RELATION, SAME = "relation", "same"
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -60,7 +61,8 @@ class FactStatement:
         content: the sentence in which it is written down.
         start, end: where it was read in the sentence.
         language: whose forms it fits.
-        aliases: other names of the subject that the sentence gives: ``Dana`` for ``wife``.
+        aliases: other names of the subject that the sentence gives: ``wife`` of ``Dana``.
+        needs_known: whether it counts only where it ends something that is known: "we lost Rex".
     """
 
     subject: str
@@ -72,6 +74,32 @@ class FactStatement:
     language: str
     ended: str | None = None
     aliases: tuple[str, ...] = ()
+    needs_known: bool = False
+
+    def correct(self, known: FactStatement) -> FactStatement | None:
+        """Return this correction as a value of the attribute that ``known`` was about.
+
+        ``None`` where it can be no such value, as one is a number and the other is none.
+        """
+        content = replace_value(known.content, known.value, self.value)
+        if content is None or (self.ended and not same_value(self.ended, known.value or "")):
+            return None
+        return replace(
+            self,
+            subject=known.subject,
+            attribute=known.attribute,
+            aliases=known.aliases,
+            content=content,
+            ended=None,
+        )
+
+
+def replace_value(content: str, old: str | None, new: str | None) -> str | None:
+    """Return the sentence of a fact with another value; ``None`` where that makes no sense."""
+    if not old or not new or old not in content:
+        return None
+    digits = [any(map(str.isdigit, each)) for each in (old, new)]
+    return content.replace(old, new) if digits[0] == digits[1] else None
 
 
 def read_facts(
@@ -114,6 +142,7 @@ class _Rule(NamedTuple):
     many: bool
     anywhere: bool
     never: frozenset[str]
+    known: bool
     fixed: str
 
 
@@ -134,6 +163,7 @@ class LanguageReader:
         self._relations: dict[str, str] = {
             noun: attribute for attribute, nouns in table["relations"].items() for noun in nouns
         }
+        self._pronouns = {*self._words["unclear"], *self._words["openings"]}
         self._set = re2.Set.SearchSet(_options())
         self._rules: list[_Rule] = []
         for name, rows in table["attributes"].items():
@@ -164,9 +194,12 @@ class LanguageReader:
         source = expand(bare if arrow else form, self)
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
         self._set.Add(source)
-        many, anywhere = (bool(rows.get(name, False)) for name in ("list", "anywhere"))
+        many, anywhere, known = (
+            bool(rows.get(name, False)) for name in ("list", "anywhere", "known")
+        )
         never = frozenset(rows.get("never", ()))
-        self._rules.append(_Rule(attribute, tells, source, says, many, anywhere, never, fixed))
+        rule = _Rule(attribute, tells, source, says, many, anywhere, never, known, fixed)
+        self._rules.append(rule)
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
@@ -180,8 +213,7 @@ class LanguageReader:
                     start < last and first < end and name == rule.attribute
                     for first, last, name in taken
                 )
-                opens = rule.anywhere or self._opens(sentence, start)
-                opens = opens and not self._points(match)
+                opens = rule.anywhere or self._opens(sentence, match)
                 if clash or not opens or self._is_doubtful(sentence, match):
                     continue
                 taken.append((start, end, rule.attribute))
@@ -189,17 +221,34 @@ class LanguageReader:
                     found += self._statements(rule, match, said, speaker)
         return iter(sorted(found, key=lambda each: each.start))
 
-    def _opens(self, sentence: str, start: int) -> bool:
-        """Return whether a clause may begin at ``start``."""
+    def _opens(self, sentence: str, match: Any) -> bool:
+        """Return whether a clause may begin where a form begins, with the subject it has."""
+        start, named = match.span(0)[0], match.groupdict()
         before = sentence[:start].rstrip()
+        if "bare" in named and named["bare"] is not None:
+            return self._may_leave_out(before)
+        other = (named.get("named") or "").casefold().split(" ")[0]
+        if other and other in self._pronouns:
+            return False
         if not before or before[-1] in _OPENS or self._words.get("unspaced"):
             return True
-        return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self._words["openings"]
+        last = before.rsplit(None, 1)[-1].casefold().strip(_EDGE)
+        if last in self._words["openings"]:
+            return True
+        first = match.group(0).casefold().split(" ")[0].partition("\u2019")[0]
+        return first in self._words.get("own", ()) and last not in self._words.get("reporting", ())
 
-    def _points(self, match: Any) -> bool:
-        """Return whether what seems a name is a pronoun or the like: ``She``."""
-        named = match.groupdict().get("named") or ""
-        return named.casefold().split(" ")[0] in {*self._words["unclear"], *self._words["openings"]}
+    def _may_leave_out(self, before: str) -> bool:
+        """Return whether a clause after ``before`` may leave out ``I``.
+
+        It may where it opens the sentence, or where the one before it has that subject.
+        """
+        words = [word.casefold().strip(_EDGE) for word in before.split()]
+        plain = {word.partition("\u2019")[0] for word in words}
+        joined = before[-1:] in _OPENS or (words[-1:] and words[-1] in self._words["joining"])
+        if joined and not plain.isdisjoint(self._words.get("own", ())):
+            return True
+        return all(word in self._words["openings"] or not word for word in words)
 
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
@@ -233,18 +282,21 @@ class LanguageReader:
                 subject = thing.casefold()
             filled = {"who": who, "value": value, "thing": thing, "relation": noun}
             content = rule.says.format(**filled).strip()
+            if attribute == SAME:
+                content = said[start:end]
             if not content:
                 continue
             yield FactStatement(
                 subject=subject,
                 attribute=attribute,
                 value=value if rule.tells == IS else None,
-                ended=None if rule.tells == IS else value,
-                content=content[0].upper() + content[1:],
+                ended=groups.get("other") if rule.tells == IS else value,
+                content=content[:1].upper() + content[1:],
                 start=start,
                 end=end,
                 language=self._code,
                 aliases=aliases,
+                needs_known=rule.known,
             )
 
     def _subject(
@@ -259,7 +311,7 @@ class LanguageReader:
             whose = words["whose"].format(who=own, noun=relation)
             who = f"{whose} {name}" if name else whose
             key = relation if not speaker.name else f"{speaker.name.casefold()}'s {relation}"
-            return key, who, (name,) if name else ()
+            return (name.casefold(), who, (key,)) if name else (key, who, ())
         if name:
             return name.casefold(), name, ()
         return (speaker.name.casefold() or "user"), own, ()

@@ -35,6 +35,8 @@ DECAY_RATE = 0.1
 SUPERSEDED = 0.3
 # Confidence of a verdict from which it counts.
 LEAST = 0.6
+# The attribute of who has died.
+GONE = "gone"
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
 # Confidence from which a verdict counts against a protected fact, and no model is asked.
@@ -183,6 +185,8 @@ class ConsolidationPlan:
             return
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
+        if claim.fact is not None and claim.fact.needs_known and not clashes:
+            return
         if same is None:
             self._insert(index, [each for each in clashes if each[1].relation in _EXCLUDING])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
@@ -367,6 +371,10 @@ def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
     if new is None or old.attribute is None or old.subject is None:
         return None
     names = {new.subject, *(each.casefold() for each in new.aliases)}
+    if new.attribute == GONE:
+        relation = old.value is not None and any(same_value(old.value, each) for each in names)
+        ends = relation or any(same_value(old.subject, each) for each in names)
+        return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
     about = any(same_value(old.subject, each) for each in names)
     if about and old.attribute in attributes()[new.attribute].ends and new.value:
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")

@@ -24,6 +24,8 @@ from memoranda.errors import (
     StoreClosed,
 )
 from memoranda.facts.ontology import attributes
+from memoranda.facts.reader import SAME, replace_value
+from memoranda.facts.values import same_value
 from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan
@@ -220,10 +222,12 @@ class Consolidator:
             only: the one relation to known facts that counts; all, if not given.
         """
         scope = scope or self.records.scope
+        candidates = [self._candidates(scope, claim) for claim in claims]
+        claims = [_correct_known(*each) for each in zip(claims, candidates, strict=True)]
         plan = ConsolidationPlan(
             session=session,
             claims=claims,
-            candidates=[self._candidates(scope, claim) for claim in claims],
+            candidates=candidates,
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
             judge=RuleJudge(threshold=self.settings.duplicate_at),
             now=self.records.now(),
@@ -320,23 +324,21 @@ class Consolidator:
 
     def _candidates(self, scope: Scope, claim: Claim) -> list[CandidateFact]:
         """Return the known facts that a claim is compared with."""
-        where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        hits = self.searcher.retriever.search(scope, claim.content, where, limit=CANDIDATES)
-        found = {hit.record.id: (hit.record, hit.why.arms.get("vector")) for hit in hits}
-        if claim.fact is not None:
-            names = {claim.fact.attribute, *attributes()[claim.fact.attribute].ends}
-            for name in sorted(names):
-                known = replace(where, attribute=name)
-                for record in self.records.store.records(scope, known, limit=MOST_OF_ATTRIBUTE):
-                    found.setdefault(record.id, (record, None))
-        ids = list(
-            dict.fromkeys(source for record, _ in found.values() for source in record.source_ids)
-        )
-        sources = self.records.store.get(scope, ids)
+        where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
+        found: dict[str, tuple[Record, float | None]] = {}
+        for text in filter(None, (claim.content, claim.fact and claim.fact.ended)):
+            for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
+                vector = hit.why.arms.get("vector")
+                found[hit.record.id] = hit.record, None if vector is None else vector.score
+        for name in _attributes_of(claim):
+            known = replace(where, attribute=name)
+            for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
+                found.setdefault(record.id, (record, None))
+        cited = (source for record, _ in found.values() for source in record.source_ids)
+        sources = store.get(scope, list(dict.fromkeys(cited)))
         candidates = []
-        for record, vector in found.values():
+        for record, likeness in found.values():
             said = [sources[each].event_time for each in record.source_ids if each in sources]
-            likeness = None if vector is None else vector.score
             candidates.append(CandidateFact(record, likeness, max(said, default=None)))
         return candidates
 
@@ -351,6 +353,30 @@ class Consolidator:
             for (one, first), (other, second) in combinations(enumerate(vectors), 2)
             if first is not None and second is not None
         }
+
+
+def _attributes_of(claim: Claim) -> Iterator[str]:
+    """Yield the attributes of which a claim may end a fact."""
+    if claim.fact is not None:
+        yield claim.fact.attribute
+        yield from attributes()[claim.fact.attribute].ends
+
+
+def _correct_known(claim: Claim, candidates: Sequence[CandidateFact]) -> Claim:
+    """Return a correction as a claim about the fact whose value it says is another one.
+
+    Without content, where there is no such fact.
+    """
+    fact = claim.fact
+    if fact is None or fact.attribute != SAME:
+        return claim
+    for known in (each.record for each in candidates):
+        content = replace_value(known.content, known.value, fact.value)
+        if content and known.attribute and same_value(known.value or "", fact.ended or ""):
+            subject = known.subject or ""
+            made = replace(fact, subject=subject, attribute=known.attribute, content=content)
+            return replace(claim, content=content, fact=replace(made, ended=None))
+    return replace(claim, content="")
 
 
 def _describe(action: Action) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import FactStatement, Speaker, read_facts
+from memoranda.facts.reader import SAME, FactStatement, Speaker, read_facts
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
@@ -92,17 +92,21 @@ class RuleFactExtractor:
         around = blank_exclusions([*before, *page])
         claims: list[Claim] = []
         topics: dict[str, str] = {}
+        stated: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
+            reader.stated = stated.get(turn.speaker)
             found: dict[str, Claim] = {}
             for draft in list(reader.drafts()):
                 claim = self._claim(draft, turn) if place >= len(before) else None
                 if claim is not None:
                     found.setdefault(claim.content.casefold(), claim)
             topics[turn.speaker] = reader.topic
+            if reader.stated is not None:
+                stated[turn.speaker] = reader.stated
             claims += found.values()
         return claims
 
@@ -165,6 +169,7 @@ class _TurnReader:
             if name.strip()
             and not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
         }
+        self.stated: FactStatement | None = None  # What had a value last.
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.topic = topic
 
@@ -248,7 +253,17 @@ class _TurnReader:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
         if sentence.question or is_refused(said):
             return []
-        return read_facts(sentence.shown, said, speaker=self.speaker)
+        facts: list[FactStatement] = []
+        for each in read_facts(sentence.shown, said, speaker=self.speaker):
+            of_last = None
+            if each.attribute == SAME and self.stated is not None:
+                of_last = each.correct(self.stated)
+            # Another value of what is not spoken of here may be one of something known.
+            if of_last is not None or each.attribute != SAME or each.ended:
+                facts.append(of_last or each)
+            if facts and facts[-1].value and facts[-1].attribute != SAME:
+                self.stated = facts[-1]
+        return facts
 
     def _stated(
         self, clause: TurnPart, said: str, before: TurnPart | None, kind: Category | None
