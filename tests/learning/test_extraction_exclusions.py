@@ -227,7 +227,7 @@ CHANGES = [
     ("I quit my job at Siemens.", "The user quit their job at Siemens.", "event"),
     ("I moved back to Lisbon.", "The user moved back to Lisbon.", "event"),
     ("My son Leo plays football.", "The user's son Leo plays football.", "relation"),
-    ("Sadly our cat Miso died in Rome.", "The user's cat Miso died in Rome.", "event"),
+    ("Sadly our cat died in Rome.", "The user's cat died in Rome.", "event"),
 ]
 
 

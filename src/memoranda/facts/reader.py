@@ -31,6 +31,7 @@ MASK = "\ue000"
 _ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
+_PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME = "relation", "same"
@@ -114,6 +115,8 @@ def read_facts(
     """
     # Half a character, which is no text, is nothing that a rule may read.
     sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))
+    # An emoji ends a clause as a comma does.
+    sentence = _PICTURE.sub(",", sentence)
     found: dict[str, list[FactStatement]] = {}
     for code in languages_with("facts"):
         read = list(_reader(code).read(sentence, said or sentence, speaker or Speaker()))
@@ -246,9 +249,11 @@ class LanguageReader:
         words = [word.casefold().strip(_EDGE) for word in before.split()]
         plain = {word.partition("\u2019")[0] for word in words}
         joined = before[-1:] in _OPENS or (words[-1:] and words[-1] in self._words["joining"])
-        if joined and not plain.isdisjoint(self._words.get("own", ())):
+        told = [word for word in words if word and word not in self._words["openings"]]
+        without = bool(told) and told[0] in self._words.get("starting", ())
+        if joined and (without or not plain.isdisjoint(self._words.get("own", ()))):
             return True
-        return all(word in self._words["openings"] or not word for word in words)
+        return not told
 
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
@@ -306,7 +311,7 @@ class LanguageReader:
         words = self._words
         own = speaker.name or words["user"]
         relation, name = groups.get("relation", "").casefold(), groups.get("person", "").strip()
-        name = name or groups.get("named", "").strip()
+        name = (name or groups.get("named", "").strip()).removesuffix("'s").removesuffix("\u2019s")
         if relation:
             whose = words["whose"].format(who=own, noun=relation)
             who = f"{whose} {name}" if name else whose

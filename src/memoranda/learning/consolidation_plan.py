@@ -392,6 +392,8 @@ def _relate_values(new: FactStatement, old: Record) -> Relation:
     if new.value is None:
         ended = not new.ended or same_value(old.value or "", new.ended)
         return Relation.UPDATE if ended else Relation.NONE
+    if old.value is not None and new.ended and same_value(old.value, new.ended):
+        return Relation.UPDATE
     if old.value is None:
         again = value_key(new.value) <= value_key(old.content)
         return Relation.UPDATE if again else excluding

@@ -375,7 +375,7 @@ def _correct_known(claim: Claim, candidates: Sequence[CandidateFact]) -> Claim:
         if content and known.attribute and same_value(known.value or "", fact.ended or ""):
             subject = known.subject or ""
             made = replace(fact, subject=subject, attribute=known.attribute, content=content)
-            return replace(claim, content=content, fact=replace(made, ended=None))
+            return replace(claim, content=content, fact=made)
     return replace(claim, content="")
 
 

@@ -16,7 +16,13 @@ from memoranda.learning.extraction.clauses import (
     split_clauses,
     weigh_words,
 )
-from memoranda.learning.extraction.exclusions import blank_exclusions, is_joke, is_order, is_refused
+from memoranda.learning.extraction.exclusions import (
+    blank_exclusions,
+    is_injection,
+    is_joke,
+    is_order,
+    is_refused,
+)
 from memoranda.learning.extraction.predicates import ClauseStatement
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
@@ -61,6 +67,7 @@ _DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;] )[A-Z][a-z]+|^[A-Z][a-z]+ ")
+_PICTURE = compile_pattern("[\u2600-\u27bf\ufe0f\U0001f1e6-\U0001faff]")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
 
 
@@ -122,6 +129,7 @@ class RuleFactExtractor:
         if round(score, 3) < self._threshold:
             return None
         content = self._dates.resolve(draft.content, turn.at) if times else draft.content
+        content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
         if _EN.pattern("own_words", 0).search(told):
@@ -251,7 +259,7 @@ class _TurnReader:
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
-        if sentence.question or is_refused(said):
+        if sentence.question or tells_secret(said) or is_injection(said):
             return []
         facts: list[FactStatement] = []
         for each in read_facts(sentence.shown, said, speaker=self.speaker):
