@@ -145,6 +145,7 @@ class _Rule(NamedTuple):
     many: bool
     anywhere: bool
     never: frozenset[str]
+    never_first: frozenset[str]
     known: bool
     fixed: str
 
@@ -200,8 +201,8 @@ class LanguageReader:
         many, anywhere, known = (
             bool(rows.get(name, False)) for name in ("list", "anywhere", "known")
         )
-        never = frozenset(rows.get("never", ()))
-        rule = _Rule(attribute, tells, source, says, many, anywhere, never, known, fixed)
+        never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
+        rule = _Rule(attribute, tells, source, says, many, anywhere, never, first, known, fixed)
         self._rules.append(rule)
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
@@ -230,7 +231,7 @@ class LanguageReader:
         before = sentence[:start].rstrip()
         if "bare" in named and named["bare"] is not None:
             return self._may_leave_out(before)
-        other = (named.get("named") or "").casefold().split(" ")[0]
+        other = (named.get("named") or "").casefold().split(" ")[0].partition("\u2019")[0]
         if other and other in self._pronouns:
             return False
         if not before or before[-1] in _OPENS or self._words.get("unspaced"):
@@ -239,7 +240,11 @@ class LanguageReader:
         if last in self._words["openings"]:
             return True
         first = match.group(0).casefold().split(" ")[0].partition("\u2019")[0]
-        return first in self._words.get("own", ()) and last not in self._words.get("reporting", ())
+        lead = {word.casefold().strip(_EDGE).partition("\u2019")[0] for word in before.split()}
+        opening = before.split(None, 1)[0].casefold()
+        own = self._words.get("own", ())
+        alone = first in own and lead.isdisjoint(own) and last not in self._words["reporting"]
+        return alone and opening in self._words.get("adjuncts", ())
 
     def _may_leave_out(self, before: str) -> bool:
         """Return whether a clause after ``before`` may leave out ``I``.
@@ -277,7 +282,8 @@ class LanguageReader:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
-            if not value_key(value).isdisjoint(rule.never):
+            first = value.casefold().partition(" ")[0]
+            if first in rule.never_first or not value_key(value).isdisjoint(rule.never):
                 continue
             attribute, noun = rule.attribute, groups.get("relation", "").casefold()
             if attribute == RELATION:

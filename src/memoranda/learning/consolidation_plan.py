@@ -372,8 +372,8 @@ def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
         return None
     names = {new.subject, *(each.casefold() for each in new.aliases)}
     if new.attribute == GONE:
-        relation = old.value is not None and any(same_value(old.value, each) for each in names)
-        ends = relation or any(same_value(old.subject, each) for each in names)
+        told = (old.subject, old.value or "")
+        ends = any(same_value(one, each) for one in told for each in names)
         return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
     about = any(same_value(old.subject, each) for each in names)
     if about and old.attribute in attributes()[new.attribute].ends and new.value:

@@ -326,7 +326,8 @@ class Consolidator:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
         found: dict[str, tuple[Record, float | None]] = {}
-        for text in filter(None, (claim.content, claim.fact and claim.fact.ended)):
+        ended = (claim.fact.ended if claim.fact else "") or ""
+        for text in filter(None, (claim.content, ended)):
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
                 vector = hit.why.arms.get("vector")
                 found[hit.record.id] = hit.record, None if vector is None else vector.score
