@@ -368,16 +368,12 @@ class Memory:
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        given = [] if ids is None else several(ids, "ids")
-        chosen = dict.fromkeys(clean(each, "an id") for each in given)
-        if narrowed:
-            where = self._listed(session=session, namespace=namespace, metadata=metadata)
-            where = replace(where, retired=erase)
-            found = [each.id for each in self._services.store.records(self._scope, where)]
-            chosen = dict.fromkeys(each for each in found if ids is None or each in chosen)
-        if not chosen:
-            return ForgetReceipt(id="", erased=erase)
-        return self._records.forget(list(chosen), erase=erase)
+        listed = self._listed(session=session, namespace=namespace, metadata=metadata)
+        return self._records.forget(
+            None if ids is None else list(several(ids, "ids")),
+            where=replace(listed, retired=erase) if narrowed else None,
+            erase=erase,
+        )
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
@@ -411,7 +407,7 @@ class Memory:
         Args:
             query: a question or words, in any language; no query syntax.
             kind, session, exclude_session: only of this kind, of this session, not of that.
-                Items are found only with ``kind="item"``.
+                Items are found only with ``kind="item"``, or by their namespace.
             namespace: only items in this namespace, or below it.
             limit, offset: how many at most, and how many of the best to pass over before.
             min_score: none with a lower score (0 to 1); the setting ``retrieval.min_score``, if
@@ -425,9 +421,8 @@ class Memory:
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        if namespace and kind != Kind.ITEM:
-            message = f"namespace={namespace!r:.80} is of items; add kind='item' to find them"
-            raise InvalidInput(message)
+        if namespace and kind is None:
+            kind = Kind.ITEM
         listed = self._listed(
             kind=kind,
             namespace=namespace,

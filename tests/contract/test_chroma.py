@@ -62,6 +62,7 @@ class ChromaContract(
     jobs.JobContract,
     jobs.MaintenanceContract,
     changes.ApplyContract,
+    changes.ForgetContract,
     changes.EraseContract,
     deleting.UserDeletionContract,
     deleting.ConversationDeletionContract,

@@ -26,7 +26,7 @@ from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, require_attributes, storable
+from memoranda.model.checks import limited, require_attributes, storable, unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
@@ -112,9 +112,7 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
     if isinstance(chosen, str):
         chosen = STRATEGIES.get(chosen, chosen)
     if not isinstance(chosen, Strategy):
-        raise InvalidInput(
-            f"strategy={strategy!r:.80} is unknown; use one of {', '.join(STRATEGIES)}"
-        )
+        raise InvalidInput(unknown(strategy, STRATEGIES, "strategy"))
     policy = Policy(
         strategy=chosen,
         max_messages=max(number("max_messages") or settings.max_messages, recent),

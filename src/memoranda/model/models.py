@@ -594,6 +594,7 @@ class Erasure:
     """What one action took out of a store, or out of what is believed and listed.
 
     Attributes:
+        id: of the first record that was named.
         records: how many records in all.
         versions: earlier and later versions of what was named, which went with it.
         copies: other records with the same text of five words or more, which went, too.
@@ -603,6 +604,7 @@ class Erasure:
         conversations: how many conversations.
     """
 
+    id: str = ""
     records: int = 0
     versions: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
@@ -638,9 +640,9 @@ class ForgetReceipt(Erasure):
         cls, id: str, done: Erasure, *, erased: bool, notes: int = 0, unpurged: str | None = None
     ) -> ForgetReceipt:
         """Return the receipt of what a store took out."""
-        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)}
+        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)} | {"id": id}
         purged = erased and unpurged is None
-        return cls(id=id, erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
+        return cls(erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.model.checks import located
+from memoranda.model.checks import located, refuse_unknown
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
@@ -32,7 +32,7 @@ from memoranda.transfer import (
 from memoranda.transfer.archive import archive_lines, is_header, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
 from memoranda.transfer.conversations import import_conversations, read_export
-from memoranda.transfer.json_files import KNOWN, FileFormat, JsonFile, LeftOut
+from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut
 from memoranda.transfer.openai import import_openai
 from memoranda.transfer.session_files import import_session, session_lines
 
@@ -143,8 +143,8 @@ def import_file(
         InvalidInput: the file is not there, of no known format, or broken; the message
             names the place, and nothing was written.
     """
-    if format is not None and format not in list(FileFormat):
-        raise InvalidInput(f"format={format!r} is unknown; {KNOWN}")
+    if format is not None:
+        refuse_unknown([format], FileFormat, "format")
     unpacked = path / UNPACKED  # In the folder of an export that somebody unpacked.
     if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
         path = unpacked

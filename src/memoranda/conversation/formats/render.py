@@ -34,7 +34,7 @@ from memoranda.conversation.formats.raw import (
     send_item,
 )
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH, content_hash
+from memoranda.model.checks import EPOCH, content_hash, refuse_unknown
 from memoranda.model.models import Image, Marker, Message, ToolCall
 from memoranda.text.patterns import compile_pattern
 
@@ -102,7 +102,7 @@ def render(
     Raises:
         InvalidInput: there is no such form, or a tool call was parted from its results.
     """
-    _check_form(form)
+    refuse_unknown([form], FORMS, "form")
     # Anthropic takes a system text at the start alone: notes in between are the user's there.
     note_role = "user" if form == "anthropic" else "system"
     parts = [part for each in _parts(entries, note_role) if (part := _sent_part(each, form))]
@@ -122,11 +122,6 @@ def render(
     return RenderedContext(messages, _join([head if head and head.strip() else None, *texts]))
 
 
-def _check_form(form: object) -> None:
-    if form not in FORMS:
-        raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
-
-
 def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     """Return messages as the items of a form that were given; others are converted.
 
@@ -136,7 +131,7 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     Raises:
         InvalidInput: there is no such form.
     """
-    _check_form(form)
+    refuse_unknown([form], FORMS, "form")
     items: list[Json] = []
     others: list[Message] = []
     before: Message | None = None

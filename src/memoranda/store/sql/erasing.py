@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memoranda.model.actions import DeleteConversation, DeleteUser, Erase
+from memoranda.model.actions import DeleteConversation, DeleteUser, Erase, Forget
 from memoranda.model.checks import to_ms
-from memoranda.model.models import ChangeAction, Erasure
+from memoranda.model.models import ChangeAction, Erasure, Kind
 from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql.conversation_actions import change_spans
@@ -98,13 +98,30 @@ UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key 
 """
 
 
+def forget(tx: Transaction, action: Forget) -> Erasure:
+    """End the validity of records in all their versions that the scope may see."""
+    named = _named(tx, action)
+    versions = list(tx.get(tx.scope, tx.related(tx.scope, named, RecordRelation.VERSIONS)))
+    _end(tx, [*named, *versions], action.at, action.reason)
+    return Erasure(
+        id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
+    )
+
+
+def _named(tx: Transaction, action: Forget | Erase) -> list[str]:
+    """Return the records that an action names, in the order in which it does."""
+    if action.where is None:
+        return [each.id for each in tx.targets(list(dict.fromkeys(action.ids or ())))]
+    found = [each.id for each in tx.records(tx.scope, action.where)]
+    return found if action.ids is None else [each for each in found if each in action.ids]
+
+
 def erase(tx: Transaction, action: Erase) -> Erasure:
     """Remove records with their other versions, their copies and what was derived from these.
 
     By any agent of the user: the text is gone for good, or it is not.
     """
-    named, scope = list(dict.fromkeys(action.ids)), tx.scope.whole_user
-    tx.targets(named)
+    named, scope = _named(tx, action), tx.scope.whole_user
     versions = tx.related(scope, named, RecordRelation.VERSIONS)
     copies = tx.related(scope, [*named, *versions], RecordRelation.COPIES)
     spoken = [*named, *versions, *copies]
@@ -112,6 +129,7 @@ def erase(tx: Transaction, action: Erase) -> Erasure:
     every = [*spoken, *derived]
     independent = tx.related(scope, every, RecordRelation.ALIKE)
     return Erasure(
+        id=next(iter(named), ""),
         records=len(every),
         versions=tuple(versions),
         copies=tuple(copies),
@@ -176,7 +194,8 @@ def _end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list
     """End the validity of these records for good; return those that had not been ended so."""
     values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
     targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
-    tx.raise_epoch()
+    if targets:
+        tx.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in targets))
     tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
     tx.log_all(targets, at, ChangeAction.CLOSE, reason)
     return [target.id for target in targets]

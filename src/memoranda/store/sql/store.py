@@ -129,6 +129,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], Erasure | None]] = {
     act.Touch: record_actions.touch,
     act.UpdateRecord: record_actions.update,
     act.PutItem: record_actions.put_item,
+    act.Forget: erasing.forget,
     act.Erase: erasing.erase,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
