@@ -19,6 +19,7 @@ from memoranda.model.actions import (
     Append,
     Insert,
     OpenConversation,
+    Outcome,
     Pin,
     Prune,
     Recount,
@@ -468,9 +469,9 @@ class StoredTranscript:
             linked.append(stored)
         return actions, linked
 
-    def _write(self, actions: Sequence[Action]) -> None:
-        """Carry out a plan with the episodes of new messages."""
-        self._store.apply(self._scope, actions)
+    def _write(self, actions: Sequence[Action]) -> list[Outcome]:
+        """Carry out a plan with the episodes of new messages; return what came of it."""
+        outcomes = self._store.apply(self._scope, actions)
         episodes = [action.record for action in actions if isinstance(action, Insert)]
         if episodes:
             self._records.notify_derivations()
@@ -480,6 +481,7 @@ class StoredTranscript:
             self._begun = self._begun or begins
         if begins:
             self._records.start_session(self._scope, self._id)
+        return outcomes
 
     def announce(self) -> None:
         """Tell the subscribers of the memory which episodes were added, and which removed."""
@@ -503,8 +505,8 @@ class StoredTranscript:
             newest=what.get("newest", 0),
             messages=tuple(stored),
         )
-        self._write([*actions, replacement])
-        left = next(iter(self._store.tombstones(self._scope, self._id, id)), None)
+        outcomes = self._write([*actions, replacement])
+        left = next((each for each in outcomes if isinstance(each, Tombstone)), None)
         episodes = [each.record_id for each in left.messages if each.record_id] if left else []
         with self._lock:
             self._unannounced += [

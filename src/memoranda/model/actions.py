@@ -65,8 +65,23 @@ class KnownFact:
     known: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReplacedItem:
+    """Says that a ``PutItem`` took the place of an item, which keeps its id and its age.
+
+    Attributes:
+        id: the id that the new item came with.
+        known: the id that it has.
+        created_at: when its key was first written.
+    """
+
+    id: str
+    known: str
+    created_at: datetime
+
+
 # What a store tells of an action that it carried out, where that needs telling.
-Outcome = KnownFact | Erasure
+Outcome = KnownFact | ReplacedItem | Erasure | Tombstone
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from memoranda.model.actions import (
     Forget,
     Insert,
     KnownFact,
+    ReplacedItem,
     Reweigh,
     UpdateRecord,
     only_erasure,
@@ -95,38 +96,32 @@ class RecordService:
         Returns these, and in the place of each that was known already the one that is known.
         """
         passed = self.store.apply(self.scope, actions)
-        if not passed:
-            return self.announce(actions)
-        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
-        inserts = [action for action in actions if isinstance(action, Insert)]
-        new = [each for each in inserts if each.record.id not in known]
-        stored = {
-            each.record.id: record for each, record in zip(new, self.announce(new), strict=True)
-        }
-        stored |= self.store.get(self.scope, list(known.values()))
-        ids = [known.get(each.record.id, each.record.id) for each in inserts]
-        return [stored.get(one, each.record) for one, each in zip(ids, inserts, strict=True)]
-
-    def announce(self, actions: Iterable[Action]) -> list[Record]:
-        """Tell the subscribers of records that ``actions`` stored; return these as they are."""
-        self.notify_derivations()
         records = [action.record for action in actions if isinstance(action, Insert)]
+        if not passed:
+            return self.announce(records)
+        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
+        kept = {each.id: each for each in passed if isinstance(each, ReplacedItem)}
+        new = [_as_kept(each, kept.get(each.id)) for each in records if each.id not in known]
+        stored = iter(self.announce(new))
+        held = self.store.get(self.scope, list(known.values())) if known else {}
+        return [
+            held.get(known[each.id], each) if each.id in known else next(stored) for each in records
+        ]
+
+    def announce(self, new: Iterable[Record]) -> list[Record]:
+        """Tell the subscribers of records that were stored; return these as they are."""
+        self.notify_derivations()
+        records = list(new)
         if any(record.session_id is not None for record in records):
             # Their positions were given by the store.
             ids = [record.id for record in records]
             stored = self.store.get(self.scope, ids)
             records = [stored.get(record.id, record) for record in records]
-        records = [self._as_kept(record) for record in records]
         for record in records:
             self.events.emit("remembered", record)
             if record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
         return records
-
-    def _as_kept(self, record: Record) -> Record:
-        """Return a record; an item with the id and the age of the one that it replaced."""
-        kept = record.key and self.find(namespace=record.namespace, key=record.key)
-        return replace(record, id=kept.id, created_at=kept.created_at) if kept else record
 
     def find(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
@@ -316,6 +311,11 @@ class RecordService:
         after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
         message = f"{record.id} is no longer believed{after}"
         raise InvalidInput(message)
+
+
+def _as_kept(record: Record, kept: ReplacedItem | None) -> Record:
+    """Return a record; an item with the id and the age of the one that it replaced."""
+    return replace(record, id=kept.known, created_at=kept.created_at) if kept else record
 
 
 def _refuse_item(record: Record) -> None:
