@@ -101,12 +101,12 @@ class RecordService:
             return self.announce(records)
         known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
         kept = {each.id: each for each in passed if isinstance(each, ReplacedItem)}
-        new = [_as_kept(each, kept.get(each.id)) for each in records if each.id not in known]
-        stored = iter(self.announce(new))
-        held = self.store.get(self.scope, list(known.values())) if known else {}
-        return [
-            held.get(known[each.id], each) if each.id in known else next(stored) for each in records
-        ]
+        new = [each for each in records if each.id not in known]
+        told = self.announce(_as_kept(each, kept.get(each.id)) for each in new)
+        stored = {each.id: record for each, record in zip(new, told, strict=True)}
+        if known:
+            stored |= self.store.get(self.scope, list(known.values()))
+        return [stored.get(known.get(each.id, each.id), each) for each in records]
 
     def announce(self, new: Iterable[Record]) -> list[Record]:
         """Tell the subscribers of records that were stored; return these as they are."""
