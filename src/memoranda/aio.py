@@ -64,12 +64,20 @@ def talk_in_thread(verb: Verb[P, Conversation]) -> AwaitedVerb[P, AsyncConversat
     return awaited
 
 
-class AsyncNotes:
+class _PartOfMemory:
+    """A part of a memory; its verbs open it in a worker thread."""
+
+    def __init__(self, memory: Callable[[], Memory]) -> None:
+        """Open nothing yet: the first verb does."""
+        self._open_memory = memory
+
+
+class AsyncNotes(_PartOfMemory):
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
     def __init__(self, memory: Callable[[], Memory], settings: Settings) -> None:
-        """Open nothing yet: the first verb does."""
-        self._open_memory = memory
+        """Take the settings of a memory that is perhaps not open yet."""
+        super().__init__(memory)
         self._settings = settings
 
     def _opened(self) -> SyncedNotes:
@@ -94,12 +102,8 @@ class AsyncNotes:
     sync = in_thread(SyncedNotes.sync)
 
 
-class AsyncAdmin:
+class AsyncAdmin(_PartOfMemory):
     """The users of a store for code that must not block; see ``Memory.admin``."""
-
-    def __init__(self, memory: Callable[[], Memory]) -> None:
-        """Ask for nothing yet: the verbs do."""
-        self._open_memory = memory
 
     def _opened(self) -> Admin:
         return self._open_memory().admin
@@ -176,12 +180,8 @@ class AsyncConversation:
     end = in_thread(Conversation.end)
 
 
-class AsyncStoredConversations:
+class AsyncStoredConversations(_PartOfMemory):
     """The stored conversations of a memory; see ``Memory.stored_conversations``."""
-
-    def __init__(self, memory: Callable[[], Memory]) -> None:
-        """Look for nothing yet: the verbs do."""
-        self._open_memory = memory
 
     def _opened(self) -> ConversationStore:
         return self._open_memory().stored_conversations

@@ -31,7 +31,7 @@ from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
@@ -163,16 +163,14 @@ TASK_BOUNDARY = "task_boundary"
 SESSION_START = "session_start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUsage:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ContextUsage(ShortRepr):
     """How full the context window is.
 
     Attributes:
         tokens: of the system prompt and the messages in view.
         limit: the context window, in tokens.
     """
-
-    __repr__ = short_repr
 
     tokens: int
     limit: int
@@ -183,8 +181,8 @@ class ContextUsage:
         return round(self.tokens / self.limit * PERCENT, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskBoundary:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TaskBoundary(ShortRepr):
     """A new task starts.
 
     Attributes:
@@ -192,8 +190,6 @@ class TaskBoundary:
         title: its title, where one was given.
         why: what shows it.
     """
-
-    __repr__ = short_repr
 
     message: Message
     title: str | None
@@ -460,16 +456,14 @@ OVERFLOW = "overflow"
 CONSOLIDATED = "consolidated; the session goes on without them"
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationSession:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConversationSession(ShortRepr):
     """The current session of a conversation: the messages since it began.
 
     Attributes:
         recapped: messages that its recap tells, from before it began.
         messages: messages since; those that were pruned among them.
     """
-
-    __repr__ = short_repr
 
     recapped: tuple[Message, ...]
     messages: tuple[Message, ...]

@@ -40,27 +40,11 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, MessageRange
 from memoranda.model.replacements import Replacement, Run, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text import recalled
-
-
-class MessageRange(TypedDict, total=False):
-    """Which messages of a transcript are wanted: all since the last ``clear``, or fewer or more.
-
-    Attributes:
-        last: the last so many.
-        after: those whose position is greater.
-        cleared: also those left behind by ``clear``.
-        pinned: of all these only those that are pinned.
-    """
-
-    last: int
-    after: int
-    cleared: bool
-    pinned: bool
 
 
 class RemovalOptions(TypedDict, total=False):

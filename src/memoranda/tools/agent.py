@@ -17,7 +17,7 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Rec
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.model.reports import MemoryStats
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction, parse_kind, parse_tags
 from memoranda.records.service import RecordService
@@ -36,16 +36,14 @@ LONGEST_METADATA = 4_000
 LONGEST = 6_000
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolOutput(ShortRepr):
     """What a tool found or did.
 
     Attributes:
         value: for a program: records, hits, a recall, figures, a profile, …
         text: for a model.
     """
-
-    __repr__ = short_repr
 
     value: Any
     text: str

@@ -16,7 +16,7 @@ from memoranda.model.checks import located, refuse_unknown
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.records.drafts import parse_draft
 from memoranda.text.files import write_whole
 from memoranda.transfer import (
@@ -39,8 +39,8 @@ from memoranda.transfer.session_files import import_session, session_lines
 UNPACKED, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortingReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PortingReport(ShortRepr):
     """What an import or export moved.
 
     Attributes:
@@ -53,8 +53,6 @@ class PortingReport:
             of what other programs keep, a line for each kind of thing that is no talk and no
             fact: the kind, and how many.
     """
-
-    __repr__ = short_repr
 
     format: str
     users: tuple[str, ...]
