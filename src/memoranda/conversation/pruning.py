@@ -26,7 +26,7 @@ from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, require_attributes, storable, unknown
+from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable, unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
@@ -102,6 +102,7 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
     Raises:
         InvalidInput: one cannot; the message says which.
     """
+    refuse_unknown(given, ConversationOptions.__annotations__, "argument")
 
     def number(name: str) -> int | None:
         value = given.get(name)

@@ -242,7 +242,7 @@ class AgentTools:
             having = set(notes.search(word))
             found = [entry for entry in found if entry in having]
         entries: list[HistoryEntry] = [
-            replace(entry, text=_unsecret(entry.text)) for entry in found[:limit]
+            replace(entry, text=mask_lines(entry.text)) for entry in found[:limit]
         ]
         text = _fenced_in_part([entry.text for entry in entries]) if entries else NOTHING
         return ToolOutput(entries, text)
@@ -255,7 +255,7 @@ class AgentTools:
             InvalidInput: it names no part of a conversation.
         """
         messages: list[Message] = [
-            replace(message, content=_unsecret(message.content))
+            replace(message, content=mask_lines(message.content))
             for message in self._conversation(session).expand(marker)
         ]
         lines = [
@@ -309,7 +309,8 @@ def _statements(value: object, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}"
 
 
-def _unsecret(text: str) -> str:
+def mask_lines(text: str) -> str:
+    """Return ``text`` without what seems to be secret, line by line."""
     return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
 
 
