@@ -19,7 +19,7 @@ class StageReport(ShortRepr):
     """What one stage did.
 
     Attributes:
-        stage: ``enrich``, ``consolidate``, ``decay``, ``expire`` or ``reflect``.
+        stage: ``enrich``, ``consolidate``, ``decay``, ``expire``, ``reflect`` or ``derive``.
         count: how many records it made or changed: the sum that matters of ``counts``.
         counts: what it did, by kind of deed.
         lines: each deed in a line, for a person; no more than a few hundred.
