@@ -26,7 +26,7 @@ from memoranda.errors import MemorandaError, ModelUnavailable
 from memoranda.model.models import Entity, Hit, Record
 from memoranda.model.ports import Embedder, LanguageModel, Store
 from memoranda.model.reports import MemoryStats
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.settings import Settings
@@ -50,8 +50,8 @@ DECOYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(ShortRepr):
     """What the doctor found at one point.
 
     Attributes:
@@ -60,8 +60,6 @@ class Check:
         detail: what was found.
         remedy: what to do about it, if anything.
     """
-
-    __repr__ = short_repr
 
     name: str
     ok: bool | None
