@@ -5,14 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from postgres_server import empty, running_server
 
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.store.postgres import PostgresConnection, PostgresStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.samples import ALL, ANA, User
-
-from .postgres_server import empty, running_server
 
 
 @pytest.fixture(scope="session")
