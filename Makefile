@@ -24,10 +24,10 @@ demo: $(READY)  ## Show what memoranda does, on a conversation that ships with i
 	$(BIN)/memoranda demo
 
 test: $(READY)  ## Run every test
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 2
 
-torture: $(READY)  ## Run the property tests with many more examples; takes an hour
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile torture -m hypothesis --timeout 3600
+torture: $(READY)  ## Run the property tests with many more examples, and all replays; takes an hour
+	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile torture -m "hypothesis or torture" --timeout 3600
 
 lint: $(READY)  ## Check style, types and the import contract
 	$(BIN)/ruff check .

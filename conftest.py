@@ -14,6 +14,8 @@ from hypothesis import settings
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from typer.testing import CliRunner
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from memoranda.cli import app
 
@@ -26,6 +28,13 @@ settings.load_profile("push")
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Keep a file in one process: the blocks of a page follow each other. Long files come first."""
+    config.option.loadscopereorder = False  # By how many tests a file has; tests/conftest.py sorts.
+    return LoadFileScheduling(config, log)
 
 
 def run_console(example: Example) -> None:

@@ -20,10 +20,20 @@ def pytest_configure(config):
     config.pluginmanager.register(ProofCheck(page), "proofs")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage meanwhile: thousands of tests and what they import are here to stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items):
     """Run the files that take long before the others."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
-    gc.freeze()  # Thousands of tests and what they import stay: they are not looked through again.
 
 
 def pytest_terminal_summary(terminalreporter):

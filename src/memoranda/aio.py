@@ -10,7 +10,7 @@ from asyncio import to_thread
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from memoranda.conversation.conversation import Conversation
@@ -18,7 +18,7 @@ from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import StoreClosed
 from memoranda.maintenance.users import Admin
-from memoranda.memory import Memory, share
+from memoranda.memory import Memory, scope_of, share
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.ports import Embedder, LanguageModel
@@ -64,20 +64,29 @@ def talk_in_thread(verb: Verb[P, Conversation]) -> AwaitedVerb[P, AsyncConversat
     return awaited
 
 
-class AsyncNotes:
+class _PartOfMemory:
+    """A part of a memory; its verbs open it in a worker thread."""
+
+    def __init__(self, memory: Callable[[], Memory]) -> None:
+        """Open nothing yet: the first verb does."""
+        self._open_memory = memory
+
+
+class AsyncNotes(_PartOfMemory):
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
-    def __init__(self, memory: Memory) -> None:
-        """Open nothing yet: the first verb does."""
-        self._memory = memory
+    def __init__(self, memory: Callable[[], Memory], settings: Settings) -> None:
+        """Take the settings of a memory that is perhaps not open yet."""
+        super().__init__(memory)
+        self._settings = settings
 
     def _opened(self) -> SyncedNotes:
-        return self._memory.notes
+        return self._open_memory().notes
 
     @property
     def max_memory_size(self) -> int:
         """The bytes beyond which MEMORY.md is to be made smaller."""
-        return self._memory.settings.notes.max_memory_size
+        return self._settings.notes.max_memory_size
 
     async def folder(self) -> Path:
         """Return where the files are."""
@@ -93,15 +102,11 @@ class AsyncNotes:
     sync = in_thread(SyncedNotes.sync)
 
 
-class AsyncAdmin:
+class AsyncAdmin(_PartOfMemory):
     """The users of a store for code that must not block; see ``Memory.admin``."""
 
-    def __init__(self, memory: Memory) -> None:
-        """Wrap what ``memory`` has; both may be used."""
-        self._memory = memory
-
     def _opened(self) -> Admin:
-        return self._memory.admin
+        return self._open_memory().admin
 
     users = in_thread(Admin.users)
     overviews = in_thread(Admin.overviews)
@@ -175,15 +180,11 @@ class AsyncConversation:
     end = in_thread(Conversation.end)
 
 
-class AsyncStoredConversations:
+class AsyncStoredConversations(_PartOfMemory):
     """The stored conversations of a memory; see ``Memory.stored_conversations``."""
 
-    def __init__(self, memory: Memory) -> None:
-        """Look for nothing yet: the verbs do."""
-        self._memory = memory
-
     def _opened(self) -> ConversationStore:
-        return self._memory.stored_conversations
+        return self._open_memory().stored_conversations
 
     infos = in_thread(ConversationStore.infos)
     delete = in_thread(ConversationStore.delete)
@@ -224,8 +225,10 @@ class AsyncMemory:
             llm=llm,
             clock=clock,
         )
-        self._lock = Lock()
         self._memory: Memory | None = None
+        # Shared by all users of a store: looks up what was asked for and is not yet looked up.
+        self._lock = RLock()
+        self._look_ups: list[Callable[[], object]] = []
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:
@@ -236,13 +239,19 @@ class AsyncMemory:
         return await cls(*args, **kwargs).__aenter__()
 
     def _opened(self) -> Memory:
-        """Return the memory; opens it, so only for worker threads."""
+        """Return the memory; opens it, so only for worker threads.
+
+        Before any verb, all users that were asked for are looked up: who deletes one of them with
+        it closes the memories that were there before.
+        """
         with self._lock:
             if self._memory is None:
                 self._memory = self._open()
                 # The first call imports what the event loop would have to wait for.
                 self._memory.tools()
                 self._memory.consolidator_tools()
+            while self._look_ups:
+                self._look_ups.pop()()
             return self._memory
 
     @property
@@ -277,8 +286,12 @@ class AsyncMemory:
         """Return the memory of another user in the same store, sharing all its parts."""
         other = AsyncMemory(user=user)
         other._open = lambda: self._opened().as_user(user, agent=agent)
-        if self._memory is not None:
+        other._lock, other._look_ups = self._lock, self._look_ups
+        if self._memory is None:
+            self._look_ups.append(other._opened)
+        else:
             other._memory = share(self._memory, user, agent)
+            self._look_ups.append(partial(scope_of, other._memory))
         return other
 
     @property
@@ -294,17 +307,17 @@ class AsyncMemory:
     @property
     def stored_conversations(self) -> AsyncStoredConversations:
         """The stored conversations, to be listed and looked at without leaving a trace."""
-        return AsyncStoredConversations(self._face)
+        return AsyncStoredConversations(self._opened)
 
     @property
     def notes(self) -> AsyncNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return AsyncNotes(self._face)
+        return AsyncNotes(self._opened, self.settings)
 
     @property
     def admin(self) -> AsyncAdmin:
         """The users of the whole store: lists and deletes them. Not for agents."""
-        return AsyncAdmin(self._face)
+        return AsyncAdmin(self._opened)
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
@@ -347,12 +360,14 @@ class AsyncMemory:
     consolidate = in_thread(Memory.consolidate)
     expire = in_thread(Memory.expire)
     decay = in_thread(Memory.decay)
+    derive = in_thread(Memory.derive)
     enrich = in_thread(Memory.enrich)
     reflect = in_thread(Memory.reflect)
     maintain = in_thread(Memory.maintain)
     schedule = in_thread(Memory.schedule)
     audit = in_thread(Memory.audit)
     stats = in_thread(Memory.stats)
+    doctor = in_thread(Memory.doctor)
     verify = in_thread(Memory.verify)
     rebuild = in_thread(Memory.rebuild)
     purge = in_thread(Memory.purge)

@@ -57,6 +57,7 @@ from memoranda.records.drafts import (
 from memoranda.records.items import parse_namespace
 from memoranda.records.service import RecordService
 from memoranda.services import Services
+from memoranda.store.locations import MEMORY
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
+    from memoranda.maintenance.doctor import Check
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
@@ -368,16 +370,12 @@ class Memory:
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        given = [] if ids is None else several(ids, "ids")
-        chosen = dict.fromkeys(clean(each, "an id") for each in given)
-        if narrowed:
-            where = self._listed(session=session, namespace=namespace, metadata=metadata)
-            where = replace(where, retired=erase)
-            found = [each.id for each in self._services.store.records(self._scope, where)]
-            chosen = dict.fromkeys(each for each in found if ids is None or each in chosen)
-        if not chosen:
-            return ForgetReceipt(id="", erased=erase)
-        return self._records.forget(list(chosen), erase=erase)
+        listed = self._listed(session=session, namespace=namespace, metadata=metadata)
+        return self._records.forget(
+            None if ids is None else list(several(ids, "ids")),
+            where=replace(listed, retired=erase) if narrowed else None,
+            erase=erase,
+        )
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
@@ -411,7 +409,7 @@ class Memory:
         Args:
             query: a question or words, in any language; no query syntax.
             kind, session, exclude_session: only of this kind, of this session, not of that.
-                Items are found only with ``kind="item"``.
+                Items are found only with ``kind="item"``, or by their namespace.
             namespace: only items in this namespace, or below it.
             limit, offset: how many at most, and how many of the best to pass over before.
             min_score: none with a lower score (0 to 1); the setting ``retrieval.min_score``, if
@@ -425,9 +423,8 @@ class Memory:
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        if namespace and kind != Kind.ITEM:
-            message = f"namespace={namespace!r:.80} is of items; add kind='item' to find them"
-            raise InvalidInput(message)
+        if namespace and kind is None:
+            kind = Kind.ITEM
         listed = self._listed(
             kind=kind,
             namespace=namespace,
@@ -710,6 +707,16 @@ class Memory:
         """
         return self._maintenance().enrich(dry_run=dry_run)
 
+    def derive(self, *, dry_run: bool = False) -> StageReport:
+        """Make now what else would be made in the background: vectors and links to entities.
+
+        Vectors are left out where there is no model for them.
+
+        Raises:
+            EmbeddingError: the model failed; what it had done stays done.
+        """
+        return self._services.derivations.run(self._scope.whole_user, dry_run=dry_run)
+
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if one is due and there is something to say."""
         return self._maintenance().reflect(dry_run=dry_run)
@@ -871,6 +878,34 @@ class Memory:
             missing=names.missing,
             notes=services.notes.status(self._scope),
         )
+
+    def doctor(self) -> list[Check]:
+        """Look at everything that can be wrong, and return what was found at each point.
+
+        Each arm of the search is asked for a record that is planted for it, in a memory of its own.
+        """
+        services, scope = self._services, self._scope
+        from memoranda.maintenance.doctor import Doctor  # noqa: PLC0415 - see the module
+
+        return Doctor(
+            store=services.store,
+            settings=services.settings,
+            derivations=services.derivations,
+            embedder=services.embedder,
+            vectors=services.vector_status(),
+            language_model=services.models.model,
+            names=services.names(scope),
+            notes=services.notes.status(scope),
+            now=services.clock.now(),
+            open_canaries=partial(
+                Memory,
+                MEMORY,
+                user="canary",
+                settings=services.settings,
+                embedder=services.embedder,
+                clock=services.clock,
+            ),
+        ).examine()
 
     def verify(self) -> list[str]:
         """Return a line for each problem in the whole store; none if it is sound."""

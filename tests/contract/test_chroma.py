@@ -3,7 +3,8 @@
 A user's rows stand in an in-memory SQLite database, on which the shared statements run: what they
 read is proved once, in test_sqlite.py. What can differ here is how changes get into the journal
 and back, and what a place is asked as a whole. So these laws run on Chroma: all of the parts
-below, and of the other parts every law that opens a store again.
+below, and of the other parts every law that opens a store again. What such a database decides
+before anything is sent to the place runs on a folder alone.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,7 @@ class ChromaContract(
     jobs.JobContract,
     jobs.MaintenanceContract,
     changes.ApplyContract,
+    changes.ForgetContract,
     changes.EraseContract,
     deleting.UserDeletionContract,
     deleting.ConversationDeletionContract,
@@ -115,6 +117,12 @@ NUMBERS = count(1)
 
 class TestChromaServer(ChromaContract):
     """Chroma behind a server, a database for each test."""
+
+    # Decided in memory, as for a folder, and hundreds of requests long.
+    test_a_failing_action_undoes_those_before_it = None
+    test_ids_of_others_do_not_exist = None
+    test_ids_of_other_agents_do_not_exist = None
+    test_no_action_of_one_changes_what_another_sees = None
 
     @pytest.fixture
     def place(self, chroma_server):

@@ -365,5 +365,7 @@ def test_a_parted_exchange_is_refused_before_the_provider_does(form, entries):
 @pytest.mark.parametrize("form", ["OpenAI", "", None, ["openai"]])
 def test_an_unknown_form_is_named(form):
     """The message lists the forms there are."""
-    with pytest.raises(InvalidInput, match="is unknown; use one of openai, responses, anthropic"):
+    with pytest.raises(
+        InvalidInput, match=r"is unknown; (did you mean openai\? )?use one of openai"
+    ):
         render([], form=form, system=None, recalled=None, prompt=None)

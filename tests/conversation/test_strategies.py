@@ -4,7 +4,7 @@ import pytest
 from dialogues import METER, dialogues, transcript, view
 from hypothesis import given
 
-from memoranda import Conversation
+from memoranda import Conversation, Memory
 from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import Policy
@@ -114,8 +114,19 @@ def test_every_name_gives_a_strategy(name):
 @pytest.mark.parametrize("name", ["", "Recency", 5, "task_boundary"])
 def test_an_unknown_name_is_refused(name):
     """The message lists the names there are."""
-    with pytest.raises(InvalidInput, match="is unknown; use one of rolling_window, recency"):
+    with pytest.raises(InvalidInput, match=r"is unknown; (did you mean \w+\? )?use one of rolling"):
         check_limits(HERE, strategy=name)
+
+
+def test_an_unknown_argument_is_refused(tmp_path):
+    """However a conversation is opened, a misspelt limit is no default; the nearest is named."""
+    meant = "did you mean context_limit"
+    with pytest.raises(InvalidInput, match=meant):
+        Conversation(contextlimit=5)
+    with pytest.raises(InvalidInput, match=meant):
+        Conversation.open(tmp_path / "trip.jsonl", contextlimit=5)
+    with Memory(":memory:") as memory, pytest.raises(InvalidInput, match=meant):
+        memory.conversation("trip", contextlimit=5)
 
 
 class FirstWords:

@@ -11,9 +11,10 @@ from importlib import import_module
 import pytest
 import typer
 from rich.cells import cell_len
+from typer.testing import CliRunner
 
 from memoranda import Memory
-from memoranda.cli import read_commands
+from memoranda.cli import app, read_commands
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
 COMMANDS = [
@@ -534,12 +535,6 @@ def test_a_misspelt_command_or_option_is_told_the_right_one(run):
 def test_a_shell_completes_commands_options_and_names(typed, offered):
     """What the shell asks for is answered with what begins so, of commands not loaded as well."""
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
-    done = subprocess.run(
-        [sys.executable, "-m", "memoranda"],
-        env={**os.environ, **words, "_MEMORANDA_COMPLETE": "complete_bash"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    asked = {**words, "_MEMORANDA_COMPLETE": "complete_bash"}
+    done = CliRunner().invoke(app, [], env=asked, prog_name="memoranda")
     assert set(done.stdout.split()) == offered

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from memoranda import Memory, Settings
+
 
 @pytest.fixture
 def environment(tmp_path):
@@ -41,6 +43,14 @@ def run(environment, tmp_path):
     return start
 
 
+@pytest.fixture
+def memory(tmp_path):
+    """The memory that the commands use, in this process."""
+    settings = Settings(embedding={"model": "none"})
+    with Memory(tmp_path / "agent.db", settings=settings) as memory:
+        yield memory
+
+
 def test_json_is_all_there_is_on_stdout(run):
     """In a pipe, --json gives one document; notes and progress never mix into it."""
     run("remember", "Zoë drinks tea ☕")
@@ -49,21 +59,21 @@ def test_json_is_all_there_is_on_stdout(run):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_a_terminal_without_unicode_gets_no_error(run):
+def test_a_terminal_without_unicode_gets_no_error(run, memory):
     """Where the encoding cannot hold the text, something is shown and JSON is exact."""
-    run("remember", "Zoë drinks tea ☕")
+    memory.remember("Zoë drinks tea ☕")
     shown = run("search", "tea", PYTHONIOENCODING="ascii")
     assert (shown.returncode, shown.stderr) == (0, "")
     told = run("search", "tea", "--json", PYTHONIOENCODING="ascii")
     assert json.loads(told.stdout)[0]["record"]["content"] == "Zoë drinks tea ☕"
 
 
-def test_a_closed_pipe_is_no_error(run, environment, tmp_path):
+def test_a_closed_pipe_is_no_error(memory, environment, tmp_path):
     """When the reader goes away, as in ``| head``, nothing is said on stderr."""
-    record = json.loads(run("remember", "-", "--json", stdin="word " * 100_000).stdout)
+    record = memory.remember("word " * 100_000)
     for options in ((), ("--json",)):
         with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-m", "memoranda", "show", record["id"], *options],
+            [sys.executable, "-m", "memoranda", "show", record.id, *options],
             env=environment,
             cwd=tmp_path,
             stdout=subprocess.PIPE,
@@ -76,14 +86,14 @@ def test_a_closed_pipe_is_no_error(run, environment, tmp_path):
 
 
 @pytest.fixture
-def asking(run, environment, tmp_path):
+def asking(memory, environment, tmp_path):
     """A record, and a ``forget --erase`` of it that waits for an answer on a terminal."""
-    record = json.loads(run("remember", "keep me", "--json").stdout)
+    record = memory.remember("keep me")
     ours, theirs = pty.openpty()
     # Who runs tests side by side may ignore the signal, and a child inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-        [sys.executable, "-m", "memoranda", "forget", record["id"], "--erase"],
+        [sys.executable, "-m", "memoranda", "forget", record.id, "--erase"],
         env=environment,
         cwd=tmp_path,
         stdin=theirs,
@@ -100,32 +110,32 @@ def asking(run, environment, tmp_path):
     os.close(theirs)
 
 
-def test_erase_asks_on_a_terminal(asking, run):
+def test_erase_asks_on_a_terminal(asking, memory):
     """On a terminal forget --erase asks first; a no leaves the record as it was."""
     record, process, terminal = asking
     os.write(terminal, b"n\n")
     process.communicate(timeout=60)
     assert process.returncode == 1
-    assert json.loads(run("show", record["id"], "--json").stdout)["valid_until"] is None
+    assert memory.get(record.id).valid_until is None
 
 
-def test_erase_takes_yes_for_an_answer(asking, run):
+def test_erase_takes_yes_for_an_answer(asking, memory):
     """A yes erases."""
     record, process, terminal = asking
     os.write(terminal, b"y\n")
     process.communicate(timeout=60)
     assert process.returncode == 0
-    assert run("show", record["id"]).returncode == 1
+    assert memory.get(record.id) is None
 
 
-def test_an_interrupt_ends_quietly_with_130(asking, run):
+def test_an_interrupt_ends_quietly_with_130(asking, memory):
     """Ctrl+C exits with 130 and no traceback, and nothing was done."""
     record, process, _ = asking
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in complaint
-    assert run("show", record["id"]).returncode == 0
+    assert memory.get(record.id).content == "keep me"
 
 
 def test_the_local_model_in_a_process(run):

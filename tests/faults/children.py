@@ -1,4 +1,4 @@
-"""What other processes do in the tests of faults. Roles: writer, reader, eraser, keeper.
+"""What other processes do in the tests of faults: each role is a function at the end.
 
 Each line of output is an acknowledgement, written after the store has returned.
 """
@@ -6,7 +6,8 @@ Each line of output is an acknowledgement, written after the store has returned.
 import signal
 import sys
 
-from memoranda.model.actions import Append, Erase
+from memoranda.errors import UserDeleted
+from memoranda.model.actions import Append, Erase, ReplaceMessages
 from memoranda.model.models import Message
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import SqliteStore
@@ -14,9 +15,19 @@ from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.samples import ALL, ANA, User, insert, moment, record
 
 
-def open_store(path):
-    """Open the database of the test."""
-    return SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames())
+def open_store(place):
+    """Open the store of the test: a file, a PostgreSQL database or one of a Chroma server."""
+    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
+    if place.startswith("postgresql://"):
+        from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - others start faster
+
+        return PostgresStore(place, **parts)
+    if place.startswith("chroma"):
+        from memoranda.store.chroma.place import parse  # noqa: PLC0415
+        from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415
+
+        return ChromaStore(parse(place), **parts)
+    return SqliteStore(place, **parts)
 
 
 def acknowledge(text):
@@ -93,6 +104,48 @@ def keep(path, name, number):
     store.close()
 
 
+def pop(path, name, number):
+    """Take messages off the end of a conversation, one by one; tell the tombstone of each."""
+    wait_for_start()
+    store = open_store(path)
+    for turn in range(int(number)):
+        tombstone = f"tmb_{name}_{turn:03d}"
+        store.apply(ANA, [ReplaceMessages("trip", tombstone, moment(turn), newest=1)])
+        acknowledge(tombstone)
+    store.close()
+
+
+def outlive(path, name, number):
+    """Hold a user open while another process deletes them; tell what each use of it comes to."""
+    del number
+    store = open_store(path)
+    user = User(store).opened()
+    user.page()
+    wait_for_start()
+    uses = {
+        "read": user.page,
+        "list": user.conversations,
+        "write": lambda: user.remember(f"{name} goes on"),
+        "put": lambda: user.put("key", name, "app"),
+        "say": lambda: user.say("trip", name),
+    }
+    for use, carry_out in uses.items():
+        try:
+            carry_out()
+        except UserDeleted:
+            acknowledge(use)
+    store.close()
+
+
+ROLES = {
+    "writer": write,
+    "reader": read,
+    "eraser": erase,
+    "keeper": keep,
+    "popper": pop,
+    "holder": outlive,
+}
+
 if __name__ == "__main__":
     role, place, *rest = sys.argv[1:]
-    {"writer": write, "reader": read, "eraser": erase, "keeper": keep}[role](place, *rest)
+    ROLES[role](place, *rest)

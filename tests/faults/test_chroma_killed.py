@@ -33,7 +33,7 @@ from memoranda.testing.samples import (
 
 CHILDREN = Path(__file__).parent / "chroma_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")
-ROUNDS = 3
+ROUNDS = 2
 WRITERS = 4
 EACH = 12
 NUMBERS = count(1)

@@ -17,7 +17,7 @@ CHILDREN = Path(__file__).parent / "job_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
-KILLS = 3
+KILLS = 2
 JOBS = ("consolidate", "decay", "expire", "enrich", "reflect")
 TOWNS = ("Porto", "Lisbon", "Rome", "Oslo", "Paris", "Vienna", "Madrid", "Berlin", "Bern", "Riga")
 BESIDE = {"since", "until"}  # metadata that hold ids and times

@@ -15,7 +15,7 @@ from memoranda.notes.document import parse
 CHILDREN = Path(__file__).parent / "note_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")
 JOBS = ("sync", "consolidate", "write", "erase")
-KILLS = 4  # for each job, beside those around its transactions
+KILLS = 2  # for each job, beside those around its transactions
 TALKS = {
     "one": ("I live in Porto.", "I have a dog named Rex.", "We decided to paint the boat green."),
     "two": ("I work for Acme as a nurse.", "I'm allergic to peanuts.", "Porto is far away."),

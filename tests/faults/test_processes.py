@@ -5,30 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memoranda.model.models import Kind
-from memoranda.model.query import Filter, IndexVersion
 from memoranda.testing.samples import ALL, ANA, EXTRACTOR, User
+
+from .running import finish, go, ready
 
 ROUNDS = 6
 WRITERS = 4
 EACH = 60
-
-
-def ready(process):
-    """Wait until a process has imported what it needs."""
-    assert process.stdout.readline() == "ready\n"
-
-
-def go(process):
-    """Let a process begin."""
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-def finish(process):
-    """Return the exit code of a process and the lines it acknowledged."""
-    output, _ = process.communicate(timeout=120)
-    return process.returncode, output.split()
 
 
 def stored_ids(store):
@@ -97,25 +80,6 @@ def test_processes_share_a_file_from_the_start(start, open_store):
     assert sorted(stored_ids(store)) == sorted(acknowledged)
     positions = [item.position for item in store.records(ANA, ALL)]
     assert positions == list(range(WRITERS * EACH))
-    assert store.verify() == []
-
-
-def test_processes_that_write_one_key_leave_one_item(start, open_store):
-    """It has the id and the age that the first of them gave it, and the content of the last."""
-    keepers = [start("keeper", f"k{number}", EACH) for number in range(WRITERS)]
-    for process in keepers:
-        ready(process)
-    for process in keepers:
-        go(process)
-    with ThreadPoolExecutor(WRITERS) as pool:
-        results = list(pool.map(finish, keepers))
-    assert [(code, len(lines)) for code, lines in results] == [(0, EACH)] * WRITERS
-    store = open_store()
-    (item,) = store.records(ANA, Filter.at_any_time(kinds=(Kind.ITEM,)))
-    told = {line for _, lines in results for line in lines}
-    assert told == {f"{item.id}@{item.created_at.timestamp()}"}
-    assert item.content in {f"k{number}-{EACH - 1}" for number in range(WRITERS)}
-    assert len(store.index_changes(ANA, IndexVersion(), items=True).rows) == 1
     assert store.verify() == []
 
 

@@ -88,8 +88,14 @@ def test_a_daily_job_runs_once_a_day_in_every_zone(name, hour, minute):
 def test_an_hourly_job_runs_every_hour_that_passes(name):
     """Its runs are an hour apart, whether the clock skips an hour or has one twice."""
     zone, year = ZoneInfo(name), YEARS.get(name, 2025)
-    found = runs("0 * * * *", zone, day(year, 1, 1, zone), day(year + 1, 1, 1, zone))
-    assert {later - earlier for earlier, later in pairwise(found)} == {timedelta(hours=1)}
+    days = [day(year, 1, 1, zone) + timedelta(days=number) for number in range(365)]
+    offsets = [each.astimezone(zone).utcoffset() for each in days]
+    moved = [each for each, (old, new) in zip(days, pairwise(offsets), strict=False) if old != new]
+    for start in moved or days[:1]:
+        begin, end = start - timedelta(days=2), start + timedelta(days=3)
+        found = runs("0 * * * *", zone, begin, end)
+        assert len(found) == 5 * 24
+        assert {later - earlier for earlier, later in pairwise(found)} == {timedelta(hours=1)}
 
 
 @pytest.mark.parametrize(

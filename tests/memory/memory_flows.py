@@ -15,7 +15,6 @@ from memoranda.agent import Agent
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
-from memoranda.serving.doctor import examine
 from memoranda.testing.models import ScriptedLLM
 
 DAY = timedelta(days=1)
@@ -248,8 +247,8 @@ def looking_after(memory, clock, folder):
     told = [{n: getattr(figures, n) for n in figures.__slots__ if n not in MADE_BY_A_PLACE}]
     told += [memory.verify(), memory.rebuild(), memory.reembed(), memory.verify()]
     memory.purge()
-    arms = {c.name: (c.ok, c.detail) for c in examine(memory) if "arm" in c.name}
-    told += [arms, [c.name for c in examine(memory) if c.ok is False]]
+    arms = {c.name: (c.ok, c.detail) for c in memory.doctor() if "arm" in c.name}
+    told += [arms, [c.name for c in memory.doctor() if c.ok is False]]
     clock.advance(DAY)
     memory.backup(folder / "copy")
     return [*told, shown(memory.search("Where does Marta live?"))]

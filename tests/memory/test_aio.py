@@ -114,3 +114,24 @@ def test_many_tasks_write_at_once():
             assert len(await memory.search("message", limit=100)) == 40
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_memory_of_another_user_is_of_the_moment_it_was_asked_for(tmp_path, opened):
+    """Whoever deletes the user after that closes it, though it was never used before."""
+    with Memory(tmp_path / "m.db", user="ben") as ben:
+        ben.remember("Ben likes tea")
+
+    async def work():
+        memory = AsyncMemory(tmp_path / "m.db", user="ana", embedder=HashEmbedder())
+        if opened:
+            await memory.count()
+        ben = memory.as_user("ben")
+        assert repr(ben)
+        await memory.admin.delete_user("ben")
+        with pytest.raises(errors.UserDeleted, match="'ben' was deleted"):
+            await ben.remember("Ben is back")
+        assert await memory.as_user("ben").count() == 0
+        await memory.close()
+
+    asyncio.run(work())

@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.serving.doctor import examine, located
+from memoranda.store.locations import file_of, place
 from memoranda.testing.embedders import HashEmbedder
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
@@ -19,9 +19,9 @@ class Mute(HashEmbedder):
         return super().embed(["same" for _ in texts])
 
 
-def found(memory, file=None):
+def found(memory):
     """Return the checks by name."""
-    return {check.name: check for check in examine(memory, file)}
+    return {check.name: check for check in memory.doctor()}
 
 
 def test_a_sound_memory_is_well(opened, tmp_path):
@@ -29,7 +29,7 @@ def test_a_sound_memory_is_well(opened, tmp_path):
     file = tmp_path / "agent.db"
     memory = opened(file)
     memory.remember("Ana lives in Lisbon")
-    checks = found(memory, file)
+    checks = found(memory)
     assert not [check for check in checks.values() if check.ok is False]
     assert all(checks[arm].ok for arm in ARMS)
     assert checks["file"].ok
@@ -40,7 +40,7 @@ def test_the_canaries_leave_no_trace(opened):
     """An examination adds nothing to the memory that is examined."""
     memory = opened()
     before = memory.stats()
-    examine(memory)
+    memory.doctor()
     assert memory.stats() == before
 
 
@@ -85,10 +85,10 @@ def test_a_file_that_others_can_read_is_noted(opened, tmp_path):
     file = tmp_path / "agent.db"
     memory = opened(file)
     file.chmod(0o644)
-    check = found(memory, file)["file"]
+    check = found(memory)["file"]
     assert (check.ok, check.remedy) == (None, f"chmod 600 {file}")
     file.chmod(stat.S_IRUSR | stat.S_IWUSR)
-    assert found(memory, file)["file"].ok
+    assert found(memory)["file"].ok
 
 
 def test_a_file_that_is_gone_fails(opened, tmp_path):
@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_fails(opened, tmp_path):
     file = tmp_path / "agent.db"
     memory = opened(file)
     file.unlink()
-    checks = found(memory, file)
+    checks = found(memory)
     assert checks["file"].ok is False
     assert checks["journal"].ok is False
 
@@ -117,10 +117,13 @@ def test_purge_says_whether_it_could(opened, tmp_path):
 def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):
     """The file named by the doctor is the one that a memory opens."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    expected = located(None, Settings())
-    opened(None).remember("here")
+    expected = file_of(place(None, Settings()))
+    memory = opened(None)
+    memory.remember("here")
     assert expected is not None
     assert expected.stat().st_size
-    assert located(":memory:", Settings()) is None
-    assert located("~/x.db", Settings()).name == "x.db"
-    assert located(None, Settings(location="set.db")).name == "set.db"
+    assert str(expected) in found(memory)["file"].detail
+    assert file_of(place(":memory:", Settings())) is None
+    assert "file" not in found(opened())
+    assert file_of(place("~/x.db", Settings())).name == "x.db"
+    assert file_of(place(None, Settings(location="set.db"))).name == "set.db"

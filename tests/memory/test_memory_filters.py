@@ -148,13 +148,39 @@ def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     monkeypatch.setattr(stored._services.store, "apply", apply)
     receipt = stored.forget_many(metadata={"n": {"gte": 9}})
     assert (receipt.id, receipt.records, receipt.erased) == (records[9].id, 3, False)
-    assert applied == [3]
+    assert applied == [1]
     assert stored.forget_many(session="s", metadata={"n": {"lt": 4}}).records == 2
     assert stored.forget_many(ids=[records[0].id, records[0].id], session="s").records == 0
     assert stored.forget_many(ids=[records[0].id, records[2].id]).records == 2
     assert stored.forget_many(namespace=("app",)).records == 1
     assert [r.metadata["n"] for r in stored.records()] == [4, 5, 6, 7, 8]
     assert stored.as_user("ben").records() == [other]
+
+
+@pytest.mark.parametrize("erase", [True, False])
+def test_what_meets_the_filter_is_judged_when_it_is_forgotten(stored, monkeypatch, erase):
+    """What is written meanwhile goes with the rest; what no longer meets the filter stays."""
+    old, changed = stored.remember_many(
+        [
+            {"content": "Ana has a cat", "metadata": {"drop": True}},
+            {"content": "Ana has a dog", "metadata": {"drop": True}},
+        ]
+    )
+    carry_out = stored._services.store.apply
+
+    def apply(scope, actions):
+        monkeypatch.undo()
+        added = stored.remember("Ana has a fish", metadata={"drop": True})
+        stored.update(changed.id, metadata={"drop": False})
+        written.append(added)
+        return carry_out(scope, actions)
+
+    written = []
+    monkeypatch.setattr(stored._services.store, "apply", apply)
+    receipt = stored.forget_many(metadata={"drop": True}, erase=erase)
+    assert (receipt.id, receipt.records) == (old.id, 2)
+    assert [each.id for each in stored.records()] == [changed.id]
+    assert stored.count(metadata={"drop": True}) == 0 < len(written)
 
 
 def test_many_are_erased_together(stored):

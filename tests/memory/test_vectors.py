@@ -286,3 +286,24 @@ def test_progress_is_told_to_the_end(opened):
     assert memory.embed_pending(lambda done, total: told.append((done, total))) == 70
     assert told == [(32, 70), (64, 70), (70, 70)]
     assert memory.embed_pending() == 0
+
+
+def test_what_waits_is_derived_when_asked(opened):
+    """Of this user: the vectors and the links; a dry run counts them and makes none."""
+    memory = opened(settings=Settings(timezone="UTC", embedding={"background": False}))
+    memory.remember_many(["Ana met Bruno Silva in Lisbon.", "Ana likes tea."])
+    memory.as_user("ben").remember("Ben likes tea.")
+    counts = {"entities": 2, "vectors": 2}
+    assert memory.derive(dry_run=True).counts == counts
+    report = memory.derive()
+    assert (report.stage, report.count, report.counts) == ("derive", 4, counts)
+    assert str(report) == "derive: 2 entities, 2 vectors"
+    assert memory.derive().count == 0
+    assert memory.stats().pending_vectors == 0
+    assert memory.as_user("ben").stats().pending_vectors == 1
+
+
+def test_links_are_derived_without_a_model(plain):
+    """What there is no model for is not counted as waiting work that was done."""
+    plain.remember("Ana met Bruno Silva in Lisbon.")
+    assert plain.derive().counts == {"entities": 1}

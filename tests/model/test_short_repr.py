@@ -12,7 +12,7 @@ from memoranda import Agent, AsyncMemory, Conversation, Memory
 from memoranda.conversation.pruning import TaskBoundary
 from memoranda.maintenance.audit import Audit
 from memoranda.model.models import Marker, Tombstone, Trust
-from memoranda.model.short_repr import LONGEST, line_of, short_repr
+from memoranda.model.short_repr import LONGEST, ShortRepr, line_of
 from memoranda.notes.sync import SyncedNotes
 from memoranda.transfer.porting import PortingReport
 
@@ -76,7 +76,7 @@ def test_each_is_one_line_without_passwords(result, data):
     for field in dataclasses.fields(result):
         object.__setattr__(shown, field.name, data.draw(VALUES))
     line = repr(shown)
-    assert line == short_repr(shown)
+    assert issubclass(result, ShortRepr)
     assert len(line) <= LONGEST
     assert line.splitlines() == [line]
     assert line.startswith(f"{result.__name__}(")

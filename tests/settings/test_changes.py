@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from difflib import ndiff
+from itertools import cycle
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -79,9 +80,12 @@ def difference(before, after):
     return [line for line in lines if line[0] in "+-"]
 
 
-@pytest.mark.parametrize("name", ["a.toml", "a.yaml"])
-@pytest.mark.parametrize("field", FIELDS, ids=[field.name for field in FIELDS])
-def test_what_is_set_is_in_force(tmp_path, monkeypatch, name, field):
+@pytest.mark.parametrize(
+    ("field", "name"),
+    list(zip(FIELDS, cycle(["a.toml", "a.yaml"]), strict=False)),
+    ids=[field.name for field in FIELDS],
+)
+def test_what_is_set_is_in_force(tmp_path, monkeypatch, field, name):
     """For every setting, what explain gives as example is what is in force after set."""
     monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / name))
     before = in_force()

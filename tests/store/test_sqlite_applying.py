@@ -7,7 +7,7 @@ import pytest
 from memoranda.errors import StoreError
 from memoranda.testing.samples import ANA, User
 
-STEPS = 37  # of SQLite's machine between two interruptions: a prime, to hit ever other places
+STEPS = 101  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 
 
 def test_an_interruption_anywhere_leaves_nothing(store):

@@ -48,7 +48,7 @@ DAMAGE = {
     "conversations whose next place is taken": "UPDATE conversations SET next_position = 0",
     "prunings whose conversation is gone": (
         "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, spans FROM prunings LIMIT 1"
+        "tokens_before, tokens_after, through, spans FROM prunings LIMIT 1"
     ),
     "tombstones whose conversation is gone": (
         "INSERT INTO tombstones VALUES (99, 'tmb_gone', 9999, 0, 1)"

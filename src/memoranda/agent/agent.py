@@ -16,7 +16,7 @@ from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
-from memoranda.model.short_repr import line_of, short_repr
+from memoranda.model.short_repr import ShortRepr, line_of
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.text.patterns import compile_pattern
@@ -37,8 +37,8 @@ STUCK = "I could not finish this within {steps} steps."
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(ShortRepr):
     """An answer of an agent; as text, its words.
 
     Attributes:
@@ -50,8 +50,6 @@ class Answer:
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
         note: what a person should know beside it, in a line; ``None`` for nothing.
     """
-
-    __repr__ = short_repr
 
     text: str
     sources: tuple[Hit, ...] = ()

@@ -136,10 +136,9 @@ class Session:
     @property
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
-        from memoranda.serving.doctor import located  # noqa: PLC0415 - a server starts without
+        from memoranda.store.locations import file_of, place  # noqa: PLC0415 - a server starts without
 
-        file: Path | None = located(self.shared.db, self.settings)
-        return file
+        return file_of(place(self.shared.db, self.settings))
 
     def memory(
         self, at: str | None = None, *, writes: bool = False, all_users: bool = False

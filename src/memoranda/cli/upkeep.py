@@ -19,6 +19,7 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.maintenance.doctor import Check
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import MemoryStats, StageReport
@@ -27,7 +28,6 @@ from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
 from memoranda.rendering.facts import SIGNS, LearnedFacts, consolidate_sessions, show_learned
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize, to_json
-from memoranda.serving import doctor as doctors
 from memoranda.store.locations import MEMORY, medium
 from memoranda.text.patterns import compile_pattern
 
@@ -181,13 +181,13 @@ def doctor(
         with session.progress("embedding") as progress:
             made = memory.reembed(progress)
         session.note(f"embedded {pluralize(made, 'record')}")
-    checks = doctors.examine(memory, session.location)
+    checks = memory.doctor()
     session.show(checks, table(checks, CHECKS, session.view))
     if any(check.ok is False for check in checks):
         raise typer.Exit(FAILED)
 
 
-def _show_check(check: doctors.Check) -> Text:
+def _show_check(check: Check) -> Text:
     found = safe_text(check.detail)
     return found.append(f"\n{check.remedy}", "bold") if check.remedy else found
 

@@ -22,6 +22,7 @@ from memoranda.conversation.explain import (
     read_usage,
 )
 from memoranda.conversation.formats.parse import (
+    OWN_FIELDS,
     NewMessage,
     count_message,
     parse_calls,
@@ -417,19 +418,10 @@ class Conversation:
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
         new.check()
-        message = Message(
-            id=self._services.ids.new("msg"),
-            role=new.role,
-            content=new.content,
-            timestamp=known(new.timestamp, "timestamp") or self._services.clock.now(),
-            tokens=count_message(state.meter, new),
-            tool_calls=new.tool_calls,
-            tool_result=new.tool_result,
-            images=new.images,
-            task=new.task,
-            raw=new.raw,
-            part=new.part,
-        )
+        said: dict[str, Any] = {name: getattr(new, name) for name in OWN_FIELDS}
+        said["timestamp"] = known(new.timestamp, "timestamp") or self._services.clock.now()
+        tokens = count_message(state.meter, new)
+        message = Message(id=self._services.ids.new("msg"), tokens=tokens, **said)
         signals = state.ledger.signals(message)
         return replace(message, importance=score(message, signals).value)
 

@@ -37,7 +37,7 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.query import Filter, RecordRelation
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
 from memoranda.text.patterns import compile_pattern
@@ -49,8 +49,8 @@ POSITION = compile_pattern(r"#?(\d{1,15})")
 SPAN = compile_pattern(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationOverview:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ConversationOverview(ShortRepr):
     """A stored conversation in one line.
 
     Attributes:
@@ -63,8 +63,6 @@ class ConversationOverview:
         last_message: when the newest was said.
         stats: its view in figures.
     """
-
-    __repr__ = short_repr
 
     id: str
     created_at: datetime

@@ -23,7 +23,7 @@ from memoranda.conversation.transcript import place_of, prunings_since
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 PERCENT = 100
 NAMES = ("prompt_tokens", "input_tokens")
@@ -32,8 +32,8 @@ LEAST, MOST = 0.5, 3.0  # beyond these it is not the same text that was counted
 NEWEST = 0.5  # weight of the newest count against all before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationStats:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ConversationStats(ShortRepr):
     """The state of a conversation (R10, ``MemoryStats``).
 
     Attributes:
@@ -48,8 +48,6 @@ class ConversationStats:
         last_prune: when messages last left the view; ``None`` if they never did.
         exact: whether tokens are the model's own count rather than an estimate.
     """
-
-    __repr__ = short_repr
 
     total_messages: int
     messages_in_context: int
@@ -164,8 +162,8 @@ SHOWN = frozenset({MessageState.IN, MessageState.PINNED, MessageState.SHORTENED}
 OUTSIDE = frozenset({MessageState.OUT, MessageState.ORPHAN, MessageState.PRUNED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedMessage:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExplainedMessage(ShortRepr):
     """One message of the transcript, and what the view does with it.
 
     Attributes:
@@ -182,8 +180,6 @@ class ExplainedMessage:
         pruning: id of the receipt of what took it out.
     """
 
-    __repr__ = short_repr
-
     message: Message
     state: MessageState
     why: str
@@ -195,8 +191,8 @@ class ExplainedMessage:
     pruning: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedTask:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExplainedTask(ShortRepr):
     """A task among the messages since the last ``clear``.
 
     Attributes:
@@ -208,8 +204,6 @@ class ExplainedTask:
         why: what shows that it begins here.
     """
 
-    __repr__ = short_repr
-
     number: int
     title: str
     first: int
@@ -218,8 +212,8 @@ class ExplainedTask:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewExplanation:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ViewExplanation(ShortRepr):
     """A conversation as a model sees it within a budget, and why.
 
     Attributes:
@@ -239,8 +233,6 @@ class ViewExplanation:
         markers: what stands in the view for what is left out.
         prunings: the receipts since the last ``clear``, oldest first.
     """
-
-    __repr__ = short_repr
 
     info: ConversationInfo
     now: datetime

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC
 from itertools import groupby
 
@@ -22,16 +22,24 @@ from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.errors import InvalidInput
-from memoranda.model.models import ConversationInfo, Marker, Message, PrunedSpan, Pruning
+from memoranda.model.models import (
+    ConversationInfo,
+    Marker,
+    Message,
+    MessageSpan,
+    PrunedSpan,
+    Pruning,
+)
 from memoranda.model.ports import MessageMeter
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import Catalog
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
 REFERENCE = compile_pattern(r"cut_(\d+)(?:-(\d+))?")
+SPAN = tuple(each.name for each in fields(MessageSpan))
 
 
-def start_of(span: Marker | PrunedSpan) -> int:
+def start_of(span: MessageSpan) -> int:
     """Return the position of the first message of a span."""
     return span.first
 
@@ -161,19 +169,9 @@ def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
     text = f"... [{gap.messages} {noun} removed] ... ({when} UTC; expand {name})"
     if gap.summary:
         text += f"\nIn short: {gap.summary}"
-    return Marker(
-        id=name,
-        first=gap.first,
-        last=gap.last,
-        messages=gap.messages,
-        tokens=gap.tokens,
-        since=gap.since,
-        until=gap.until,
-        why=gap.why,
-        text=text,
-        cost=meter.message(text),
-        quotes=gap.summary is not None,
-    )
+    place = {each: getattr(gap, each) for each in SPAN}
+    cost, quotes = meter.message(text), gap.summary is not None
+    return Marker(id=name, text=text, cost=cost, quotes=quotes, **place)
 
 
 def join_period(first: str, last: str) -> str:

@@ -26,12 +26,12 @@ from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, require_attributes, storable
+from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable, unknown
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
@@ -102,6 +102,7 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
     Raises:
         InvalidInput: one cannot; the message says which.
     """
+    refuse_unknown(given, ConversationOptions.__annotations__, "argument")
 
     def number(name: str) -> int | None:
         value = given.get(name)
@@ -112,9 +113,7 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
     if isinstance(chosen, str):
         chosen = STRATEGIES.get(chosen, chosen)
     if not isinstance(chosen, Strategy):
-        raise InvalidInput(
-            f"strategy={strategy!r:.80} is unknown; use one of {', '.join(STRATEGIES)}"
-        )
+        raise InvalidInput(unknown(strategy, STRATEGIES, "strategy"))
     policy = Policy(
         strategy=chosen,
         max_messages=max(number("max_messages") or settings.max_messages, recent),
@@ -165,16 +164,14 @@ TASK_BOUNDARY = "task_boundary"
 SESSION_START = "session_start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUsage:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ContextUsage(ShortRepr):
     """How full the context window is.
 
     Attributes:
         tokens: of the system prompt and the messages in view.
         limit: the context window, in tokens.
     """
-
-    __repr__ = short_repr
 
     tokens: int
     limit: int
@@ -185,8 +182,8 @@ class ContextUsage:
         return round(self.tokens / self.limit * PERCENT, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskBoundary:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TaskBoundary(ShortRepr):
     """A new task starts.
 
     Attributes:
@@ -194,8 +191,6 @@ class TaskBoundary:
         title: its title, where one was given.
         why: what shows it.
     """
-
-    __repr__ = short_repr
 
     message: Message
     title: str | None
@@ -462,16 +457,14 @@ OVERFLOW = "overflow"
 CONSOLIDATED = "consolidated; the session goes on without them"
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationSession:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConversationSession(ShortRepr):
     """The current session of a conversation: the messages since it began.
 
     Attributes:
         recapped: messages that its recap tells, from before it began.
         messages: messages since; those that were pruned among them.
     """
-
-    __repr__ = short_repr
 
     recapped: tuple[Message, ...]
     messages: tuple[Message, ...]

@@ -14,6 +14,7 @@ from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_wo
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
+from memoranda.text.lines import cut
 from memoranda.text.patterns import LanguageData
 from memoranda.text.terms import cut_sentences
 
@@ -114,9 +115,9 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Summary
             about = FACT
         if about is not None:
             quoted = True
-            yield SummaryLine(about, place, f"{LABELS[about]}: {_cut(sentence, LONGEST)}")
+            yield SummaryLine(about, place, f"{LABELS[about]}: {cut(sentence, LONGEST)}")
     if not quoted and user and first:
-        yield SummaryLine(SAID, place, f"{LABELS[SAID]}: {_cut(first, LONGEST)}")
+        yield SummaryLine(SAID, place, f"{LABELS[SAID]}: {cut(first, LONGEST)}")
 
 
 def _failures(known: Sequence[tuple[Message, Signals]]) -> Iterator[SummaryLine]:
@@ -128,7 +129,7 @@ def _failures(known: Sequence[tuple[Message, Signals]]) -> Iterator[SummaryLine]
             traced = said[0].startswith("Traceback")
             source = names.get(message.tool_result.call_id if message.tool_result else "")
             label = f"error in {source}" if source else "error"
-            yield SummaryLine(ERROR, place, f"{label}: {_cut(said[-traced], LONGEST)}")
+            yield SummaryLine(ERROR, place, f"{label}: {cut(said[-traced], LONGEST)}")
 
 
 def _tools(messages: Sequence[Message]) -> Iterator[SummaryLine]:
@@ -191,20 +192,11 @@ def _fit(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
     """Return the lines that fit into ``room``: of the most important kinds, the newest first."""
     kept: list[SummaryLine] = []
     for line in sorted(lines, key=lambda line: (line.about, -line.place, line.text)):
-        text = _cut(line.text, room) if room >= LEAST else line.text
+        text = cut(line.text, room) if room >= LEAST else line.text
         if len(text) <= room:
             kept.append(line._replace(text=text))
             room -= len(text) + 1
     return kept
-
-
-def _cut(text: str, most: int) -> str:
-    """Return ``text``, or its beginning up to a space, with ``…`` for the rest."""
-    if len(text) <= most:
-        return text
-    start, _, _ = text[: most - 1].rpartition(" ")
-    kept = start if len(start) > most // 2 else text[: most - 1]
-    return f"{kept.rstrip(' ,;:')}…"
 
 
 def _times(text: str, count: int) -> str:

@@ -19,6 +19,7 @@ from memoranda.model.actions import (
     Append,
     Insert,
     OpenConversation,
+    Outcome,
     Pin,
     Prune,
     Recount,
@@ -39,27 +40,11 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, MessageRange
 from memoranda.model.replacements import Replacement, Run, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text import recalled
-
-
-class MessageRange(TypedDict, total=False):
-    """Which messages of a transcript are wanted: all since the last ``clear``, or fewer or more.
-
-    Attributes:
-        last: the last so many.
-        after: those whose position is greater.
-        cleared: also those left behind by ``clear``.
-        pinned: of all these only those that are pinned.
-    """
-
-    last: int
-    after: int
-    cleared: bool
-    pinned: bool
 
 
 class RemovalOptions(TypedDict, total=False):
@@ -468,9 +453,9 @@ class StoredTranscript:
             linked.append(stored)
         return actions, linked
 
-    def _write(self, actions: Sequence[Action]) -> None:
-        """Carry out a plan with the episodes of new messages."""
-        self._store.apply(self._scope, actions)
+    def _write(self, actions: Sequence[Action]) -> list[Outcome]:
+        """Carry out a plan with the episodes of new messages; return what came of it."""
+        outcomes = self._store.apply(self._scope, actions)
         episodes = [action.record for action in actions if isinstance(action, Insert)]
         if episodes:
             self._records.notify_derivations()
@@ -480,6 +465,7 @@ class StoredTranscript:
             self._begun = self._begun or begins
         if begins:
             self._records.start_session(self._scope, self._id)
+        return outcomes
 
     def announce(self) -> None:
         """Tell the subscribers of the memory which episodes were added, and which removed."""
@@ -503,8 +489,8 @@ class StoredTranscript:
             newest=what.get("newest", 0),
             messages=tuple(stored),
         )
-        self._write([*actions, replacement])
-        left = next(iter(self._store.tombstones(self._scope, self._id, id)), None)
+        outcomes = self._write([*actions, replacement])
+        left = next((each for each in outcomes if isinstance(each, Tombstone)), None)
         episodes = [each.record_id for each in left.messages if each.record_id] if left else []
         with self._lock:
             self._unannounced += [

@@ -28,7 +28,7 @@ from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 # What stays, by the number of the unit: the unit itself, or a shortened copy.
 KeptUnits = dict[int, Unit]
@@ -234,8 +234,8 @@ SHORTEST_SUMMARY = 20  # characters; less tells nothing
 ORPHAN = "tool call or result without its counterpart"
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationView:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConversationView(ShortRepr):
     """What a model sees of a conversation, and what it does not.
 
     Every message of the transcript is in ``messages``, in ``waiting`` or under exactly one
@@ -254,8 +254,6 @@ class ConversationView:
         messages: those among ``entries``.
         reasons: why a strategy kept a unit, by its number.
     """
-
-    __repr__ = short_repr
 
     entries: tuple[Message | Marker, ...]
     markers: tuple[Marker, ...]

@@ -19,6 +19,7 @@ from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, Embedder, EntityExtractor, Progress, Store
 from memoranda.model.query import Filter, Vector, Vectors
+from memoranda.model.reports import StageReport
 
 log = logging.getLogger("memoranda.derivations")
 
@@ -144,6 +145,19 @@ class DerivationWorker:
                 self.notify()
                 break
         return total - min(left, self.waiting(scope, work))
+
+    def run(self, scope: Scope, *, dry_run: bool = False) -> StageReport:
+        """Derive all that waits of one user; report how many records of each kind of work.
+
+        Raises:
+            EmbeddingError: the model failed; what it had done stays done.
+        """
+        done = {
+            work: (self.waiting if dry_run else self.finish)(scope, work)
+            for work in (ENTITIES, VECTORS)
+            if self._can_do(work)
+        }
+        return StageReport(stage="derive", count=sum(done.values()), counts=done, dry_run=dry_run)
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""

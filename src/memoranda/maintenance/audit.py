@@ -22,7 +22,7 @@ from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.records.pages import record_pages
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import lines, without_recalled
@@ -47,8 +47,8 @@ OWNERS = ("user_id", "user")
 _EN = LanguageData("en", "audit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AuditEntry(ShortRepr):
     """One remembered text.
 
     Attributes:
@@ -66,8 +66,6 @@ class AuditEntry:
         owner: whose memory it is, in a file of several; entries of two are never compared.
     """
 
-    __repr__ = short_repr
-
     id: str
     text: str
     at: datetime | None = None
@@ -82,8 +80,8 @@ class AuditEntry:
     owner: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(ShortRepr):
     """Entries with the same fault.
 
     Attributes:
@@ -92,23 +90,19 @@ class Finding:
         example: the beginning of the first one's text, masked where it is secret.
     """
 
-    __repr__ = short_repr
-
     ids: tuple[str, ...]
     why: str
     example: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Audit(ShortRepr):
     """What was found, by kind of fault.
 
     Attributes:
         entries: how many were looked at.
         findings: kind → findings; every kind is there, also where nothing was found.
     """
-
-    __repr__ = short_repr
 
     entries: int
     findings: dict[str, tuple[Finding, ...]] = field(default_factory=dict)

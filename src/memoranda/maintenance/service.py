@@ -21,10 +21,10 @@ from itertools import chain, islice
 from typing import Any, Final, Protocol
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import MemorandaError
 from memoranda.maintenance import decay
 from memoranda.model.actions import Action, Enrich, Fade, Retire
-from memoranda.model.checks import require_aware
+from memoranda.model.checks import refuse_unknown, require_aware
 from memoranda.model.models import Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
@@ -199,10 +199,7 @@ def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
         InvalidInput: there is no such stage.
     """
     wanted = tuple(names)
-    for name in wanted:
-        if name not in STAGES:
-            message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
-            raise InvalidInput(message)
+    refuse_unknown(wanted, STAGES, "stage")
     return tuple(name for name in STAGES if name in wanted)
 
 

@@ -76,7 +76,7 @@ class MemoryTools:
         hints = ToolAnnotations(
             read_only_hint=definition.reads,
             destructive_hint=definition.takes_away,
-            idempotent_hint=definition.repeatable,
+            idempotent_hint=definition.reads or definition.repeatable,
             open_world_hint=False,
         )
         result, render = RESULTS[definition.name]

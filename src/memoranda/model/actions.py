@@ -24,7 +24,7 @@ from memoranda.model.models import (
     Unset,
 )
 from memoranda.model.notes import NotesBase
-from memoranda.model.query import Vector
+from memoranda.model.query import Filter, Vector
 from memoranda.model.usage import Usage
 
 
@@ -65,8 +65,23 @@ class KnownFact:
     known: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReplacedItem:
+    """Says that a ``PutItem`` took the place of an item, which keeps its id and its age.
+
+    Attributes:
+        id: the id that the new item came with.
+        known: the id that it has.
+        created_at: when its key was first written.
+    """
+
+    id: str
+    known: str
+    created_at: datetime
+
+
 # What a store tells of an action that it carried out, where that needs telling.
-Outcome = KnownFact | Erasure
+Outcome = KnownFact | ReplacedItem | Erasure | Tombstone
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,17 +297,35 @@ class Spend(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Forget(Action):
+    """End the validity of records in all their versions; they stay for ``as_of`` and history.
+
+    Attributes:
+        ids: the records; ``None`` is all that meet ``where``.
+        at: when.
+        reason: why, for their history.
+        where: only those that meet this filter when the action is carried out.
+    """
+
+    ids: tuple[str, ...] | None
+    at: datetime
+    reason: str
+    where: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Erase(Action):
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
     Their other versions, their copies and what was derived from any of these go with them (see
     ``RecordRelation``), and the summaries of prunings that covered their messages. ``purge()``
-    then cleans the free space.
+    then cleans the free space. Which records these are is said as in :class:`Forget`.
     """
 
-    ids: tuple[str, ...]
+    ids: tuple[str, ...] | None
     at: datetime
     reason: str
+    where: Filter | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
@@ -59,8 +59,8 @@ class Trust(StrEnum):
     EXTERNAL = "external"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Record(ShortRepr):
     """One unit of long-term memory.
 
     Attributes:
@@ -98,8 +98,6 @@ class Record:
         value: its value: ``Delft``; ``None`` where it has none any more.
     """
 
-    __repr__ = short_repr
-
     id: str
     kind: Kind
     content: str
@@ -133,29 +131,25 @@ class Record:
     value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolCall(ShortRepr):
     """A call that the assistant made: ``arguments`` is the JSON text it wrote."""
-
-    __repr__ = short_repr
 
     id: str
     name: str
     arguments: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolResult(ShortRepr):
     """The answer to the call ``call_id``; its text is the message's content."""
-
-    __repr__ = short_repr
 
     call_id: str
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+@dataclass(frozen=True, slots=True, repr=False)
+class Image(ShortRepr):
     """A picture in a message. It is sent whole or not at all.
 
     Attributes:
@@ -163,14 +157,12 @@ class Image:
         detail: OpenAI's ``low``, ``high`` or ``auto``; decides what it costs.
     """
 
-    __repr__ = short_repr
-
     url: str
     detail: str = "auto"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Message(ShortRepr):
     """One turn of a conversation (requirement R1.2).
 
     Attributes:
@@ -193,8 +185,6 @@ class Message:
             item became, as Anthropic's message with several results does. ``raw`` is its part.
     """
 
-    __repr__ = short_repr
-
     id: str
     role: str
     content: str
@@ -212,24 +202,18 @@ class Message:
     part: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrunedSpan:
-    """A run of messages without gaps that one pruning took out of view.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MessageSpan(ShortRepr):
+    """A run of messages that are out of view.
 
     Attributes:
-        first: position of its first message.
-        last: position of its last message.
+        first: position of the first of them.
+        last: position of the last one.
         messages: how many they are.
-        tokens: how many tokens they took.
+        tokens: how many tokens they take.
         since, until: when the first and the last was said.
-        score: the highest importance among them, 0 to 1; ``None`` where none was scored.
-        why: why these.
-        summary: what they said, in short, where summaries are on.
-        torn: whether others among them were removed or erased since. A summary may quote these,
-            also one that is only now being made: it has none, and gets none any more.
+        why: why they are out.
     """
-
-    __repr__ = short_repr
 
     first: int
     last: int
@@ -238,13 +222,26 @@ class PrunedSpan:
     since: datetime
     until: datetime
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PrunedSpan(MessageSpan):
+    """A run of messages without gaps that one pruning took out of view.
+
+    Attributes:
+        score: the highest importance among them, 0 to 1; ``None`` where none was scored.
+        summary: what they said, in short, where summaries are on.
+        torn: whether others among them were removed or erased since. A summary may quote these,
+            also one that is only now being made: it has none, and gets none any more.
+    """
+
     score: float | None = None
     summary: str | None = None
     torn: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruning:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Pruning(ShortRepr):
     """The receipt of one pruning (requirement R7.2). The messages stay in the transcript.
 
     Attributes:
@@ -257,8 +254,6 @@ class Pruning:
         before, after: tokens of the view before and after it.
         cuts: what it took out, in order.
     """
-
-    __repr__ = short_repr
 
     id: str
     at: datetime
@@ -280,8 +275,8 @@ class Pruning:
         return sum(cut.tokens for cut in self.cuts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tombstone(ShortRepr):
     """What is left of messages that were removed from a transcript together.
 
     Attributes:
@@ -291,43 +286,26 @@ class Tombstone:
         messages: those of them whose text was not erased since, in order, as they were.
     """
 
-    __repr__ = short_repr
-
     id: str
     at: datetime
     count: int
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Marker(MessageSpan):
     """Stands in a view for the messages that were pruned (requirement R3.6).
 
     Attributes:
         id: ``cut_12-26``, by the positions of the first and the last message;
             ``Conversation.expand`` takes it.
-        first: position of the first message left out.
-        last: position of the last one.
-        messages: how many they are.
-        tokens: how many tokens they would take.
-        since, until: when the first and the last was said.
-        why: why they are out.
         text: what the model reads in their place.
         cost: tokens of ``text`` as a message.
         quotes: whether ``text`` tells what messages said: then it is sent as data, in the
             user's role, and never as an instruction.
     """
 
-    __repr__ = short_repr
-
     id: str
-    first: int
-    last: int
-    messages: int
-    tokens: int
-    since: datetime
-    until: datetime
-    why: str
     text: str
     cost: int
     quotes: bool = False
@@ -350,8 +328,8 @@ class Calibration:
         return int((budget - self.overhead) / self.scale)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationInfo:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ConversationInfo(ShortRepr):
     """A stored conversation: its settings and how far it is cleared.
 
     Attributes:
@@ -369,8 +347,6 @@ class ConversationInfo:
         calibration: what the provider's own counts taught.
     """
 
-    __repr__ = short_repr
-
     id: str
     created_at: datetime
     system: str | None = None
@@ -384,8 +360,8 @@ class ConversationInfo:
     calibration: Calibration = Calibration()
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+@dataclass(frozen=True, slots=True, repr=False)
+class Mention(ShortRepr):
     """A named thing in a text.
 
     Attributes:
@@ -396,8 +372,6 @@ class Mention:
         confidence: 0 to 1.
     """
 
-    __repr__ = short_repr
-
     text: str
     type: str
     start: int
@@ -405,8 +379,8 @@ class Mention:
     confidence: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Entity(ShortRepr):
     """A person, place or thing that records speak of, under one name.
 
     Attributes:
@@ -418,8 +392,6 @@ class Entity:
         summary: what facts say of it, in short, where a profile was asked for.
         records: the newest of those records, where a profile was asked for.
     """
-
-    __repr__ = short_repr
 
     id: str
     name: str
@@ -444,11 +416,9 @@ class ChangeAction(StrEnum):
     ERASE = "erase"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(ShortRepr):
     """One entry of a record's history: what was done to which version, when and why."""
-
-    __repr__ = short_repr
 
     at: datetime
     action: ChangeAction
@@ -457,8 +427,8 @@ class Change:
     detail: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
 
 
-@dataclass(frozen=True, slots=True)
-class ArmEvidence:
+@dataclass(frozen=True, slots=True, repr=False)
+class ArmEvidence(ShortRepr):
     """The evidence that one retrieval method gives for a record.
 
     Attributes:
@@ -467,15 +437,13 @@ class ArmEvidence:
         share: what it adds to the fused score.
     """
 
-    __repr__ = short_repr
-
     rank: int
     score: float
     share: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Why(ShortRepr):
     """Why a record was found: its score is the arms' shares, times the three factors.
 
     Attributes:
@@ -486,8 +454,6 @@ class Why:
         when, speaker: when it happened, and who said it.
         before, after: the turns around it in its session, shortened.
     """
-
-    __repr__ = short_repr
 
     arms: Mapping[str, ArmEvidence]
     recency: float = 1.0
@@ -506,19 +472,17 @@ class Why:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Hit(ShortRepr):
     """A record that answers a query, best first by ``score``, with the reasons."""
-
-    __repr__ = short_repr
 
     record: Record
     score: float
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+@dataclass(frozen=True, slots=True, repr=False)
+class Recall(ShortRepr):
     """Memory for a prompt.
 
     Attributes:
@@ -526,8 +490,6 @@ class Recall:
         hits: the records in it, best first.
         tokens: the length of ``text``.
     """
-
-    __repr__ = short_repr
 
     text: str
     hits: tuple[Hit, ...]
@@ -537,11 +499,9 @@ class Recall:
 NO_RECALL = Recall("", (), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptLine:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReceiptLine(ShortRepr):
     """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
-
-    __repr__ = short_repr
 
     what: str
     tokens: int
@@ -549,8 +509,8 @@ class ReceiptLine:
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContextReceipt:
+@dataclass(frozen=True, slots=True, repr=False)
+class ContextReceipt(ShortRepr):
     """What went into a context and what stayed out.
 
     Attributes:
@@ -563,8 +523,6 @@ class ContextReceipt:
         markers: what stands for them in the context; ``Conversation.expand`` gives them back.
     """
 
-    __repr__ = short_repr
-
     budget: int
     tokens: int
     exact: bool
@@ -573,8 +531,8 @@ class ContextReceipt:
     markers: tuple[Marker, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+@dataclass(frozen=True, slots=True, repr=False)
+class Context(ShortRepr):
     """A context ready for a call to a model.
 
     Attributes:
@@ -586,8 +544,6 @@ class Context:
         system: the system text, for forms where it is an argument of its own
             (``instructions``, ``system``); ``None`` where it is among the messages.
     """
-
-    __repr__ = short_repr
 
     messages: list[dict[str, Any]]
     tokens: int
@@ -601,6 +557,7 @@ class Erasure:
     """What one action took out of a store, or out of what is believed and listed.
 
     Attributes:
+        id: of the first record that was named.
         records: how many records in all.
         versions: earlier and later versions of what was named, which went with it.
         copies: other records with the same text of five words or more, which went, too.
@@ -610,6 +567,7 @@ class Erasure:
         conversations: how many conversations.
     """
 
+    id: str = ""
     records: int = 0
     versions: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
@@ -619,8 +577,8 @@ class Erasure:
     conversations: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetReceipt(Erasure):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ForgetReceipt(ShortRepr, Erasure):
     """What a forgetting did, as the store counted it.
 
     Attributes:
@@ -631,8 +589,6 @@ class ForgetReceipt(Erasure):
         purged: whether the free space of the store was overwritten, too.
         unpurged: why it was not, and what to do about it.
     """
-
-    __repr__ = short_repr
 
     id: str
     erased: bool
@@ -645,9 +601,9 @@ class ForgetReceipt(Erasure):
         cls, id: str, done: Erasure, *, erased: bool, notes: int = 0, unpurged: str | None = None
     ) -> ForgetReceipt:
         """Return the receipt of what a store took out."""
-        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)}
+        counts = {each.name: getattr(done, each.name) for each in fields(Erasure)} | {"id": id}
         purged = erased and unpurged is None
-        return cls(id=id, erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
+        return cls(erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
@@ -13,8 +13,8 @@ HISTORY_FILE = "HISTORY.md"
 MEMORY_BYTES = 8_192
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+@dataclass(frozen=True, slots=True, repr=False)
+class HistoryEntry(ShortRepr):
     """One entry of the history.
 
     Attributes:
@@ -22,8 +22,6 @@ class HistoryEntry:
         text: what stands below the heading, exactly as it was given.
         file: name of the file it was found in.
     """
-
-    __repr__ = short_repr
 
     at: datetime
     text: str

@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from memoranda.model.query import Order
+from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 
 if TYPE_CHECKING:
     from memoranda.model.actions import Action, Outcome
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
         Filter,
         IndexChanges,
         IndexVersion,
+        MessageRange,
+        RecordPage,
         RecordRelation,
         TermMatches,
         Vectors,
@@ -291,7 +291,8 @@ class Store(SearchStore, JobStore, Protocol):
 
         When it returns, they survive a kill of the process, and every other reader
         sees them. Actions on a record of another scope raise. Returns in order what was not
-        stored because it was known, and what was taken out by those that erase or delete.
+        stored because it was known, which items took the place of others, and what was taken
+        out by those that remove messages, erase or delete.
 
         Raises:
             NotFound: an action names a record or conversation that is not there.
@@ -304,27 +305,17 @@ class Store(SearchStore, JobStore, Protocol):
     # Records
 
     def records(
-        self,
-        scope: Scope | None,
-        where: Filter,
-        *,
-        order: Order = Order.RECORDED,
-        limit: int | None = None,
-        offset: int = 0,
-        after: str | None = None,
+        self, scope: Scope | None, where: Filter, **page: Unpack[RecordPage]
     ) -> list[Record]:
-        """Return the matching records, at most ``limit``.
+        """Return the matching records, or a page of them.
 
         Args:
             scope: who asks; ``None`` is all users, only for ``Filter.waiting``.
             where: which records.
-            order: in which order.
-            limit: how many at most.
-            offset: how many to pass over before that, where there is a limit.
-            after: in the order of recording, or ``latest``, begin behind the record with this id.
+            page: how many of them, and in which order.
 
         Raises:
-            NotFound: ``after`` is no record of this scope.
+            NotFound: ``page["after"]`` is no record of this scope.
         """
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
@@ -382,16 +373,11 @@ class Store(SearchStore, JobStore, Protocol):
         id: str | None = None,
         *,
         records: Sequence[str] | None = None,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
+        **which: Unpack[MessageRange],
     ) -> list[Message]:
-        """Return messages in order: the ``last`` so many, or all.
+        """Return messages in order.
 
-        Those of the conversation ``id``, or those that hold the text of ``records``. What was
-        left behind by clearing the view only with ``cleared``, only those whose position is
-        greater than ``after``, and with ``pinned`` only those that are.
+        Those of the conversation ``id``, or those that hold the text of ``records``.
         """
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, nearest, parse_metadata
@@ -228,6 +228,38 @@ class Filter:
     def at_any_time(cls, **conditions: Any) -> Filter:
         """Return a filter that asks of no record whether it is still believed."""
         return cls(now=EPOCH, retired=True, **conditions)
+
+
+class RecordPage(TypedDict, total=False):
+    """Which of the matching records are wanted: all, as they were recorded, or a page of them.
+
+    Attributes:
+        order: in which order.
+        limit: how many at most.
+        offset: how many to pass over before that, where there is a limit.
+        after: in the order of recording, or ``latest``, begin behind the record with this id.
+    """
+
+    order: Order
+    limit: int | None
+    offset: int
+    after: str | None
+
+
+class MessageRange(TypedDict, total=False):
+    """Which messages of a transcript are wanted: all since the last ``clear``, or fewer or more.
+
+    Attributes:
+        last: the last so many.
+        after: those whose position is greater.
+        cleared: also those left behind by ``clear``.
+        pinned: of all these only those that are pinned.
+    """
+
+    last: int
+    after: int
+    cleared: bool
+    pinned: bool
 
 
 @dataclass(frozen=True, slots=True)

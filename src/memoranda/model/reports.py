@@ -8,18 +8,18 @@ from datetime import datetime
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.model.usage import StageUsage
 
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StageReport(ShortRepr):
     """What one stage did.
 
     Attributes:
-        stage: ``enrich``, ``consolidate``, ``decay``, ``expire`` or ``reflect``.
+        stage: ``enrich``, ``consolidate``, ``decay``, ``expire``, ``reflect`` or ``derive``.
         count: how many records it made or changed: the sum that matters of ``counts``.
         counts: what it did, by kind of deed.
         lines: each deed in a line, for a person; no more than a few hundred.
@@ -28,8 +28,6 @@ class StageReport:
         dry_run: whether nothing was changed: this is what would be done.
         actions: what consolidation did, action by action; not told by the other stages.
     """
-
-    __repr__ = short_repr
 
     stage: str
     count: int = 0
@@ -53,11 +51,9 @@ class StageReport:
         return f"{self.stage}: {did or 'nothing to do'}{wrong}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaintenanceReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MaintenanceReport(ShortRepr):
     """What one round of upkeep did, stage by stage."""
-
-    __repr__ = short_repr
 
     stages: tuple[StageReport, ...]
 
@@ -71,8 +67,8 @@ class MaintenanceReport:
         return "\n".join(map(str, self.stages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryStats:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MemoryStats(ShortRepr):
     """What a memory holds.
 
     Attributes:
@@ -91,8 +87,6 @@ class MemoryStats:
         missing: what could find names but is not set up, and the remedy.
         notes: where the Markdown notes are, or what is wrong with them.
     """
-
-    __repr__ = short_repr
 
     user: str
     location: str

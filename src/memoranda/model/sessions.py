@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionInfo:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SessionInfo(ShortRepr):
     """How far a session's episodes have become facts (requirement S4.51).
 
     Attributes:
@@ -21,8 +21,6 @@ class SessionInfo:
         noted: position of the last episode that is told in the history; -1 before any.
     """
 
-    __repr__ = short_repr
-
     id: str
     first_seen_at: datetime
     consolidated_at: datetime | None = None
@@ -30,8 +28,8 @@ class SessionInfo:
     noted: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class JobRun:
+@dataclass(frozen=True, slots=True, repr=False)
+class JobRun(ShortRepr):
     """The last finished run of a scheduled job.
 
     Attributes:
@@ -39,8 +37,6 @@ class JobRun:
         due: the moment of the schedule that it was for.
         finished_at: when it was done.
     """
-
-    __repr__ = short_repr
 
     job: str
     due: datetime

@@ -16,15 +16,18 @@ SHOWN = 40
 CREDENTIALS = re.compile(r"//[^/\s]*@")
 
 
-def short_repr(result: Any) -> str:
-    """Return a result as one line: its class and the fields that say something.
+class ShortRepr:
+    """A dataclass that shows itself as one line; it is declared with ``repr=False``."""
 
-    It is the ``__repr__`` of a dataclass.
-    """
-    values = {each.name: getattr(result, each.name) for each in fields(result) if each.repr}
-    usual = {each.name: _default(each) for each in fields(result)}
-    told = {name: value for name, value in values.items() if not _is_usual(value, usual[name])}
-    return line_of(type(result).__name__, told)
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the class and the fields that say something."""
+        shown: Any = self
+        values = {each.name: getattr(shown, each.name) for each in fields(shown) if each.repr}
+        usual = {each.name: _default(each) for each in fields(shown)}
+        told = {name: value for name, value in values.items() if not _is_usual(value, usual[name])}
+        return line_of(type(shown).__name__, told)
 
 
 def line_of(name: str, values: Mapping[str, Any]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Usage(ShortRepr):
     """The usage of a language model: calls, tokens, cost and time.
 
     Attributes:
@@ -22,8 +22,6 @@ class Usage:
         cost: in US dollars, as far as the prices are known; ``None`` where none is.
         seconds: how long they took.
     """
-
-    __repr__ = short_repr
 
     requests: int = 0
     failures: int = 0
@@ -53,11 +51,9 @@ class Reply(Generic[T]):
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class StageUsage:
+@dataclass(frozen=True, slots=True, repr=False)
+class StageUsage(ShortRepr):
     """The total usage of one model by one stage."""
-
-    __repr__ = short_repr
 
     stage: str
     model: str

@@ -25,6 +25,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, known, limited, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
+from memoranda.model.short_repr import line_of
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
 
@@ -78,6 +79,10 @@ class Notes:
         self._files = NotesFolder(self.folder, busy_timeout=busy_timeout)
         self._clock = clock or SystemClock()
         self.max_memory_size = limited(max_memory_size, "max_memory_size")
+
+    def __repr__(self) -> str:
+        """Return where they are."""
+        return line_of("Notes", {"folder": str(self.folder)})
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers out for a while, for what takes several steps. May be nested."""

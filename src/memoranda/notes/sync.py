@@ -29,7 +29,7 @@ from memoranda.model.notes import (
     line_of,
 )
 from memoranda.model.query import Filter, Order, Subset
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.document import Document, parse
 from memoranda.notes.edits import EditPlan, Edits, digest_of, noted_line, read_edits
 from memoranda.notes.files import Stamp
@@ -67,8 +67,8 @@ CONFLICT = compile_pattern(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULT
 TRIES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NotesReport(ShortRepr):
     """What a sync of MEMORY.md with the store changed on either side.
 
     Attributes:
@@ -82,8 +82,6 @@ class NotesReport:
         over: bytes by which it is larger than it should be: all that is left was written by hand.
         lines: each deed in a line, for a person.
     """
-
-    __repr__ = short_repr
 
     added: tuple[Record, ...] = ()
     corrected: tuple[Record, ...] = ()

@@ -21,7 +21,7 @@ from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.actions import Action, AdvanceNotes
+from memoranda.model.actions import Action, AdvanceNotes, Insert
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.ports import DateReader, LanguageModel, Store
@@ -180,7 +180,7 @@ class HistoryWriter:
                 if text and span.comment not in notes.read_history():
                     notes.append_history_rotated(f"{text}\n{span.comment}")
                 store.apply(scope, [*actions, AdvanceNotes(info.id, span.last)])
-            self.records.announce(actions)
+            self.records.announce(each.record for each in actions if isinstance(each, Insert))
             if text:
                 yield f"# {text.splitlines()[0]}"
             after = span.last

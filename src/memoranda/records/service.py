@@ -12,8 +12,10 @@ from memoranda.model.actions import (
     Action,
     Close,
     Erase,
+    Forget,
     Insert,
     KnownFact,
+    ReplacedItem,
     Reweigh,
     UpdateRecord,
     only_erasure,
@@ -94,38 +96,32 @@ class RecordService:
         Returns these, and in the place of each that was known already the one that is known.
         """
         passed = self.store.apply(self.scope, actions)
-        if not passed:
-            return self.announce(actions)
-        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
-        inserts = [action for action in actions if isinstance(action, Insert)]
-        new = [each for each in inserts if each.record.id not in known]
-        stored = {
-            each.record.id: record for each, record in zip(new, self.announce(new), strict=True)
-        }
-        stored |= self.store.get(self.scope, list(known.values()))
-        ids = [known.get(each.record.id, each.record.id) for each in inserts]
-        return [stored.get(one, each.record) for one, each in zip(ids, inserts, strict=True)]
-
-    def announce(self, actions: Iterable[Action]) -> list[Record]:
-        """Tell the subscribers of records that ``actions`` stored; return these as they are."""
-        self.notify_derivations()
         records = [action.record for action in actions if isinstance(action, Insert)]
+        if not passed:
+            return self.announce(records)
+        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
+        kept = {each.id: each for each in passed if isinstance(each, ReplacedItem)}
+        new = [each for each in records if each.id not in known]
+        told = self.announce(_as_kept(each, kept.get(each.id)) for each in new)
+        stored = {each.id: record for each, record in zip(new, told, strict=True)}
+        if known:
+            stored |= self.store.get(self.scope, list(known.values()))
+        return [stored.get(known.get(each.id, each.id), each) for each in records]
+
+    def announce(self, new: Iterable[Record]) -> list[Record]:
+        """Tell the subscribers of records that were stored; return these as they are."""
+        self.notify_derivations()
+        records = list(new)
         if any(record.session_id is not None for record in records):
             # Their positions were given by the store.
             ids = [record.id for record in records]
             stored = self.store.get(self.scope, ids)
             records = [stored.get(record.id, record) for record in records]
-        records = [self._as_kept(record) for record in records]
         for record in records:
             self.events.emit("remembered", record)
             if record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
         return records
-
-    def _as_kept(self, record: Record) -> Record:
-        """Return a record; an item with the id and the age of the one that it replaced."""
-        kept = record.key and self.find(namespace=record.namespace, key=record.key)
-        return replace(record, id=kept.id, created_at=kept.created_at) if kept else record
 
     def find(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
@@ -203,34 +199,40 @@ class RecordService:
         self.store.apply(self.scope, [full])
         return self.existing(id)
 
-    def forget(self, ids: Sequence[str], *, erase: bool = False) -> ForgetReceipt:
+    def forget(
+        self, ids: Sequence[str] | None, *, where: Filter | None = None, erase: bool = False
+    ) -> ForgetReceipt:
         """Stop believing records in all their versions, or remove every trace of them.
 
-        In one transaction.
+        In one transaction, which also looks which records meet the filter.
+
+        Args:
+            ids: the records; ``None`` is all that meet ``where``.
+            where: only those that meet it.
+            erase: whether to remove every trace.
 
         Raises:
-            NotFound: one of them is not there.
+            NotFound: one of ``ids`` is not there, and there is no filter.
         """
-        every = self._chain(ids)
+        named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
-            action = Erase(tuple(ids), self.now(), "erased on request")
-            return self.erase(ids[0], action, self._going(every))
-        ends = [
-            Close(record.id, self.now(), "forgotten", superseded_by=record.superseded_by)
-            for record in every.values()
-            if is_active(record, self.now())
-        ]
-        self.store.apply(self.scope, ends)
-        versions = tuple(record for record in every if record not in set(ids))
-        receipt = ForgetReceipt(id=ids[0], erased=False, records=len(every), versions=versions)
+            going = self._going(named, where)
+            action = Erase(named, self.now(), "erased on request", where)
+            first = named[0] if named and where is None else None
+            return self.erase(first, action, going) if going else _nothing(erased=True)
+        forgetting = Forget(named, self.now(), "forgotten", where)
+        done = only_erasure(self.store.apply(self.scope, [forgetting]))
+        if not done.records:
+            return _nothing(erased=False)
+        receipt = ForgetReceipt.of(done.id, done, erased=False)
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def erase(self, id: str, action: Action, going: Sequence[Record]) -> ForgetReceipt:
+    def erase(self, id: str | None, action: Action, going: Sequence[Record]) -> ForgetReceipt:
         """Erase by ``action``, in notes and free space, too; return the receipt.
 
         Args:
-            id: what is erased, for the receipt.
+            id: what is erased, for the receipt; the first record that is, if not given.
             action: erases it in the store.
             going: the records that go, whose texts are in the notes.
         """
@@ -239,27 +241,26 @@ class RecordService:
         cleaned = notes.history()
         done = only_erasure(self.store.apply(self.scope, [action]))
         cleaned += notes.lines()  # It changes the store, too: before the wipe.
-        receipt = ForgetReceipt.of(id, done, erased=True, notes=cleaned, unpurged=self.wipe())
+        receipt = ForgetReceipt.of(
+            id or done.id, done, erased=True, notes=cleaned, unpurged=self.wipe()
+        )
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def _chain(self, ids: Sequence[str]) -> dict[str, Record]:
-        """Return records with all their versions, by id."""
-        store, scope = self.store, self.scope
-        found: dict[str, Record] = dict(store.get(scope, [clean(each, "id") for each in ids]))
-        for each in ids:
-            if each not in found:
-                raise self._missing(f"record {each!r}")
-        found.update(store.get(scope, store.related(scope, ids, RecordRelation.VERSIONS)))
-        return found
-
-    def _going(self, chain: Mapping[str, Record]) -> list[Record]:
-        """Return the records that go where those of a chain are erased."""
+    def _going(self, ids: Sequence[str] | None, where: Filter | None) -> list[Record]:
+        """Return the records that go where these are erased."""
         store, scope = self.store, self.scope.whole_user
-        ids = list(chain)
-        for relation in (RecordRelation.COPIES, RecordRelation.DERIVED):
-            ids += store.related(scope, ids, relation)
-        return list(store.get(scope, ids).values())
+        if where is None:
+            found = list(ids or ())
+            missing = set(found).difference(store.get(self.scope, found))
+            if missing:
+                raise self._missing(f"record {min(missing)!r}")
+        else:
+            matching = [each.id for each in store.records(self.scope, where)]
+            found = [each for each in matching if ids is None or each in ids]
+        for relation in (RecordRelation.VERSIONS, RecordRelation.COPIES, RecordRelation.DERIVED):
+            found += store.related(scope, found, relation)
+        return list(store.get(scope, found).values())
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until its retention ends; return the record."""
@@ -312,6 +313,11 @@ class RecordService:
         raise InvalidInput(message)
 
 
+def _as_kept(record: Record, kept: ReplacedItem | None) -> Record:
+    """Return a record; an item with the id and the age of the one that it replaced."""
+    return replace(record, id=kept.known, created_at=kept.created_at) if kept else record
+
+
 def _refuse_item(record: Record) -> None:
     if record.kind is Kind.ITEM:
         message = (
@@ -319,3 +325,7 @@ def _refuse_item(record: Record) -> None:
             f"namespace={record.namespace!r}, key={record.key!r})"
         )
         raise InvalidInput(message)
+
+
+def _nothing(*, erased: bool) -> ForgetReceipt:
+    return ForgetReceipt(id="", erased=erased)

@@ -7,7 +7,6 @@ from importlib import import_module
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from memoranda.model.ports import Embedder
 from memoranda.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,20 +30,11 @@ class LateMemory:
         location: as of :class:`memoranda.Memory`.
         user: whose memory it is for those who come without a name.
         settings: all else that can be set.
-        embedder: a model of your own in place of the configured one.
     """
 
-    def __init__(
-        self,
-        location: str | None,
-        *,
-        user: str,
-        settings: Settings,
-        embedder: Embedder | None = None,
-    ) -> None:
+    def __init__(self, location: str | None, *, user: str, settings: Settings) -> None:
         """Open and import nothing yet."""
-        self._location, self._user = location, user
-        self._settings, self._embedder = settings, embedder
+        self._location, self._user, self._settings = location, user, settings
         self._opening = Lock()
         self._opened: Verbs | None = None
         self._closing = ExitStack()
@@ -77,13 +67,12 @@ class LateMemory:
     def _open(self) -> Memory:
         from memoranda.memory import Memory  # noqa: PLC0415 - see the module
 
-        settings, embedder = self._settings, self._embedder
         with ExitStack() as opened:
             memory = opened.enter_context(
-                Memory(self._location, user=self._user, settings=settings, embedder=embedder)
+                Memory(self._location, user=self._user, settings=self._settings)
             )
             schedule = memory.schedule()
-            if settings.mcp.upkeep:
+            if self._settings.mcp.upkeep:
                 opened.enter_context(schedule.background(LAST_MOMENTS))
             self._closing = opened.pop_all()
         return memory

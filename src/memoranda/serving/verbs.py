@@ -10,8 +10,7 @@ from memoranda.model.checks import clean
 from memoranda.model.models import Recall, Record, is_active
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.text.secrets import without_secrets
-from memoranda.tools.agent import AgentTools, mask_all
+from memoranda.tools.agent import AgentTools, mask_all, mask_lines
 
 MOST_IDS = 20
 
@@ -57,11 +56,11 @@ class Verbs:
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
-        return _unsecret(self.memory.notes.context_text(make=True))
+        return mask_lines(self.memory.notes.context_text(make=True))
 
     def history(self) -> str:
         """Return HISTORY.md; empty, if there is none."""
-        return _unsecret(self.memory.notes.read_history())
+        return mask_lines(self.memory.notes.read_history())
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
@@ -71,8 +70,3 @@ class Verbs:
         """Return an active record of this user; forgotten ones are not shown."""
         found = self.memory.get(id)
         return mask_all(found) if found and is_active(found, self._clock.now()) else None
-
-
-def _unsecret(text: str) -> str:
-    """Return ``text`` without what seems to be secret, line by line."""
-    return "".join(without_secrets(line) for line in text.splitlines(keepends=True))

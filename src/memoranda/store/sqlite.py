@@ -377,6 +377,8 @@ class SqliteDatabase(Database[SqliteConnection]):
                 statementcachesize=STATEMENT_CACHE,
             )
             try:
+                # Else SQLite plans anew for every other value of a range or a limit.
+                raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 raw.set_busy_timeout(round(self.busy_timeout * 1000))
                 for pragma in SETUP:
                     self._patiently(raw, pragma)

@@ -17,7 +17,7 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Rec
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.model.reports import MemoryStats
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction, parse_kind, parse_tags
 from memoranda.records.service import RecordService
@@ -36,16 +36,14 @@ LONGEST_METADATA = 4_000
 LONGEST = 6_000
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolOutput(ShortRepr):
     """What a tool found or did.
 
     Attributes:
         value: for a program: records, hits, a recall, figures, a profile, …
         text: for a model.
     """
-
-    __repr__ = short_repr
 
     value: Any
     text: str
@@ -244,7 +242,7 @@ class AgentTools:
             having = set(notes.search(word))
             found = [entry for entry in found if entry in having]
         entries: list[HistoryEntry] = [
-            replace(entry, text=_unsecret(entry.text)) for entry in found[:limit]
+            replace(entry, text=mask_lines(entry.text)) for entry in found[:limit]
         ]
         text = _fenced_in_part([entry.text for entry in entries]) if entries else NOTHING
         return ToolOutput(entries, text)
@@ -257,7 +255,7 @@ class AgentTools:
             InvalidInput: it names no part of a conversation.
         """
         messages: list[Message] = [
-            replace(message, content=_unsecret(message.content))
+            replace(message, content=mask_lines(message.content))
             for message in self._conversation(session).expand(marker)
         ]
         lines = [
@@ -311,7 +309,8 @@ def _statements(value: object, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}"
 
 
-def _unsecret(text: str) -> str:
+def mask_lines(text: str) -> str:
+    """Return ``text`` without what seems to be secret, line by line."""
     return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
 
 

@@ -80,7 +80,9 @@ class ConsolidatorTools:
         self, session_id: Annotated[str, SESSION], after: Annotated[int | None, AFTER] = None
     ) -> str:
         """The next 30 turns of a session that were not read yet."""
-        start = self._session(session_id).through if after is None else _position(after)
+        # More than there can be, to either side, is as much as there is.
+        asked = None if after is None else max(-1, min(after, MOST_TURNS))
+        start = self._session(session_id).through if asked is None else asked
         found = session_episodes(self._store, self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
@@ -186,10 +188,3 @@ class ConsolidatorTools:
 
 def _statement(record: Record) -> Statement:
     return Statement(record.content, record.event_time, record.metadata.get("subject") or None)
-
-
-def _position(given: object) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
-        message = f"after={given!r:.80} must be a whole number: the last position of a page"
-        raise InvalidInput(message)
-    return max(-1, min(given, MOST_TURNS))

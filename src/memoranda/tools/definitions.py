@@ -51,7 +51,8 @@ class ToolDefinition:
         parameters: JSON schema of its arguments.
         reads: whether it changes nothing.
         takes_away: whether what was there may not be found any more.
-        repeatable: whether a second call with the same arguments changes nothing more.
+        repeatable: whether a second call with the same arguments changes nothing more, though the
+            first one does.
     """
 
     name: str
@@ -98,7 +99,6 @@ _TEN = (
             until=described("Only what happened before this time."),
         ),
         reads=True,
-        repeatable=True,
     ),
     ToolDefinition(
         "store_memory",
@@ -134,7 +134,6 @@ _TEN = (
             ),
         ),
         reads=True,
-        repeatable=True,
     ),
     ToolDefinition(
         "correct_fact",
@@ -156,7 +155,6 @@ _TEN = (
         "Say how much memory holds, by type, and when something was last recorded.",
         _takes(),
         reads=True,
-        repeatable=True,
     ),
     ToolDefinition(
         "get_entity_info",
@@ -164,7 +162,6 @@ _TEN = (
         "Tell all that is known about a person, place, organization or project.",
         _takes({"name": _text(LONGEST_QUERY, "Its name, or another name it goes by.")}),
         reads=True,
-        repeatable=True,
     ),
     ToolDefinition(
         "search_history",
@@ -176,7 +173,6 @@ _TEN = (
             limit=LIMIT,
         ),
         reads=True,
-        repeatable=True,
     ),
     ToolDefinition(
         "expand_messages",
@@ -188,7 +184,6 @@ _TEN = (
             session=_text(LONGEST_ID, "Id of the conversation; the present one, if not given."),
         ),
         reads=True,
-        repeatable=True,
     ),
 )
 DEFINITIONS = {each.name: each for each in _TEN}

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import refuse_unknown
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -36,8 +36,8 @@ class Signature:
         return signature.replace(parameters=named, return_annotation=str)
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+@dataclass(frozen=True, slots=True, repr=False)
+class Tool(ShortRepr):
     """A function for a model to call. Called with keyword arguments, it returns a text.
 
     A wrong argument gives a text that says what is wrong, so that the model can mend its call;
@@ -49,8 +49,6 @@ class Tool:
         parameters: JSON schema of its arguments.
         function: what is called.
     """
-
-    __repr__ = short_repr
 
     name: str
     description: str

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.model.checks import located
+from memoranda.model.checks import located, refuse_unknown
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.model.short_repr import short_repr
+from memoranda.model.short_repr import ShortRepr
 from memoranda.records.drafts import parse_draft
 from memoranda.text.files import write_whole
 from memoranda.transfer import (
@@ -32,15 +32,15 @@ from memoranda.transfer import (
 from memoranda.transfer.archive import archive_lines, is_header, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
 from memoranda.transfer.conversations import import_conversations, read_export
-from memoranda.transfer.json_files import KNOWN, FileFormat, JsonFile, LeftOut
+from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut
 from memoranda.transfer.openai import import_openai
 from memoranda.transfer.session_files import import_session, session_lines
 
 UNPACKED, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortingReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PortingReport(ShortRepr):
     """What an import or export moved.
 
     Attributes:
@@ -53,8 +53,6 @@ class PortingReport:
             of what other programs keep, a line for each kind of thing that is no talk and no
             fact: the kind, and how many.
     """
-
-    __repr__ = short_repr
 
     format: str
     users: tuple[str, ...]
@@ -143,8 +141,8 @@ def import_file(
         InvalidInput: the file is not there, of no known format, or broken; the message
             names the place, and nothing was written.
     """
-    if format is not None and format not in list(FileFormat):
-        raise InvalidInput(f"format={format!r} is unknown; {KNOWN}")
+    if format is not None:
+        refuse_unknown([format], FileFormat, "format")
     unpacked = path / UNPACKED  # In the folder of an export that somebody unpacked.
     if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
         path = unpacked

@@ -28,7 +28,7 @@ from memoranda.conversation.formats.raw import (
     same_json,
 )
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, known, several, storable
+from memoranda.model.checks import clean, known, refuse_unknown, several, storable
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.model.ports import MessageMeter
 
@@ -123,9 +123,7 @@ def _check_image(image: object) -> None:
             f"the image {image.url!r:.60} is no address; "
             f"use https://… or data:image/png;base64,… with the picture in it"
         )
-    if image.detail not in DETAILS:
-        names = ", ".join(DETAILS)
-        raise InvalidInput(f"detail={image.detail!r} of an image is unknown; use one of {names}")
+    refuse_unknown([image.detail], DETAILS, "the detail of an image")
 
 
 def parse_role(role: object) -> str:
@@ -135,8 +133,7 @@ def parse_role(role: object) -> str:
         InvalidInput: there is no such role.
     """
     name = SAME_ROLE.get(role, role) if isinstance(role, str) else role
-    if name not in ROLES:
-        raise InvalidInput(f"role={role!r} is unknown; use one of {', '.join(ROLES)}")
+    refuse_unknown([name], ROLES, "role")
     return str(name)
 
 

@@ -34,8 +34,9 @@ from memoranda.conversation.formats.raw import (
     send_item,
 )
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import EPOCH, content_hash
+from memoranda.model.checks import EPOCH, refuse_unknown
 from memoranda.model.models import Image, Marker, Message, ToolCall
+from memoranda.model.provider_rules import FAILED, MEDIA, OPENING, sendable_id
 from memoranda.text.patterns import compile_pattern
 
 NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
@@ -45,14 +46,7 @@ PLAIN_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
 CHAT_ID = compile_pattern(r".{1,40}", re.DOTALL)
 LONGEST_ID = 64
 ID_FORMS = {"openai": CHAT_ID, "responses": PLAIN_ID, "anthropic": PLAIN_ID}
-# Stands for the user where a view would begin with the assistant.
-OPENING = "(start)"
-# Stands for the text of an error without any.
-FAILED = "(The tool failed and said nothing.)"
 INLINE = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", re.IGNORECASE)
-MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
-# What all providers take, and what they call it.
-MEDIA["image/jpg"] = "image/jpeg"
 WEB = compile_pattern(r"https?://.", re.IGNORECASE | re.DOTALL)
 SECURE = compile_pattern(r"https://.", re.IGNORECASE | re.DOTALL)
 
@@ -73,6 +67,8 @@ class RenderedContext:
 
 # One message, or an assistant's answer with calls and, directly after, the result of each.
 ContextPart = tuple[Message, ...]
+# A part with the ids under which its calls are sent.
+SentPart = tuple[ContextPart, Mapping[str, str]]
 
 
 def render(
@@ -102,7 +98,7 @@ def render(
     Raises:
         InvalidInput: there is no such form, or a tool call was parted from its results.
     """
-    _check_form(form)
+    refuse_unknown([form], FORMS, "form")
     # Anthropic takes a system text at the start alone: notes in between are the user's there.
     note_role = "user" if form == "anthropic" else "system"
     parts = [part for each in _parts(entries, note_role) if (part := _sent_part(each, form))]
@@ -113,18 +109,13 @@ def render(
     if prompt:
         parts.append(_inserted(prompt, "user"))
     head = _join([system, None if recalled_last else recalled])
-    ids = list(_ids_of_parts(parts, form))
+    sent = list(_with_ids(parts, form))
     if form == "openai":
-        return RenderedContext(_chat(parts, ids, head), None)
+        return RenderedContext(_chat(sent, head), None)
     if form == "responses":
-        return RenderedContext(_input_items(parts, ids), head)
-    messages, texts = _alternating(parts, ids)
+        return RenderedContext(_input_items(sent), head)
+    messages, texts = _alternating(sent)
     return RenderedContext(messages, _join([head if head and head.strip() else None, *texts]))
-
-
-def _check_form(form: object) -> None:
-    if form not in FORMS:
-        raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
 
 
 def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
@@ -136,7 +127,7 @@ def dump_messages(messages: Iterable[Message], form: str) -> list[Json]:
     Raises:
         InvalidInput: there is no such form.
     """
-    _check_form(form)
+    refuse_unknown([form], FORMS, "form")
     items: list[Json] = []
     others: list[Message] = []
     before: Message | None = None
@@ -167,13 +158,11 @@ def _convert(messages: Sequence[Message], form: str) -> list[Json]:
     parts = [part for each in parts if (part := _sent_part(each, form))]
     named = [call.id for message in messages for call in message.tool_calls]
     named += [_answered(message) for message in messages if message.role == "tool"]
-    known = {name: _call_ids([ToolCall(name, "")], set(), ID_FORMS[form])[name] for name in named}
-    ids = [known] * len(parts)
+    known = {name: sendable_id(name, set(), ID_FORMS[form], LONGEST_ID) for name in named}
+    sent = [(part, known) for part in parts]
     if form == "openai":
-        return _chat(parts, ids, None)
-    if form == "responses":
-        return _input_items(parts, ids)
-    return _alternating(parts, ids, whole=False)[0]
+        return _chat(sent, None)
+    return _input_items(sent) if form == "responses" else _alternating(sent, whole=False)[0]
 
 
 def _join(texts: Sequence[str | None]) -> str | None:
@@ -245,12 +234,15 @@ def _says(message: Message) -> bool:
     return bool(message.content.strip() or message.tool_calls or message.images)
 
 
-def _ids_of_parts(parts: Iterable[ContextPart], form: str) -> Iterator[dict[str, str]]:
-    """Yield the ids to send for the calls of each part; in chat only those of a part differ."""
+def _with_ids(parts: Iterable[ContextPart], form: str) -> Iterator[SentPart]:
+    """Yield each part with the ids to send for its calls; in chat only those of a part differ.
+
+    The same view gives the same ids.
+    """
     taken: set[str] = set()
     for part in parts:
-        own = set[str]() if form == "openai" else taken
-        yield _call_ids(_calls(part), own, ID_FORMS[form])
+        own, ids = set[str]() if form == "openai" else taken, ID_FORMS[form]
+        yield part, {call.id: sendable_id(call.id, own, ids, LONGEST_ID) for call in _calls(part)}
 
 
 def _is_sendable(message: Message, form: str) -> bool:
@@ -267,6 +259,12 @@ def _is_sendable(message: Message, form: str) -> bool:
         return False
     special = form == "responses" and "id" in raw
     return bool(special or unread_parts(raw) or _special_calls(raw) or _special_results(raw))
+
+
+def _given(message: Message, form: str) -> Json | None:
+    """Return the given item as it is sent; ``None`` where what the fields say is sent."""
+    is_sent = message.raw is not None and _is_sendable(message, form)
+    return send_item(message.raw or {}, form) if is_sent else None
 
 
 def _special_calls(raw: Mapping[str, Any]) -> bool:
@@ -292,26 +290,6 @@ def _separated(message: Message) -> InvalidInput:
 
 def _answered(message: Message) -> str:
     return message.tool_result.call_id if message.tool_result else ""
-
-
-def _call_ids(calls: Iterable[ToolCall], taken: set[str], form: re.Pattern[str]) -> dict[str, str]:
-    """Return the ids to send for those of ``calls``. The same view gives the same ids.
-
-    An id that the provider takes stays as it is; any other becomes a hash of itself, which
-    does not depend on what else is in the view. Of those that are ``taken``, the later are
-    numbered.
-    """
-    found: dict[str, str] = {}
-    for call in calls:
-        sendable = call.id if form.fullmatch(call.id) else f"call_{content_hash(call.id)}"
-        chosen, number = sendable, 1
-        while chosen in taken:
-            number += 1
-            ending = f"_{number}"
-            chosen = sendable[: LONGEST_ID - len(ending)] + ending
-        taken.add(chosen)
-        found[call.id] = chosen
-    return found
 
 
 def _function(call: ToolCall) -> dict[str, str]:
@@ -351,11 +329,9 @@ def _pictures(messages: Iterable[Message], form: str) -> list[Json]:
 # OpenAI's chat completions
 
 
-def _chat(
-    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]], head: str | None
-) -> list[Json]:
+def _chat(sent: Iterable[SentPart], head: str | None) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": head}] if head else []
-    for part, ids in zip(parts, ids_of_parts, strict=True):
+    for part, ids in sent:
         messages += [_chat_message(message, ids) for message in part]
         images = _pictures([item for item in part if item.role != "user"], "openai")
         messages += [{"role": "user", "content": images}] if images else []
@@ -363,8 +339,8 @@ def _chat(
 
 
 def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
-    if message.raw is not None and _is_sendable(message, "openai"):
-        return _given_chat(message, message.raw, ids)
+    if (given := _given(message, "openai")) is not None:
+        return _given_chat(message, given, ids)
     shape: Json = {"role": message.role, "content": message.content}
     if message.role == "user" and message.images:
         text = [{"type": "text", "text": message.content}] if message.content else []
@@ -379,8 +355,7 @@ def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
     return shape
 
 
-def _given_chat(message: Message, raw: Mapping[str, Any], ids: Mapping[str, str]) -> Json:
-    shape = send_item(raw, "openai")
+def _given_chat(message: Message, shape: Json, ids: Mapping[str, str]) -> Json:
     for call, given in zip(message.tool_calls, shape.get("tool_calls") or (), strict=False):
         given["id"] = ids[call.id]
         if "function" in given:
@@ -394,11 +369,9 @@ def _given_chat(message: Message, raw: Mapping[str, Any], ids: Mapping[str, str]
 # OpenAI's responses
 
 
-def _input_items(
-    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]]
-) -> list[Json]:
+def _input_items(sent: Iterable[SentPart]) -> list[Json]:
     items: list[Json] = []
-    for part, ids in zip(parts, ids_of_parts, strict=True):
+    for part, ids in sent:
         for message in part:
             items += _message_items(message, ids)
             if message.role == "tool" and _answered(message) in _custom_calls(part):
@@ -417,8 +390,8 @@ def _custom_calls(part: ContextPart) -> list[str]:
 
 
 def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
-    if message.raw is not None and _is_sendable(message, "responses"):
-        return [_given_item(message, message.raw, ids)]
+    if (given := _given(message, "responses")) is not None:
+        return [_given_item(message, given, ids)]
     texts, images = _input_texts(message.content), _pictures([message], "responses")
     match message.role:
         case "user":
@@ -436,12 +409,11 @@ def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
     return _input("developer", texts)
 
 
-def _given_item(message: Message, raw: Mapping[str, Any], ids: Mapping[str, str]) -> Json:
-    item = send_item(raw, "responses")
-    if raw.get("type") == "function_call":
+def _given_item(message: Message, item: Json, ids: Mapping[str, str]) -> Json:
+    if item.get("type") == "function_call":
         [call] = message.tool_calls
         item |= {"call_id": ids[call.id], **_function(call)}
-    elif raw.get("type") == "function_call_output":
+    elif item.get("type") == "function_call_output":
         item["call_id"] = ids[_answered(message)]
         item.setdefault("output", message.content)
     return item
@@ -458,9 +430,7 @@ def _input_texts(text: str) -> list[Json]:
 # Anthropic's messages
 
 
-def _alternating(
-    parts: Sequence[ContextPart], ids_of_parts: Sequence[Mapping[str, str]], *, whole: bool = True
-) -> tuple[list[Json], list[str]]:
+def _alternating(sent: Iterable[SentPart], *, whole: bool = True) -> tuple[list[Json], list[str]]:
     """Return messages that alternate, and the system texts that were among them.
 
     Where nothing is said, there are no messages; Anthropic wants at least one. What is not a
@@ -468,7 +438,7 @@ def _alternating(
     """
     messages: list[Json] = []
     system: list[str] = []
-    for part, ids in zip(parts, ids_of_parts, strict=True):
+    for part, ids in sent:
         answer = [message for message in part if message.role != "tool"]
         results = [message for message in part if message.role == "tool"]
         for message in answer:
@@ -503,8 +473,8 @@ def _say(messages: list[Json], role: str, blocks: Sequence[Json], *, whole: bool
 
 
 def _message_blocks(message: Message, ids: Mapping[str, str]) -> list[Json]:
-    if message.raw is not None and _is_sendable(message, "anthropic"):
-        blocks: list[Json] = send_item(message.raw, "anthropic")["content"]
+    if (given := _given(message, "anthropic")) is not None:
+        blocks: list[Json] = given["content"]
         uses = iter(_tool_uses(message, ids))
         return [
             block | next(uses) if block.get("type") == "tool_use" else block for block in blocks
@@ -533,9 +503,9 @@ def _is_error(message: Message) -> bool:
 
 
 def _tool_result(message: Message, ids: Mapping[str, str]) -> Json:
-    if message.raw is not None and _is_sendable(message, "anthropic"):
-        [given] = send_item(message.raw, "anthropic")["content"]
-        return {**given, "tool_use_id": ids[_answered(message)]}
+    if (given := _given(message, "anthropic")) is not None:
+        [result] = given["content"]
+        return {**result, "tool_use_id": ids[_answered(message)]}
     block: Json = {"type": "tool_result", "tool_use_id": ids[_answered(message)]}
     content = _text_blocks(message.content)
     if _is_error(message):

@@ -35,26 +35,20 @@ from pydantic_ai import (
 from pydantic_ai.messages import ModelRequestPart, repair_messages
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import content_hash
+from memoranda.model.provider_rules import FAILED, MEDIA, OPENING, sendable_id
 from memoranda.providers.llm.spec import ModelSpec
 from memoranda.text.patterns import compile_pattern
 
 # A later system message, in the user's role.
 NOTE = "<system_note>\n{text}\n</system_note>"
-# Stands for the user where a conversation would begin with the assistant.
-OPENING = "(start)"
 # Stands for the user where a conversation would end with the assistant.
 GO_ON = "(go on)"
-FAILED = "(The tool failed and said nothing.)"
 STRAY = "(Result of a tool call that is not shown:)\n{text}"
 
 CALL_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,40}")
 LONGEST_ID = 40
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM = ROLES[:2]
-# What all providers take, and what they call it.
-MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
-MEDIA["image/jpg"] = "image/jpeg"
 MEDIUM = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)", re.IGNORECASE)
 
 
@@ -132,7 +126,7 @@ class _MessageConverter:
             return
         self._open = [(call.tool_call_id, call) for call in calls]
         for call in calls:
-            call.tool_call_id = self._unique_id(call.tool_call_id)
+            call.tool_call_id = sendable_id(call.tool_call_id, self._ids, CALL_ID, LONGEST_ID)
         words = [TextPart(text)] if text else []
         self.messages.append(ModelResponse(parts=[*words, *calls]))
 
@@ -151,16 +145,6 @@ class _MessageConverter:
         part = ToolReturnPart(name, content, tool_call_id=key)
         part.outcome = "failed" if failed else "success"
         self.request(part, *_said(shown))
-
-    def _unique_id(self, given: str) -> str:
-        wanted = given if CALL_ID.fullmatch(given) else f"call_{content_hash(given)}"
-        chosen, number = wanted, 1
-        while chosen in self._ids:
-            number += 1
-            ending = f"_{number}"
-            chosen = wanted[: LONGEST_ID - len(ending)] + ending
-        self._ids.add(chosen)
-        return chosen
 
     def text(self, message: Message) -> str:
         """Return the words of a message."""

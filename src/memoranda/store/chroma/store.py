@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from memoranda.errors import InvalidInput, StoreClosed, StoreReadOnly
 from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.query import Filter, Order
+from memoranda.model.query import Filter, RecordPage
 from memoranda.store.chroma.client import translated
 from memoranda.store.chroma.collections import MEMORIES, Collections
 from memoranda.store.chroma.journal import Journal
@@ -100,25 +100,17 @@ class ChromaStore(SqlStore):
         return str(self._place)
 
     def records(
-        self,
-        scope: Scope | None,
-        where: Filter,
-        *,
-        order: Order = Order.RECORDED,
-        limit: int | None = None,
-        offset: int = 0,
-        after: str | None = None,
+        self, scope: Scope | None, where: Filter, **page: Unpack[RecordPage]
     ) -> list[Record]:
         """Return the matching records; of all users, the oldest of those that wait for a work."""
         if scope is not None:
-            return super().records(
-                scope, where, order=order, limit=limit, offset=offset, after=after
-            )
+            return super().records(scope, where, **page)
         found: list[Record] = []
+        limit = page.get("limit")
         with self._settled() as replicas:
             waiting = replicas.mirror.metadata(self._waiting(where.waiting), limit)
             for user in dict.fromkeys(row["user"] for row in waiting):
-                found += super().records(Scope(user), where, order=order, limit=limit)
+                found += super().records(Scope(user), where, **page)
         return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:

@@ -5,9 +5,10 @@ A message that is removed moves to another table, and leaves a tombstone there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
@@ -46,15 +47,14 @@ FROM (SELECT position, tokens, timestamp, position - row_number() OVER (ORDER BY
     FROM messages WHERE conversation_key = :conversation AND position BETWEEN :first AND :last) held
 GROUP BY run ORDER BY min(position)
 """
-NAMED = f"""
-SELECT {rows.MESSAGE} FROM messages m
-WHERE m.conversation_key = :conversation AND m.id IN (@texts(:ids)) ORDER BY m.position DESC
-"""
-NEWEST = f"""
-SELECT {rows.MESSAGE} FROM messages m WHERE m.conversation_key = :conversation AND m.position >
+# By their ids alone, which are unique: so no index of the conversation is walked through.
+NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation"
+NEWEST = """
+key IN (SELECT key FROM messages WHERE conversation_key = :conversation AND position >
     (SELECT cleared_through FROM conversations WHERE key = :conversation)
-ORDER BY m.position DESC LIMIT :newest
+    ORDER BY position DESC LIMIT :newest)
 """
+TAKE_OUT = f"DELETE FROM messages WHERE {{chosen}} RETURNING {', '.join(rows.MESSAGES.names)}"
 APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
 
 
@@ -145,9 +145,9 @@ def prune(tx: Transaction, action: act.Prune) -> None:
     stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, spans) VALUES (:conversation, :id, :at, :trigger, :why, "
-        ":strategy, :before, :after, :spans)",
-        {"spans": stored.pop("cuts"), "conversation": conversation} | stored,
+        "tokens_before, tokens_after, through, spans) VALUES (:conversation, :id, :at, :trigger, "
+        ":why, :strategy, :before, :after, :through, :cuts)",
+        {"conversation": conversation, "through": _through(cuts)} | stored,
     )
     tx.revise(conversation)
 
@@ -170,94 +170,110 @@ def summarize(tx: Transaction, action: act.Summarize) -> None:
             for cut in cuts
         )
 
-    _change_spans(tx, tx.conversation(action.conversation), summarized, action.pruning)
+    values = {"conversation": tx.conversation(action.conversation), "id": action.pruning}
+    _change_spans(tx, values, "id = :id", summarized)
 
 
 def change_spans(tx: Transaction, conversation: int, done: Replacement) -> None:
     """Tear and move the spans of all prunings as messages were removed and replaced."""
     held = partial(_held, tx, conversation)
-    _change_spans(tx, conversation, lambda cuts: done.change(cuts, held))
+    values = {"conversation": conversation, "first": min(done.removed)}
+    # Others end before the first that was removed, and so before all that moved.
+    _change_spans(tx, values, "through >= :first", lambda cuts: done.change(cuts, held))
 
 
 def _change_spans(
     tx: Transaction,
-    conversation: int,
+    values: dict[str, Any],
+    chosen: str,
     change: Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]],
-    pruning: str | None = None,
 ) -> None:
-    """Change the spans of a pruning, or of all of a conversation."""
+    """Change the spans of those prunings of a conversation that a condition chooses."""
     receipts = tx.connection.all(
-        "SELECT key, spans FROM prunings WHERE conversation_key = :conversation "
-        "AND (CAST(:id AS text) IS NULL OR id = :id)",
-        {"conversation": conversation, "id": pruning},
+        f"SELECT key, spans FROM prunings WHERE conversation_key = :conversation AND {chosen}",
+        values,
     )
     for key, text in receipts:
-        spans = rows.SPAN_LIST.write(change(rows.SPAN_LIST.read(text)))
+        cuts = change(rows.SPAN_LIST.read(text))
+        spans = rows.SPAN_LIST.write(cuts)
         if spans != text:
-            replaced = "UPDATE prunings SET spans = :spans WHERE key = :key"
-            tx.connection.run(replaced, {"spans": spans, "key": key})
-            tx.revise(conversation)
+            tx.connection.run(
+                "UPDATE prunings SET spans = :spans, through = :through WHERE key = :key",
+                {"spans": spans, "through": _through(cuts), "key": key},
+            )
+            tx.revise(values["conversation"])
+
+
+def _through(cuts: Iterable[PrunedSpan]) -> int:
+    return max((cut.last for cut in cuts), default=-1)
 
 
 # Removing and replacing
 
 
-def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> None:
+def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> Tombstone | None:
     """Move messages of a transcript to a tombstone, and put others where the first of them was."""
     conversation = tx.conversation(action.conversation)
-    gone = _chosen(tx, conversation, action)
+    gone = _take_out(tx, conversation, action)
     if not gone:
-        return
-    places = [message.position or 0 for message in gone]
-    values = {"conversation": conversation, "ids": rows.dump([message.id for message in gone])}
+        return None
     left = Tombstone(id=action.tombstone, at=action.at, count=len(gone), messages=tuple(gone))
-    keep_tombstone(tx, act.KeepTombstone(action.conversation, left))
-    tx.connection.run(
-        # By their ids alone, which are unique: so no index of the conversation is walked through.
-        "DELETE FROM messages WHERE id IN (@texts(:ids))",
-        values,
-    )
+    _leave_tombstone(tx, conversation, left)
     episodes = [message.record_id for message in gone if message.record_id is not None]
-    standing = tx.connection.all(
-        "SELECT id FROM records WHERE user_key = :user AND id IN (@texts(:ids)) "
-        "AND closed_at IS NULL",
-        {"user": tx.user, "ids": rows.dump(episodes)},
-    )
-    for (episode,) in standing:
-        record_actions.close(tx, act.Close(episode, action.at, "its message was removed"))
-    following, end, cleared = tx.connection.all(FOLLOWING, values | {"first": places[0]})[0]
-    done = Replacement.plan(places, len(action.messages), following=following, end=end)
-    if action.messages and places[0] <= cleared:
-        raise InvalidInput(refuse_cleared(gone[0].id))
-    if done.shift:
-        values |= {"shift": done.shift, "following": done.following}
-        tx.connection.run(MOVE, values)
+    if episodes:
+        record_actions.end(tx, episodes, action.at, "its message was removed")
+    done = _renumber(tx, conversation, action, gone)
     for message, place in zip(action.messages, done.places, strict=True):
         placed = {"conversation_key": conversation, "position": place}
         tx.connection.run(APPEND, rows.MESSAGES.values(message) | placed)
-    values |= {"more": len(action.messages) - len(gone), "least": (done.places or (-1,))[-1] + 1}
-    tx.connection.run(RENUMBER, values)
+    last = max(done.places, default=-1)
+    recount_messages(tx, conversation, len(action.messages) - len(gone), last)
     change_spans(tx, conversation, done)
+    return left
 
 
-def _chosen(tx: Transaction, conversation: int, action: act.ReplaceMessages) -> list[Message]:
-    """Return the messages that are to be removed, in order."""
-    values = {
-        "conversation": conversation,
-        "ids": rows.dump(list(action.ids)),
-        "newest": action.newest,
-    }
-    found = tx.connection.all(NAMED if action.ids else NEWEST, values)
-    gone = [rows.message(row) for row in found][::-1]
+def _take_out(tx: Transaction, conversation: int, action: act.ReplaceMessages) -> list[Message]:
+    """Delete the messages that are to be removed; return them in order."""
+    ids = rows.dump(action.ids)
+    values = {"conversation": conversation, "ids": ids, "newest": action.newest}
+    chosen = TAKE_OUT.format(chosen=NAMED if action.ids else NEWEST)
+    found = map(rows.message, tx.connection.all(chosen, values))
+    gone = sorted(found, key=lambda message: message.position or 0)
     if missing := set(action.ids).difference(message.id for message in gone):
         message = f"there is no message {min(missing)!r} in {action.conversation!r}"
         raise NotFound(message)
     return gone
 
 
+def _renumber(
+    tx: Transaction, conversation: int, action: act.ReplaceMessages, gone: Sequence[Message]
+) -> Replacement:
+    """Make room for new messages where others were removed; return which positions they get."""
+    places = [message.position or 0 for message in gone]
+    if not action.messages:
+        return Replacement(places)
+    values = {"conversation": conversation, "first": places[0]}
+    following, end, cleared = tx.connection.all(FOLLOWING, values)[0]
+    if places[0] <= cleared:
+        raise InvalidInput(refuse_cleared(gone[0].id))
+    done = Replacement.plan(places, len(action.messages), following=following, end=end)
+    if done.shift:
+        moved = {"conversation": conversation, "shift": done.shift, "following": done.following}
+        tx.connection.run(MOVE, moved)
+    return done
+
+
+def recount_messages(tx: Transaction, conversation: int, more: int, last: int = -1) -> None:
+    """Count messages that came, or went if ``more`` is negative, to the position ``last``."""
+    tx.connection.run(RENUMBER, {"conversation": conversation, "more": more, "least": last + 1})
+
+
 def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
     """Keep a tombstone of another transcript, unless it is there."""
-    kept, conversation = action.tombstone, tx.conversation(action.conversation)
+    _leave_tombstone(tx, tx.conversation(action.conversation), action.tombstone)
+
+
+def _leave_tombstone(tx: Transaction, conversation: int, kept: Tombstone) -> None:
     key = tx.connection.value(
         "INSERT INTO tombstones (conversation_key, id, at, count) "
         "VALUES (:conversation, :id, :at, :count) ON CONFLICT (conversation_key, id) DO NOTHING "
@@ -270,12 +286,7 @@ def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
         "INSERT INTO removed_messages (tombstone_key, place, record_id, message) "
         "VALUES (:tombstone, :place, :record, :message)",
         [
-            {
-                "tombstone": key,
-                "place": place,
-                "record": message.record_id,
-                "message": rows.stored_message(message),
-            }
+            (key, place, message.record_id, rows.stored_message(message))
             for place, message in enumerate(kept.messages)
         ],
     )

@@ -8,21 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memoranda.model.actions import DeleteConversation, DeleteUser, Erase
+from memoranda.model.actions import DeleteConversation, DeleteUser, Erase, Forget
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ChangeAction, Erasure
 from memoranda.model.query import RecordRelation
 from memoranda.model.replacements import Replacement
-from memoranda.store.sql.conversation_actions import change_spans
+from memoranda.store.sql.conversation_actions import change_spans, recount_messages
 from memoranda.store.sql.dialect import user_tables
+from memoranda.store.sql.record_actions import end
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import (
-    NEXT_EPOCH,
-    SET_META,
-    TargetRecord,
-    Transaction,
-    name_digest,
-)
+from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -76,11 +71,6 @@ EPISODES = """
 SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_id = :session
     OR id IN (SELECT record_id FROM messages WHERE conversation_key = :key)) ORDER BY key
 """
-END = """
-UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at
-WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
-RETURNING key, id, agent, kind, trust
-"""
 FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
 COUNT_MESSAGES = "SELECT message_count FROM conversations WHERE key = :key"
 COUNT_CONVERSATIONS = """
@@ -98,13 +88,30 @@ UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key 
 """
 
 
+def forget(tx: Transaction, action: Forget) -> Erasure:
+    """End the validity of records in all their versions that the scope may see."""
+    named = _named(tx, action)
+    versions = list(tx.get(tx.scope, tx.related(tx.scope, named, RecordRelation.VERSIONS)))
+    end(tx, [*named, *versions], action.at, action.reason)
+    return Erasure(
+        id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
+    )
+
+
+def _named(tx: Transaction, action: Forget | Erase) -> list[str]:
+    """Return the records that an action names, in the order in which it does."""
+    if action.where is None:
+        return [each.id for each in tx.targets(list(dict.fromkeys(action.ids or ())))]
+    found = [each.id for each in tx.records(tx.scope, action.where)]
+    return found if action.ids is None else [each for each in found if each in action.ids]
+
+
 def erase(tx: Transaction, action: Erase) -> Erasure:
     """Remove records with their other versions, their copies and what was derived from these.
 
     By any agent of the user: the text is gone for good, or it is not.
     """
-    named, scope = list(dict.fromkeys(action.ids)), tx.scope.whole_user
-    tx.targets(named)
+    named, scope = _named(tx, action), tx.scope.whole_user
     versions = tx.related(scope, named, RecordRelation.VERSIONS)
     copies = tx.related(scope, [*named, *versions], RecordRelation.COPIES)
     spoken = [*named, *versions, *copies]
@@ -112,6 +119,7 @@ def erase(tx: Transaction, action: Erase) -> Erasure:
     every = [*spoken, *derived]
     independent = tx.related(scope, every, RecordRelation.ALIKE)
     return Erasure(
+        id=next(iter(named), ""),
         records=len(every),
         versions=tuple(versions),
         copies=tuple(copies),
@@ -131,7 +139,7 @@ def delete_conversation(tx: Transaction, action: DeleteConversation) -> Erasure:
     messages = int(tx.connection.value(COUNT_MESSAGES, values))
     tx.connection.run(FORGET_RECALLS, values)
     if not action.erase:
-        ended = _end(tx, every, action.at, action.reason)
+        ended = end(tx, every, action.at, action.reason)
         tx.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
         tx.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
         learned = [each for each in ended if each not in set(episodes)]
@@ -165,21 +173,11 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
         tx.connection.run(FORGET_NAME, values)
         tx.ask_for_purge()
     else:
-        records = len(_end(tx, ids, action.at, action.reason))
+        records = len(end(tx, ids, action.at, action.reason))
         tx.connection.run(HIDE_CONVERSATIONS, values)
         tx.connection.run(FINISH_SESSIONS, values)
     tx.connection.run(MARK_DELETED, values)
     return Erasure(records=records, messages=messages, conversations=conversations)
-
-
-def _end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list[str]:
-    """End the validity of these records for good; return those that had not been ended so."""
-    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
-    targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
-    tx.raise_epoch()
-    tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-    tx.log_all(targets, at, ChangeAction.CLOSE, reason)
-    return [target.id for target in targets]
 
 
 def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> int:
@@ -255,10 +253,6 @@ def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
     for conversation, position in rows:
         gone[conversation].append(position)
     for conversation, positions in gone.items():
-        tx.connection.run(
-            "UPDATE conversations SET message_count = message_count - :count, "
-            "revision = revision + 1 WHERE key = :key",
-            {"count": len(positions), "key": conversation},
-        )
+        recount_messages(tx, conversation, -len(positions))
         change_spans(tx, conversation, Replacement(positions))
     return len(rows) + removed

@@ -137,7 +137,7 @@ def _index_problems(
         terms = indexed(analyzer.terms(content), items=kind == Kind.ITEM)
         rarest = sorted(set(terms), key=len)[-SAMPLE:]
         if key not in known:
-            missing.append(record)
+            missing += [record] if terms else []  # Not every index has a row for a text of none.
         elif len(terms) != number or not database.full_text.holds(connection, key, user, rarest):
             wrong.append(record)
     extra = [str(key) for key in sorted(known - {row[0] for row in rows})]

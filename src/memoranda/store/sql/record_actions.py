@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
-from memoranda.model.checks import to_ms
-from memoranda.model.models import UNSET, Kind, Record, Trust, says_all
+from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
-from memoranda.store.sql.transaction import LAST_KEY, Transaction
+from memoranda.store.sql.transaction import LAST_KEY, TargetRecord, Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
 # One of a key: by the unique index on what is no longer forgotten.
@@ -32,7 +33,7 @@ REPLACED = ("term_count", "reason", *(
 PUT_ITEM = f"""
 {INSERT} ON CONFLICT {ITEM_OF_KEY}
 DO UPDATE SET indexed = 1, {", ".join(f"{name} = excluded.{name}" for name in REPLACED)}
-RETURNING key
+RETURNING key, id, created_at
 """
 HELD_ITEM = """
 SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
@@ -108,6 +109,11 @@ ON CONFLICT (user_key, session_id, record_key) DO UPDATE SET at = greatest(recal
 KEEP_NOTES = """
 INSERT INTO notes_bases (user_key, agent, folder, lines) VALUES (:user, :agent, :folder, :lines)
 ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
+"""
+END = """
+UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at
+WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
+RETURNING key, id, agent, kind, trust
 """
 SEEN_ENTITY = """
 SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
@@ -217,7 +223,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> No
             tx.connection.run(REGISTER, place | {"at": to_ms(item.created_at)})
 
 
-def put_item(tx: Transaction, action: act.PutItem) -> None:
+def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
     _require_own(tx, item)
@@ -225,15 +231,17 @@ def put_item(tx: Transaction, action: act.PutItem) -> None:
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
     values |= {"key": tx.last_key() + 1, "term_count": len(terms)}
     before = tx.connection.one(HELD_ITEM, values)
-    key = int(tx.connection.value(PUT_ITEM, values))
-    if before is not None:
+    key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
+    replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))
+    if replaced:
         tx.raise_epoch(only_items=True)
-        if tuple(before) == (item.content_hash, 1):
-            return  # What is derived from it is of this content.
+        if before == (item.content_hash, 1):
+            return replaced  # What is derived from it is of this content.
         tx.full_text.remove(tx.connection, [key])
         tx.connection.run("DELETE FROM vectors WHERE record_key = :key", {"key": key})
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record": key, "user": tx.user})
+    return replaced
 
 
 def _require_own(tx: Transaction, item: Record) -> None:
@@ -270,6 +278,17 @@ def close(tx: Transaction, action: act.Close) -> None:
     )
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
     tx.tell_end(target, action.at, "close", action.reason, **detail)
+
+
+def end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list[str]:
+    """End the validity of these records for good; return those that had not been ended so."""
+    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
+    targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
+    if targets:
+        tx.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in targets))
+        tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
+        tx.log_all(targets, at, ChangeAction.CLOSE, reason)
+    return [target.id for target in targets]
 
 
 def reweigh(tx: Transaction, action: act.Reweigh) -> None:

@@ -247,9 +247,11 @@ CREATE TABLE prunings (
     strategy          TEXT NOT NULL,
     tokens_before     INTEGER NOT NULL,
     tokens_after      INTEGER NOT NULL,
+    through           INTEGER NOT NULL,        -- the last position of any of its spans
     spans             TEXT NOT NULL,
     UNIQUE (conversation_key, id)
 );
+CREATE INDEX prunings_through ON prunings (conversation_key, through);
 
 -- How far the episodes of a session have become facts and history. By agent, as an agent reads
 -- only its own episodes of a session, and those of nobody ('').

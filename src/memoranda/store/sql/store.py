@@ -16,7 +16,7 @@ from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Erasure, Kind, Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, erasing, health, record_actions
@@ -100,7 +100,7 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
         tx.connection.run(UNQUEUE, values)
 
 
-CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], Erasure | None]] = {
+CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
     act.Append: conversation_actions.append,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
@@ -129,6 +129,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], Erasure | None]] = {
     act.Touch: record_actions.touch,
     act.UpdateRecord: record_actions.update,
     act.PutItem: record_actions.put_item,
+    act.Forget: erasing.forget,
     act.Erase: erasing.erase,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
@@ -213,9 +214,9 @@ class SqlStore(SqlReads):
                     if kind not in CARRY_OUT:
                         message = f"not an action: {action!r}"
                         raise InvalidInput(message)
-                    erasure = CARRY_OUT[kind](tx, action)
-                    if erasure is not None:
-                        done.append(erasure)
+                    outcome = CARRY_OUT[kind](tx, action)
+                    if outcome is not None:
+                        done.append(outcome)
             return done
 
         return self._write(scope, carry_out) if actions else []

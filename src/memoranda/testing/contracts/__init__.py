@@ -45,6 +45,7 @@ class StoreContract(
     items.ItemContract,
     changes.ApplyContract,
     changes.BeliefContract,
+    changes.ForgetContract,
     changes.EraseContract,
     deleting.UserDeletionContract,
     deleting.ConversationDeletionContract,

@@ -312,6 +312,37 @@ class BeliefContract(Contract):
 LIE = "the secret lies under the old floor"
 
 
+class ForgetContract(Contract):
+    """Forgotten is what an action names, or what meets its filter when it is carried out."""
+
+    def test_a_filter_is_judged_inside_the_transaction(self, ana: User, ben: User) -> None:
+        """What the same plan adds before counts, too; nothing of another user does."""
+        (one,), (two,) = ana.remember("one", metadata={"n": 1}), ana.remember("two")
+        ben.remember("one", metadata={"n": 1})
+        three = ana.insertion("three", metadata={"n": 1})
+        where = replace(ALL, now=SOON, retired=False, metadata={"n": 1})
+        outcome = ana.apply(three, do.Forget(None, SOON, "asked", where))
+        assert do.only_erasure(outcome) == Erasure(id=one.id, records=2)
+        assert ana.page(ACTIVE) == ["two"]
+        assert ben.page(ACTIVE) == ["one"]
+        again = ana.apply(do.Forget((one.id, two.id), LATER, "asked", replace(where, now=LATER)))
+        assert do.only_erasure(again) == Erasure()
+        erased = ana.apply(do.Erase(None, LATER, "asked", replace(where, retired=True)))
+        assert do.only_erasure(erased) == Erasure(id=one.id, records=len((one, three)))
+        assert ana.page(ALL) == ["two"]
+
+    def test_all_versions_end(self, ana: User) -> None:
+        """Of whichever version it is named by; what had ended keeps its end."""
+        (old,), new = ana.remember("old"), ana.insertion("new")
+        ana.apply(new, do.Close(old.id, SOON, "corrected", superseded_by=new.record.id))
+        done = do.only_erasure(ana.apply(do.Forget((old.id,), LATER, "asked")))
+        assert done == Erasure(id=old.id, records=2, versions=(new.record.id,))
+        assert [each.valid_until for each in ana.records(ALL)] == [SOON, LATER]
+        assert [each.reason for each in ana.history(old.id)][-1] == "asked"
+        with pytest.raises(NotFound, match="fact_nothing"):
+            ana.apply(do.Forget((old.id, "fact_nothing"), LATER, "asked"))
+
+
 class EraseContract(Contract):
     """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
 
@@ -337,6 +368,7 @@ class EraseContract(Contract):
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
         receipt = {"ana": ana, "writer": ana.writer}[by].erase(item)
         assert receipt == Erasure(
+            id=item.id,
             records=7,
             versions=(first.id, new.id),
             copies=(copy.id,),
@@ -354,7 +386,9 @@ class EraseContract(Contract):
         (item,) = ana.turns("s", text)
         others = [*ana.turns("t", text), *ana.remember(text)]
         receipt = ana.erase(item)
-        assert receipt == Erasure(records=1, independent=tuple(each.id for each in others))
+        assert receipt == Erasure(
+            id=item.id, records=1, independent=tuple(each.id for each in others)
+        )
         assert ana.page() == [text, text]
 
     @pytest.mark.parametrize(("text", "copies"), [("one two three four", 0), (LIE, 1)])

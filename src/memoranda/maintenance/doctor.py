@@ -10,21 +10,27 @@ from __future__ import annotations
 import os
 import platform
 import stat
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
+from memoranda.derivations.worker import DerivationWorker
+from memoranda.entities.pipeline import EntityPipeline
 from memoranda.errors import MemorandaError, ModelUnavailable
-from memoranda.memory import Memory, scope_of, services_of
-from memoranda.model.models import Scope
-from memoranda.model.ports import Store
+from memoranda.model.models import Entity, Hit, Record
+from memoranda.model.ports import Embedder, LanguageModel, Store
+from memoranda.model.reports import MemoryStats
+from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.settings import Settings
-from memoranda.store.locations import MEMORY, file_of, is_server, medium, place
+from memoranda.store.locations import file_of, is_server, medium
 from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sqlite import SqliteStore
 
@@ -44,8 +50,8 @@ DECOYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(ShortRepr):
     """What the doctor found at one point.
 
     Attributes:
@@ -66,41 +72,103 @@ noted = partial(Check, ok=None)
 failed = partial(Check, ok=False)
 
 
-def examine(memory: Memory, file: Path | None = None) -> list[Check]:
-    """Look at everything that can be wrong with ``memory``.
+class CanaryMemory(Protocol):
+    """A memory in which canaries are planted and looked for."""
 
-    Args:
-        memory: what to examine. It is only read; canaries live in a memory of their own.
-        file: the file it is in, as :func:`located` gives it; without, the checks of the
-            file itself are left out.
+    def remember(self, content: str, *, event_time: datetime | None = None) -> Record:
+        """Store a fact."""
+
+    def search(self, query: str, *, limit: int = 5) -> list[Hit]:
+        """Return what answers ``query``."""
+
+    def entity(self, name: str) -> Entity | None:
+        """Return who or what has that name."""
+
+    def stats(self) -> MemoryStats:
+        """Return whether vectors are on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doctor:
+    """Looks at everything that can be wrong with a memory. It is only read.
+
+    Attributes:
+        store: where it is.
+        settings: how it is made.
+        derivations: makes its vectors.
+        embedder: the model of these, if there is one.
+        vectors: which model that is, or why there are none.
+        language_model: the model of its stages.
+        names: finds its names.
+        notes: the status of its notes.
+        now: the present.
+        open_canaries: opens a memory like it in which canaries live.
     """
-    store = services_of(memory).store
-    system = f"{platform.python_version()}, {platform.system()}"
-    checks = [passed("python", detail=system)]
-    if file is not None:
-        checks.append(_file(file, store))
-    elif is_server(store.location):
-        detail = f"{store.location}, {store.size():,} bytes of records at least"
-        checks.append(passed("server", detail=detail))
-    if isinstance(store, SqliteStore):
-        checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
-        checks += [] if file is None else [_journal(file)]
-        # To open a memory is to bring its schema to the newest.
-        checks.append(passed("schema", detail=f"version {len(schema_steps())}, the newest"))
-    # What stands in for what the storage does not do by itself.
-    stand_ins = (each for each in store.capabilities() if not each.native)
-    checks += [passed(each.name, detail=each.detail) for each in stand_ins]
-    checks += [_soundness(memory), *_vectors(memory), _model_files(memory.settings)]
-    return [*checks, _notes(memory), _extras(), _language(memory), _names(memory), *_arms(memory)]
+
+    store: Store
+    settings: Settings
+    derivations: DerivationWorker
+    embedder: Embedder | None
+    vectors: str
+    language_model: LanguageModel | None
+    names: EntityPipeline
+    notes: str
+    now: datetime
+    open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
+
+    def examine(self) -> list[Check]:
+        """Return what was found at each point."""
+        store, file = self.store, file_of(self.store.location)
+        system = f"{platform.python_version()}, {platform.system()}"
+        checks = [passed("python", detail=system)]
+        if file is not None:
+            checks.append(_file(file, store))
+        elif is_server(store.location):
+            detail = f"{store.location}, {store.size():,} bytes of records at least"
+            checks.append(passed("server", detail=detail))
+        if isinstance(store, SqliteStore):
+            checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
+            checks += [] if file is None else [_journal(file)]
+            # To open a memory is to bring its schema to the newest.
+            checks.append(passed("schema", detail=f"version {len(schema_steps())}, the newest"))
+        # What stands in for what the storage does not do by itself.
+        stand_ins = (each for each in store.capabilities() if not each.native)
+        checks += [passed(each.name, detail=each.detail) for each in stand_ins]
+        checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
+        checks += [_notes(self.notes), _extras(), _language(self.language_model)]
+        return [*checks, _names(self.names), *self._arms()]
+
+    def _vectors(self) -> list[Check]:
+        problem, waiting = self.derivations.problem, self.derivations.waiting(None)
+        if problem is None:
+            detail = f"{waiting:,} records wait; the next search embeds those of its user"
+            return [
+                passed("vectors", detail=self.vectors),
+                passed("waiting", detail=detail if waiting else "every record has one"),
+            ]
+        remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
+        off = Check("vectors", None if self.embedder is None else False, f"off: {problem}", remedy)
+        return [off, noted("waiting", detail=f"{waiting:,} records without a vector")]
+
+    def _arms(self) -> list[Check]:
+        try:
+            with self.open_canaries() as cage:
+                for decoy in DECOYS:
+                    cage.remember(decoy, event_time=self.now - timedelta(days=400))
+                canary = cage.remember(CANARY, event_time=self.now - timedelta(days=1)).id
+                return [
+                    _arm(cage, canary, "lexical", "boat painting"),
+                    noted("vector arm", detail=cage.stats().vectors)
+                    if self.embedder is None
+                    else _arm(cage, canary, "vector", CANARY),
+                    _arm(cage, canary, "entity", "lisbon"),
+                    _arm(cage, canary, "temporal", "what happened yesterday?"),
+                ]
+        except MemorandaError as error:
+            return [failed("arms", detail=f"the canary could not be asked for: {error}")]
 
 
-def located(location: str | Path | None, settings: Settings) -> Path | None:
-    """Return the file or folder that :class:`Memory` would open, or ``None``."""
-    return file_of(place(location, settings))
-
-
-def _notes(memory: Memory) -> Check:
-    found = services_of(memory).notes.status(scope_of(memory))
+def _notes(found: str) -> Check:
     if found.startswith(WRONG):
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return failed("notes", detail=found, remedy=remedy)
@@ -142,8 +210,7 @@ def _journal(file: Path) -> Check:
     )
 
 
-def _soundness(memory: Memory) -> Check:
-    problems = memory.verify()
+def _soundness(problems: list[str]) -> Check:
     if not problems:
         return passed("contents", detail="index, links and vectors agree with records")
     if all("--purge" in problem for problem in problems):
@@ -153,20 +220,6 @@ def _soundness(memory: Memory) -> Check:
     else:
         remedy = "memoranda doctor --rebuild"
     return failed("contents", detail="; ".join(problems), remedy=remedy)
-
-
-def _vectors(memory: Memory) -> list[Check]:
-    parts = services_of(memory)
-    problem, waiting = parts.derivations.problem, parts.derivations.waiting(None)
-    if problem is None:
-        detail = f"{waiting:,} records wait; the next search embeds those of its user"
-        return [
-            passed("vectors", detail=parts.vector_status()),
-            passed("waiting", detail=detail if waiting else "every record has one"),
-        ]
-    remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
-    off = Check("vectors", None if parts.embedder is None else False, f"off: {problem}", remedy)
-    return [off, noted("waiting", detail=f"{waiting:,} records without a vector")]
 
 
 def _model_files(settings: Settings) -> Check:
@@ -191,16 +244,14 @@ def _extras() -> Check:
     return noted("extras", detail=detail, remedy="pip install 'memoranda[local]'")
 
 
-def _language(memory: Memory) -> Check:
-    model = services_of(memory).models.model
+def _language(model: LanguageModel | None) -> Check:
     if model is None:
         return noted("language model", detail="none: rules do all that a model would do better")
     return passed("language model", detail=f"{model.name} (it was not asked)")
 
 
-def _names(memory: Memory) -> Check:
+def _names(found: EntityPipeline) -> Check:
     """Look at what finds names: providers that settings name and nobody set up are no fault."""
-    found = services_of(memory).names(Scope(memory.user))
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
     detail, missing = "; ".join(used), found.missing
     if not missing:
@@ -209,27 +260,7 @@ def _names(memory: Memory) -> Check:
     return noted("names", detail=detail, remedy="; ".join(missing.values()))
 
 
-def _arms(memory: Memory) -> list[Check]:
-    parts = services_of(memory)
-    embedder, clock, own = parts.embedder, parts.clock, memory.settings
-    try:
-        with Memory(MEMORY, user="canary", settings=own, embedder=embedder, clock=clock) as cage:
-            for decoy in DECOYS:
-                cage.remember(decoy, event_time=clock.now() - timedelta(days=400))
-            canary = cage.remember(CANARY, event_time=clock.now() - timedelta(days=1)).id
-            return [
-                _arm(cage, canary, "lexical", "boat painting"),
-                noted("vector arm", detail=cage.stats().vectors)
-                if embedder is None
-                else _arm(cage, canary, "vector", CANARY),
-                _arm(cage, canary, "entity", "lisbon"),
-                _arm(cage, canary, "temporal", "what happened yesterday?"),
-            ]
-    except MemorandaError as error:
-        return [failed("arms", detail=f"the canary could not be asked for: {error}")]
-
-
-def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
+def _arm(cage: CanaryMemory, canary: str, arm: str, query: str) -> Check:
     if arm == "entity":
         entity = cage.entity(query)
         finds = entity is not None and canary in [record.id for record in entity.records]
@@ -239,7 +270,8 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
         finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
     if finds:
         return passed(f"{arm} arm", detail="finds its canary")
-    problem = services_of(cage).derivations.problem if arm == "vector" else None
+    vectors = cage.stats().vectors
+    problem = vectors if arm == "vector" and vectors.startswith("off") else None
     return failed(
         f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",
