@@ -23,6 +23,7 @@ from benchmarks import (
     ner,
     notes_speed,
     pruning,
+    quiz,
     replay,
     retrieval,
     searching,
@@ -45,6 +46,7 @@ QUALITY = (
     "replay",
     "notes",
     "stores",
+    "quiz",
 )
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
@@ -93,7 +95,7 @@ def main() -> None:
 def measure(name: str, asked: argparse.Namespace) -> None:
     """Print one measurement of quality."""
     data, quick = asked.shared / "data", asked.quick
-    runs: dict[str, Callable[[], None]] = {
+    runs: dict[str, Callable[[], object]] = {
         "retrieval": lambda: retrieval.run(asked.shared, quick=quick, ablate=asked.ablate),
         "updates": lambda: updates.run(data, quick=quick),
         "conflicts": lambda: conflicts.run(data, quick=quick),
@@ -103,6 +105,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "replay": lambda: replay.run(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
+        "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()
 

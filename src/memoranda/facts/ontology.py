@@ -15,7 +15,6 @@ class AttributeType:
     Attributes:
         name: under which facts are stored: ``home``.
         single: whether there is one value at a time, so that a newer one takes its place.
-        lasting: whether facts of it never fade.
         category: what kind of fact it is; decides the heading in MEMORY.md.
         dated: whether its values are times, which become absolute ones.
         ends: attributes of the same subject whose values end when this one changes.
@@ -23,7 +22,6 @@ class AttributeType:
 
     name: str
     single: bool
-    lasting: bool
     category: str
     dated: bool = False
     ends: tuple[str, ...] = ()
@@ -36,7 +34,6 @@ def attributes() -> dict[str, AttributeType]:
         name: AttributeType(
             name,
             row["holds"] == "one",
-            bool(row.get("lasting", False)),
             row["category"],
             bool(row.get("dated", False)),
             tuple(row.get("ends", ())),

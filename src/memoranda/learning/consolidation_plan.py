@@ -437,6 +437,5 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
 
 
 def _lasts(claim: Claim) -> bool:
-    """Return whether a fact never fades: it was asked for, or a life rests on it."""
-    asked = claim.category in {Category.REMEMBER, Category.INSTRUCTION}
-    return asked or (claim.fact is not None and attributes()[claim.fact.attribute].lasting)
+    """Return whether a fact never fades: it was asked for, or a newer value will end it."""
+    return claim.fact is not None or claim.category in {Category.REMEMBER, Category.INSTRUCTION}
