@@ -122,7 +122,7 @@ FACTS = [
     ),
     # the few forms of other languages
     ("Ich heiße Jana und wohne hier.", "The user's name is Jana.", "identity"),
-    ("Vivo en Madrid.", "The user lives in Madrid.", "identity"),
+    ("Vivo en Madrid.", "El usuario vive en Madrid.", "identity"),
     ("J'habite à Lyon.", "The user lives in Lyon.", "identity"),
     (
         "Merk dir bitte, dass ich montags nie kann.",

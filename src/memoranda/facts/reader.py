@@ -8,6 +8,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -118,15 +119,30 @@ def read_facts(
     # An emoji ends a clause as a comma does.
     sentence = _PICTURE.sub(",", sentence)
     found: dict[str, list[FactStatement]] = {}
+    words = frozenset(word.strip(_EDGE) for word in sentence.lower().replace("\u2019", " ").split())
     for code in languages_with("facts"):
+        signs = _signs(code)
+        if signs is not None and signs.isdisjoint(words):
+            continue
         read = list(_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         if read:
             found[code] = read
     if len(found) > 1:
-        words = frozenset(sentence.casefold().split())
         best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
         return found[best]
     return next(iter(found.values()), [])
+
+
+@cache
+def _signs(code: str) -> frozenset[str] | None:
+    """Return the words of which a sentence of a language has one; ``None`` if any may be.
+
+    They spare the others the compiling of its forms: where nobody writes German, none are.
+    """
+    own = load(code, "facts")["words"].get("signs")
+    if own is None:
+        return None
+    return frozenset(own) | (words_of("function_words", code) - words_of("function_words", "en"))
 
 
 def _known_words(code: str, words: frozenset[str]) -> int:
@@ -164,10 +180,18 @@ class LanguageReader:
         self._data = LanguageData(code, "facts")
         table = load(code, "facts")
         self._words: dict[str, Any] = dict(table["words"])
-        self._relations: dict[str, str] = {
-            noun: attribute for attribute, nouns in table["relations"].items() for noun in nouns
-        }
-        self._pronouns = {*self._words["unclear"], *self._words["openings"]}
+        self._folds = _folds(self._words.get("folds", ""))
+        self._relations: dict[str, str] = {}
+        # How facts write a noun: with its article and capital, where the file gives them.
+        self._nouns: dict[str, str] = {}
+        for attribute, nouns in table["relations"].items():
+            for written in nouns:
+                first, _, bare = written.partition(" ")
+                bare = bare if first in self._words.get("articles", ()) else written
+                self._relations[bare.lower().translate(self._folds)] = attribute
+                self._nouns[bare.lower().translate(self._folds)] = written
+        names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
+        self._pronouns = {word for words in names for word in words}
         self._set = re2.Set.SearchSet(_options())
         self._rules: list[_Rule] = []
         for name, rows in table["attributes"].items():
@@ -207,6 +231,7 @@ class LanguageReader:
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
+        sentence = sentence.translate(self._folds)
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
         for index in sorted(self._set.Match(sentence) or ()):
@@ -240,6 +265,8 @@ class LanguageReader:
         if last in self._words["openings"]:
             return True
         first = match.group(0).casefold().split(" ")[0].partition("\u2019")[0]
+        if first in self._words.get("first_person", ()):
+            return last not in self._words["reporting"]
         lead = {word.casefold().strip(_EDGE).partition("\u2019")[0] for word in before.split()}
         opening = before.split(None, 1)[0].casefold()
         own = self._words.get("own", ())
@@ -275,24 +302,26 @@ class LanguageReader:
         }
         subject, who, aliases = self._subject(groups, speaker)
         own, named = speaker.name.casefold() or "user", speaker.name or self._words["user"]
-        start, end = match.span(0)
+        words, (start, end) = self._words, match.span(0)
         whole = rule.fixed or groups.get("value", "")
         values = self._split(whole) if rule.many else [whole]
         for each in values:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
-            first = value.casefold().partition(" ")[0]
-            if first in rule.never_first or not value_key(value).isdisjoint(rule.never):
+            thing = self._clean(groups.get("thing", ""), speaker)
+            first, told = value.casefold().partition(" ")[0], value_key(f"{value} {thing}")
+            if first in rule.never_first or not told.isdisjoint(rule.never):
                 continue
-            attribute, noun = rule.attribute, groups.get("relation", "").casefold()
+            attribute, noun = rule.attribute, self._plain(groups.get("relation", ""))
             if attribute == RELATION:
                 attribute, subject, who = self._relations[noun], own, named
-            thing = self._clean(groups.get("thing", ""), speaker)
             if thing:
                 subject = thing.casefold()
-            filled = {"who": who, "value": value, "thing": thing, "relation": noun}
-            content = rule.says.format(**filled).strip()
+            written = self._nouns.get(noun, noun)
+            filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
+            filled["whose"] = words["whose"].format(who=named, noun=written)
+            content = self._contract(rule.says.format(**filled).strip())
             if attribute == SAME:
                 content = said[start:end]
             if not content:
@@ -316,16 +345,30 @@ class LanguageReader:
         """Return the subject of a reading, how its sentence names it, and its other names."""
         words = self._words
         own = speaker.name or words["user"]
-        relation, name = groups.get("relation", "").casefold(), groups.get("person", "").strip()
+        relation, name = self._plain(groups.get("relation", "")), groups.get("person", "").strip()
         name = (name or groups.get("named", "").strip()).removesuffix("'s").removesuffix("\u2019s")
         if relation:
-            whose = words["whose"].format(who=own, noun=relation)
-            who = f"{whose} {name}" if name else whose
-            key = relation if not speaker.name else f"{speaker.name.casefold()}'s {relation}"
-            return (name.casefold(), who, (key,)) if name else (key, who, ())
+            noun = self._nouns.get(relation, relation)
+            whose = words["whose"].format(who=own, noun=noun)
+            if name:
+                named = words.get("whose_named", words["whose"] + " {name}")
+                whose = named.format(who=own, noun=noun, name=name)
+            key = noun[-len(relation) :].casefold()
+            key = key if not speaker.name else f"{speaker.name.casefold()}'s {key}"
+            return (name.casefold(), whose, (key,)) if name else (key, whose, ())
         if name:
             return name.casefold(), name, ()
         return (speaker.name.casefold() or "user"), own, ()
+
+    def _contract(self, content: str) -> str:
+        """Return a sentence in which words that the language draws together are one: ``des``."""
+        for apart, together in self._words.get("contractions", {}).items():
+            content = content.replace(apart, together)
+        return content
+
+    def _plain(self, text: str) -> str:
+        """Return a text as forms read it: small, without the accents that do not count."""
+        return text.lower().translate(self._folds)
 
     def _split(self, whole: str) -> list[str]:
         pattern = re2.compile(expand(self._words["separator"], self), _options())
@@ -341,7 +384,8 @@ class LanguageReader:
                 break
             value = cut
         for pattern, becomes in self._rewrites:
-            value = pattern.sub(becomes.format(who=speaker.name or self._words["user"]), value)
+            told = becomes.format(who=speaker.name or self._words["user"])
+            value = pattern.sub(lambda _, told=told: told, value)
         return value
 
     @property
@@ -359,8 +403,14 @@ class LanguageReader:
         if not value:
             return False
         unclear = self._words.get("unclear", ())
-        pointing = any(word.strip(_EDGE) in unclear for word in value.casefold().split())
+        pointing = any(word.strip(_EDGE) in unclear for word in self._plain(value).split())
         return pointing or not any(char.isalnum() or char == MASK for char in value)
+
+
+def _folds(letters: str) -> dict[int, str]:
+    """Return the letters whose accents do not count, each with what it is without."""
+    both = {*letters, *letters.upper()}
+    return {ord(each): unicodedata.normalize("NFD", each)[0] for each in both}
 
 
 @cache
