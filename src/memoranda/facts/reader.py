@@ -163,6 +163,7 @@ class _Rule(NamedTuple):
     never: frozenset[str]
     never_first: frozenset[str]
     known: bool
+    fallback: bool
     fixed: str
 
 
@@ -222,11 +223,13 @@ class LanguageReader:
         source = expand(bare if arrow else form, self)
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
         self._set.Add(source)
-        many, anywhere, known = (
-            bool(rows.get(name, False)) for name in ("list", "anywhere", "known")
+        many, anywhere, known, fallback = (
+            bool(rows.get(name, False)) for name in ("list", "anywhere", "known", "fallback")
         )
         never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
-        rule = _Rule(attribute, tells, source, says, many, anywhere, never, first, known, fixed)
+        rule = _Rule(
+            attribute, tells, source, says, many, anywhere, never, first, known, fallback, fixed
+        )
         self._rules.append(rule)
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
@@ -239,7 +242,7 @@ class LanguageReader:
             for match in _compiled(rule.source).finditer(sentence):
                 start, end = match.span(0)
                 clash = any(
-                    start < last and first < end and name == rule.attribute
+                    start < last and first < end and (rule.fallback or name == rule.attribute)
                     for first, last, name in taken
                 )
                 opens = rule.anywhere or self._opens(sentence, match)
@@ -309,15 +312,17 @@ class LanguageReader:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
-            thing = self._clean(groups.get("thing", ""), speaker)
+            thing = groups.get("thing", "").strip(_EDGE)
             first, told = value.casefold().partition(" ")[0], value_key(f"{value} {thing}")
             if first in rule.never_first or not told.isdisjoint(rule.never):
                 continue
             attribute, noun = rule.attribute, self._plain(groups.get("relation", ""))
             if attribute == RELATION:
                 attribute, subject, who = self._relations[noun], own, named
+            if thing and self._is_unclear(thing):
+                continue
             if thing:
-                subject = thing.casefold()
+                subject, thing = thing.casefold(), self._name_thing(match, said, thing, named)
             written = self._nouns.get(noun, noun)
             filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
             filled["whose"] = words["whose"].format(who=named, noun=written)
@@ -369,6 +374,22 @@ class LanguageReader:
     def _plain(self, text: str) -> str:
         """Return a text as forms read it: small, without the accents that do not count."""
         return text.lower().translate(self._folds)
+
+    def _name_thing(self, match: Any, said: str, thing: str, own: str) -> str:
+        """Return how a fact names a thing: "the user's rent", "the board meeting"."""
+        mine = self._words.get("mine", ())
+        if not mine:
+            return thing
+        first, _, rest = thing.partition(" ")
+        if first.casefold() in mine:
+            return str(self._words["whose"].format(who=own, noun=rest))
+        begin = match.span(match.re.groupindex["thing"])[0]
+        before = said[match.span(0)[0] : begin].split()
+        determiner = before[-1].casefold() if before else ""
+        if determiner in mine:
+            return str(self._words["whose"].format(who=own, noun=thing))
+        article = determiner in self._words.get("small_words", ())
+        return f"{determiner} {thing}" if article else thing
 
     def _split(self, whole: str) -> list[str]:
         pattern = re2.compile(expand(self._words["separator"], self), _options())
