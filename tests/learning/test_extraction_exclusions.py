@@ -59,17 +59,18 @@ DENIED = [
 
 
 @pytest.mark.parametrize("text", DENIED)
-def test_a_denial_in_another_language_gives_nothing(text):
-    """Where a foreign sentence denies anything, its opposite must not become a fact."""
-    told = [each.fact for each in claims_of(text) if "no" not in each.content.split()]
-    assert told == []
+def test_a_denial_in_another_language_is_no_statement_of_its_opposite(text):
+    """Where a foreign sentence denies anything, at most the denial becomes a fact."""
+    stated = [claim.fact for claim in claims_of(text)]
+    denied = {"dislikes", "avoids"}
+    assert all(fact and (fact.value is None or fact.attribute in denied) for fact in stated)
 
 
 @pytest.mark.parametrize(
     ("text", "content"),
     [
         ("Me gusta el café.", "Al usuario le gusta el café."),
-        ("Ich mag Fisch.", "The user likes Fisch."),
+        ("Ich mag Fisch.", "Der Nutzer mag Fisch."),
         ("J'aime le café.", "The user likes le café."),
         ("Tengo 30 años.", "El usuario tiene 30 años."),
     ],

@@ -121,7 +121,7 @@ FACTS = [
         "remember",
     ),
     # the few forms of other languages
-    ("Ich heiße Jana und wohne hier.", "The user's name is Jana.", "identity"),
+    ("Ich heiße Jana und wohne hier.", "Der Nutzer heißt Jana.", "identity"),
     ("Vivo en Madrid.", "El usuario vive en Madrid.", "identity"),
     ("J'habite à Lyon.", "The user lives in Lyon.", "identity"),
     (

@@ -36,6 +36,8 @@ _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME = "relation", "same"
+# Letters that stand behind an apostrophe in English: "they're".
+_ELIDED = 2
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -119,7 +121,7 @@ def read_facts(
     # An emoji ends a clause as a comma does.
     sentence = _PICTURE.sub(",", sentence)
     found: dict[str, list[FactStatement]] = {}
-    words = frozenset(word.strip(_EDGE) for word in sentence.lower().replace("\u2019", " ").split())
+    words = _words(sentence)
     for code in languages_with("facts"):
         signs = _signs(code)
         if signs is not None and signs.isdisjoint(words):
@@ -131,6 +133,16 @@ def read_facts(
         best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
         return found[best]
     return next(iter(found.values()), [])
+
+
+def _words(sentence: str) -> frozenset[str]:
+    """Return the words of a sentence in small letters, with the parts of ``j'habite``."""
+    found = {word.strip(_EDGE) for word in sentence.lower().split()}
+    for word in tuple(found):
+        head, mark, rest = word.partition("\u2019")
+        # What is as short as the "s" of "it's" tells no language.
+        found |= {head, rest} if mark and len(rest) > _ELIDED else {head}
+    return frozenset(found)
 
 
 @cache
