@@ -6,7 +6,6 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -41,20 +40,13 @@ from memoranda.model.models import (
     Unset,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
-from memoranda.model.query import Filter, Order, parse_metadata_filter
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
-from memoranda.records.drafts import (
-    Draft,
-    Retention,
-    draft_correction,
-    parse_draft,
-    parse_kind,
-    parse_tags,
-)
-from memoranda.records.items import parse_namespace
+from memoranda.records.drafts import Draft, Retention, draft_correction, parse_draft, parse_tags
+from memoranda.records.filters import RecordFilters
 from memoranda.records.service import RecordService
 from memoranda.services import Services
 from memoranda.store.locations import MEMORY
@@ -370,10 +362,10 @@ class Memory:
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        listed = self._listed(session=session, namespace=namespace, metadata=metadata)
+        filters = RecordFilters(namespace=namespace, session=session, metadata=metadata)
         return self._records.forget(
             None if ids is None else list(several(ids, "ids")),
-            where=replace(listed, retired=erase) if narrowed else None,
+            where=self._listed(filters, retired=erase) if narrowed else None,
             erase=erase,
         )
 
@@ -425,18 +417,9 @@ class Memory:
         """
         if namespace and kind is None:
             kind = Kind.ITEM
-        listed = self._listed(
-            kind=kind,
-            namespace=namespace,
-            session=session,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-        )
-        where = replace(
-            listed,
-            kinds=() if kind is None else listed.kinds,
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
+        where = filters.check(
+            self._services.clock.now(),
             exclude_session=named(exclude_session, "exclude_session"),
             as_of=known(as_of, "as_of"),
         )
@@ -515,17 +498,10 @@ class Memory:
             NotFound: ``after`` is no record of this user.
             InvalidInput: an argument cannot be used.
         """
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
         return self._services.store.records(
             self._scope,
-            self._listed(
-                kind=kind,
-                namespace=namespace,
-                session=session,
-                tags=tags,
-                metadata=metadata,
-                since=since,
-                until=until,
-            ),
+            self._listed(filters),
             order=Order.LATEST if newest_first else Order.RECORDED,
             limit=limited(limit, "limit"),
             offset=limited(offset, "offset", least=0),
@@ -548,37 +524,11 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        where = self._listed(
-            kind=kind,
-            namespace=namespace,
-            session=session,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-        )
-        return sum(self._services.store.count(self._scope, where).values())
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
+        return sum(self._services.store.count(self._scope, self._listed(filters)).values())
 
-    def _listed(
-        self,
-        *,
-        kind: str | None = None,
-        namespace: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> Filter:
-        return self._where(
-            kinds=tuple(Kind) if kind is None else (parse_kind(kind),),
-            namespace=None if namespace is None else parse_namespace(namespace),
-            session=named(session, "session"),
-            tags=() if tags is None else parse_tags(tags),
-            metadata=parse_metadata_filter(metadata),
-            since=known(since, "since"),
-            until=known(until, "until"),
-        )
+    def _listed(self, filters: RecordFilters, **more: Any) -> Filter:
+        return filters.check(self._services.clock.now(), tuple(Kind), **more)
 
     def history(self, id: str) -> list[Change]:
         """Return what was done to a record and its other versions, from the oldest version on.

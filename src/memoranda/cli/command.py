@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -46,6 +46,7 @@ FAILED = 1
 UNBOUNDED = 1_000_000
 LINE = 80
 SHARED = "Options of every command"
+SHARED_NAMES = ("db", "user", "as_json")
 # What the options of several commands are called where it is not as in Python.
 FLAGS: Mapping[str, Sequence[str]] = {
     "limit": ("--limit", "-n"),
@@ -84,7 +85,7 @@ class SharedOptions:
         if context is None:
             return cls()
         before = cls.read(cast("typer.Context | None", context.parent))
-        db, user, as_json = map(context.params.get, ("db", "user", "as_json"))
+        db, user, as_json = map(context.params.get, SHARED_NAMES)
         return cls(
             db=before.db if db is None else db,
             user=before.user if user is None else user,
@@ -269,8 +270,9 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a session and its own options as the command ``name``.
 
-    A parameter without a default is an argument, the others are options. The shared options are
-    added, so that they may stand on either side of the command's name.
+    A parameter without a default is an argument, the others are options; one of a dataclass is
+    an option for each of its fields. The shared options are added, so that they may stand on
+    either side of the command's name.
 
     Args:
         app: where it is registered.
@@ -282,13 +284,24 @@ def command(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         about, meanings, examples = _read_docstring(function)
-        own = [
-            _declare(each, **{"help": meanings.get(each.name), **options.get(each.name, {})})
-            for each in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        ]
+        taken = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        groups = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
+        own: list[inspect.Parameter] = []
+        for each in taken:
+            said = {"help": meanings.get(each.name), **options.get(each.name, {})}
+            own += (
+                _declare_fields(each.annotation)
+                if each.name in groups
+                else [_declare(each, **said)]
+            )
 
         def run(context: typer.Context, **given: Any) -> None:
-            _run(function, context, **{each.name: given[each.name] for each in own})
+            grouped = {
+                name: group(**{each.name: given.pop(each.name) for each in fields(group)})
+                for name, group in groups.items()
+            }
+            given = {name: given[name] for name in given if name not in SHARED_NAMES}
+            _run(function, context, **given, **grouped)
 
         parameters = [
             _parameter("context", annotation=typer.Context),
@@ -306,10 +319,18 @@ def command(
     return register
 
 
+def _declare_fields(group: Any) -> Iterator[inspect.Parameter]:
+    """Yield the options that the fields of a dataclass are."""
+    meanings = _read_docstring(group)[1]
+    parameters = inspect.signature(group, eval_str=True).parameters
+    for each in fields(group):
+        yield _declare(parameters[each.name], **{"help": meanings.get(each.name), **each.metadata})
+
+
 def _read_docstring(described: Callable[..., Any]) -> tuple[str, dict[str, str], str | None]:
     """Return what a command does, what each parameter means, and the end of its help."""
     rest, _, examples = inspect.cleandoc(described.__doc__ or "").partition("\n\nExamples:\n")
-    about, _, parameters = rest.partition("\n\nArgs:\n")
+    about, _, parameters = rest.replace("\n\nAttributes:\n", "\n\nArgs:\n").partition("\n\nArgs:\n")
     meanings = {each[1]: " ".join(each[2].split()) for each in DESCRIPTION.finditer(parameters)}
     # A blank line keeps Typer from joining the examples to one paragraph.
     lines = ["Examples:", *(f"  {each.strip()}" for each in examples.splitlines())]

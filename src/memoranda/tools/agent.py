@@ -15,11 +15,12 @@ from memoranda.model.checks import clean
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
-from memoranda.model.query import Filter, parse_metadata_filter
+from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
-from memoranda.records.drafts import Draft, draft_correction, parse_kind, parse_tags
+from memoranda.records.drafts import Draft, draft_correction
+from memoranda.records.filters import RecordFilters
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
 from memoranda.text.recalled import NOTHING, without_recalled
@@ -114,14 +115,14 @@ class AgentTools:
         Dates are in ISO 8601; one without a zone is in the user's.
         """
         zone = self._searcher.zone
-        where = Filter(
-            now=self._records.now(),
-            kinds=() if memory_type is None else (parse_kind(memory_type),),
-            tags=() if tags is None else parse_tags(tags),
-            metadata=parse_metadata_filter(metadata),
+        filters = RecordFilters(
+            kind=memory_type,
+            tags=tags,
+            metadata=metadata,
             since=None if since is None else parse_moment(since, "since", zone),
             until=None if until is None else parse_moment(until, "until", zone),
         )
+        where = filters.check(self._records.now())
         hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
         facts = self._searcher.record_access(hits, where)
         if not hits:
