@@ -285,7 +285,9 @@ def command(
     def register(function: Callable[..., None]) -> Callable[..., None]:
         about, meanings, examples = _read_docstring(function)
         taken = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        groups = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
+        groups: dict[str, Any] = {
+            each.name: each.annotation for each in taken if is_dataclass(each.annotation)
+        }
         own: list[inspect.Parameter] = []
         for each in taken:
             said = {"help": meanings.get(each.name), **options.get(each.name, {})}
