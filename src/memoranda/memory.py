@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.doctor import Check
+    from memoranda.maintenance.facts import Fact, FactService, Provenance
+    from memoranda.maintenance.learned import LearnedFacts
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
@@ -638,6 +640,81 @@ class Memory:
         """
         return self._consolidate(self._scope, named(session, "session"), dry_run=dry_run)
 
+    def learn(
+        self, session: str | None = None, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> LearnedFacts:
+        """Consolidate one session or all that wait, as :meth:`consolidate`; return what is learned.
+
+        In a dry run, what two sessions say both counts twice: neither becomes a fact before the
+        other is read.
+
+        Args:
+            session, dry_run: as of :meth:`consolidate`.
+            progress: told after each session.
+
+        Raises:
+            NotFound: there is no such session.
+        """
+        waiting = (
+            [each.id for each in self.sessions(pending=True)] if session is None else [session]
+        )
+        reports: list[StageReport] = []
+        for done, each in enumerate(waiting, 1):
+            try:
+                reports.append(self.consolidate(each, dry_run=dry_run))
+            except NotFound:
+                if session is not None:
+                    raise
+                # It was erased since the list was made.
+            if progress is not None:
+                progress(done, len(waiting))
+        from memoranda.maintenance.learned import collect_learned  # noqa: PLC0415 - see the module
+
+        return collect_learned(reports, self._services.store, self._scope, dry_run=dry_run)
+
+    def facts(
+        self,
+        query: str | None = None,
+        *,
+        category: str | None = None,
+        everything: bool = False,
+        limit: int = 100,
+    ) -> list[Fact]:
+        """Return facts with how far each is believed, since when, and what it replaced.
+
+        Args:
+            query: those that answer it, best first; the last said first, if not given.
+            category: only of this kind of statement, such as ``preference``.
+            everything: also those that were replaced, forgotten or faded.
+            limit: how many at most.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        return self._facts.list(query, category=category, everything=everything, limit=limit)
+
+    def trace_fact(self, id: str) -> Provenance:
+        """Return where a fact comes from: the turns that say it, its versions, its history.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no fact.
+        """
+        return self._facts.trace(id)
+
+    @property
+    def _facts(self) -> FactService:
+        services, scope = self._services, self._scope
+        from memoranda.maintenance.facts import FactService  # noqa: PLC0415 - see the module
+
+        return FactService(
+            records=self._records,
+            search=lambda query, where, limit: services.lazy.retriever.search(
+                scope, query, where, limit=limit
+            ),
+            threshold=self.settings.decay.threshold,
+        )
+
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
         return self._maintenance().expire(dry_run=dry_run)
@@ -756,20 +833,24 @@ class Memory:
             raise NotFound(message)
         return found
 
-    def audit(self, path: str | Path | None = None) -> Audit:
+    def audit(self, path: str | Path | None = None, *, kind: str | None = None) -> Audit:
         """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
 
         Args:
             path: look at this file instead: a MEMORY.md, or a JSON list of memories.
+            kind: return only faults of this kind; its beginning is enough.
 
         Raises:
-            InvalidInput: the file cannot be read, or holds no memories.
+            InvalidInput: the file cannot be read or holds no memories, or there is no such kind.
         """
+        store, now = self._services.store, self._services.clock.now()
         from memoranda.maintenance.audit import audit_file, audit_memory  # noqa: PLC0415 - see the module
 
         if path is not None:
-            return audit_file(Path(path), self._services.clock.now())
-        return audit_memory(self._services.store, self._scope, self._services.clock.now())
+            found = audit_file(Path(path), now)
+        else:
+            found = audit_memory(store, self._scope, now)
+        return found if kind is None else found.only(kind)
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).

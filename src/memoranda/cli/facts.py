@@ -6,6 +6,7 @@ import typer
 
 from memoranda.cli.command import ListingGroup, Session, command, complete, make_group
 from memoranda.errors import NotFound
+from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
@@ -61,7 +62,7 @@ def list_facts(
         memoranda facts --category plan --limit 50
     """
     memory = session.memory()
-    found = known.list_facts(memory, query, category=category, everything=everything, limit=limit)
+    found = memory.facts(query, category=category, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --limit {limit * 2}")
@@ -89,8 +90,8 @@ command(
     "list",
     query={"argument": True},
     category={
-        "help": f"Only one of {', '.join(known.CATEGORIES)}.",
-        "autocompletion": complete(known.CATEGORIES),
+        "help": f"Only one of {', '.join(CATEGORIES)}.",
+        "autocompletion": complete(CATEGORIES),
     },
 )(list_facts)
 command(entities, "list")(list_entities)
@@ -106,7 +107,7 @@ def show(session: Session, *, id: str) -> None:
     Examples:
         memoranda facts show fact_01JD…
     """
-    found = known.trace_fact(session.memory(), id)
+    found = session.memory().trace_fact(id)
     session.show(found, *known.show_provenance(found, session.view))
 
 

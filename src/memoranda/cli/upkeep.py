@@ -19,13 +19,15 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.doctor import Check
+from memoranda.maintenance.learned import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import MemoryStats, StageReport
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
-from memoranda.rendering.facts import SIGNS, LearnedFacts, consolidate_sessions, show_learned
+from memoranda.rendering.audit import show_audit
+from memoranda.rendering.facts import SIGNS, show_learned
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize, to_json
 from memoranda.store.locations import MEMORY, medium
@@ -145,7 +147,7 @@ def audit(
         memoranda audit --kind contradictions --limit 20
         memoranda audit MEMORY.md --strict
     """
-    found = make_audit_report(session.memory(at=None if file is None else MEMORY), file, kind)
+    found = session.memory(at=None if file is None else MEMORY).audit(file, kind=kind)
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)
@@ -210,8 +212,7 @@ def consolidate(
         memoranda consolidate trip --dry-run
     """
     with session.progress("reading sessions") as progress:
-        memory = session.memory()
-        found = consolidate_sessions(memory, of, dry_run=dry_run, progress=progress)
+        found = session.memory().learn(of, dry_run=dry_run, progress=progress)
     session.show(found, show_learned(found, session.view, limit), _summarize(found))
     if dry_run and found.sessions > 1:
         session.hint("what two sessions say both counts twice in a dry run")
