@@ -110,6 +110,7 @@ class AsyncAdmin(_PartOfMemory):
 
     users = in_thread(Admin.users)
     overviews = in_thread(Admin.overviews)
+    maintain = in_thread(Admin.maintain)
     delete_user = in_thread(Admin.delete_user)
 
 
@@ -316,7 +317,7 @@ class AsyncMemory:
 
     @property
     def admin(self) -> AsyncAdmin:
-        """The users of the whole store: lists and deletes them. Not for agents."""
+        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
         return AsyncAdmin(self._opened)
 
     def on(self, event: str, callback: Callback) -> None:

@@ -168,12 +168,16 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """The users of the whole store: lists and deletes them. Not for agents."""
+        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
         services = self._services
         from memoranda.maintenance.users import Admin  # noqa: PLC0415 - see the module
 
         return Admin(
-            store=services.store, notes=services.notes, clock=services.clock, wipe=services.wipe
+            store=services.store,
+            notes=services.notes,
+            clock=services.clock,
+            wipe=services.wipe,
+            maintenance=self._maintenance_of,
         )
 
     def on(self, event: str, callback: Callback) -> None:
@@ -549,10 +553,24 @@ class Memory:
         return profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
-        """Return the entities that records mention, most mentioned first."""
+        """Return the entities that records mention, most mentioned first.
+
+        Args:
+            type: only ``person``, ``organization``, ``location`` and so on; without it all but
+                the dates, which are only given where they are asked for.
+            limit: how many at most.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        wanted, most = named(type, "type"), limited(limit, "limit")
         self._services.link_entities(self._scope)
         return self._services.store.entities(
-            self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
+            self._scope,
+            self._where(),
+            type=wanted,
+            except_type=None if wanted else "date",
+            limit=most,
         )
 
     # Conversations
@@ -776,9 +794,7 @@ class Memory:
 
         jobs = stage_jobs(
             users=services.store.users,
-            run_stage=lambda user, stage: self._maintenance(
-                services.store.scope(user)
-            ).run_scheduled(stage),
+            run_stage=lambda user, stage: self._maintenance_of(user).run_scheduled(stage),
             times=services.settings.schedule,
             zone=services.settings.zone,
             on_report=on_report,
@@ -876,6 +892,9 @@ class Memory:
             consolidate=partial(self._consolidate, chosen),
             reflect=services.reflection_writer(chosen).write,
         )
+
+    def _maintenance_of(self, user: str) -> Maintenance:
+        return self._maintenance(self._services.store.scope(user))
 
     def _consolidate(
         self, scope: Scope, session: str | None = None, *, dry_run: bool = False

@@ -107,17 +107,18 @@ def test_the_environment_names_file_and_user(run, told, monkeypatch, tmp_path):
         assert [record.content for record in memory.records()] == ["by environment"]
 
 
-def test_json_has_the_fields_of_the_dataclasses(told):
-    """A hit in JSON has the keys record, score and why, and its times are ISO 8601."""
+def test_json_has_the_fields_of_the_results(told):
+    """A hit is a record with its score, and with --why its reasons; its times are ISO 8601."""
     told("remember", "Ana likes tea", "--tag", "drink", "--tag", "hot", "--metadata", '{"n": 1}')
-    (hit,) = told("search", "tea", "--tag", "hot")
-    assert list(hit) == ["record", "score", "why"]
+    (hit,) = told("search", "tea", "--tag", "hot", "--why")
+    assert told("search", "tea", "--tag", "hot")[0].keys() == hit.keys() - {"why"}
+    assert [hit[name] for name in ("type", "kind", "content")] == ["fact", "fact", "Ana likes tea"]
     assert list(hit["why"]) == [
         "arms", "recency", "confidence", "precedence", "when", "speaker", "before", "after",
     ]  # fmt: skip
-    assert hit["record"]["tags"] == ["drink", "hot"]
-    assert hit["record"]["metadata"] == {"n": 1}
-    assert datetime.fromisoformat(hit["record"]["created_at"]).utcoffset() is not None
+    assert hit["tags"] == ["drink", "hot"]
+    assert hit["metadata"] == {"n": 1}
+    assert datetime.fromisoformat(hit["created_at"]).utcoffset() is not None
     assert told("search", "tea", "--min-score", "1") == []
 
 
@@ -183,9 +184,9 @@ def test_correct_and_history_and_as_of(run, told):
     """A correction replaces; the old text is in history and in --as-of."""
     old = told("remember", "Ana lives in Porto")
     new = told("correct", old["id"], "Ana lives in Lisbon")
-    assert [hit["record"]["id"] for hit in told("search", "Ana lives")] == [new["id"]]
+    assert [hit["id"] for hit in told("search", "Ana lives")] == [new["id"]]
     (before,) = told("search", "Ana lives", "--as-of", old["created_at"])
-    assert before["record"]["content"] == "Ana lives in Porto"
+    assert before["content"] == "Ana lives in Porto"
     assert [change["reason"] for change in told("history", old["id"])] == [
         "remembered", "corrected", f"corrects {old['id']}",
     ]  # fmt: skip
@@ -210,9 +211,9 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     assert "--yes" in line
     assert told("show", record["id"])["content"] == "the password is swordfish"
     assert told("forget", record["id"], "--erase", "--yes") == {
-        "id": record["id"], "erased": True, "records": 1, "versions": [], "derived": [],
-        "copies": [], "independent": [], "messages": 0, "conversations": 0, "purged": True,
-        "unpurged": None, "notes": 0,
+        "success": True, "id": record["id"], "erased": True, "records": 1, "versions": [],
+        "derived": [], "copies": [], "independent": [], "messages": 0, "conversations": 0,
+        "purged": True, "unpurged": None, "notes": 0,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
     run("show", record["id"], code=1)

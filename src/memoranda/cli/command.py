@@ -30,8 +30,9 @@ from typer.core import TyperGroup
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress
+from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Display, safe_text
-from memoranda.rendering.plain import format_json, one_line
+from memoranda.rendering.plain import one_line
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.

@@ -12,9 +12,6 @@ from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
-# More than that many dates are not looked past for other things.
-DATES = 1_000
-
 commands = typer.Typer()
 
 
@@ -78,8 +75,7 @@ def list_entities(session: Session, *, type: str | None = None, limit: int = 50)
     Examples:
         memoranda entities --type person --limit 20
     """
-    found = session.memory().entities(type=type, limit=limit if type else limit + DATES)
-    found = [each for each in found if type or each.type != "date"][:limit]
+    found = session.memory().entities(type=type, limit=limit)
     session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
 
 

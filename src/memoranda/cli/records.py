@@ -15,6 +15,7 @@ from memoranda.errors import NotFound
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
+from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 
@@ -231,7 +232,8 @@ def search(
     found = session.memory().search(
         query, limit=limit, offset=offset, min_score=min_score, as_of=moment, **where
     )
-    session.show(found, drawing.show_hits(found, session.view, why=why))
+    form = [explain_hit(hit) for hit in found] if why else found
+    session.show(form, drawing.show_hits(found, session.view, why=why))
 
 
 @command(commands, "recall")

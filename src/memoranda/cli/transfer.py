@@ -20,8 +20,9 @@ from typer.core import TyperGroup
 from memoranda.cli.command import FAILED, Session, command, make_group
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
+from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import format_size, pluralize, to_json
+from memoranda.rendering.plain import format_size, pluralize
 from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5

@@ -167,12 +167,12 @@ class AgentTools:
         return ToolOutput(stored, f"{done} as {stored.id}.")
 
     def forget_memory(self, memory_id: str) -> ToolOutput:
-        """Forget a record; the value says whether there was one."""
+        """Forget a record; the value is the receipt, ``None`` if there was no record."""
         try:
-            self._records.forget([clean(memory_id, "memory_id")])
+            receipt = self._records.forget([clean(memory_id, "memory_id")])
         except NotFound:
-            return ToolOutput(value=False, text=f"There is no memory {memory_id!r:.80}.")
-        return ToolOutput(value=True, text=f"Forgotten: {memory_id}.")
+            return ToolOutput(None, f"There is no memory {memory_id!r:.80}.")
+        return ToolOutput(receipt, f"Forgotten: {memory_id}.")
 
     def recall_context(self, query: str, budget: int = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
@@ -203,7 +203,7 @@ class AgentTools:
             InvalidInput: it is no longer believed.
         """
         done = self._records.confirm(self._active_fact(memory_id).id)
-        return ToolOutput(done, f"Confirmed: {done.id} never fades.")
+        return ToolOutput(mask_all(done), f"Confirmed: {done.id} never fades.")
 
     def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
@@ -232,7 +232,7 @@ class AgentTools:
             head = f"{head}: {summary}"
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
-        masked = replace(entity, summary=summary, records=tuple(map(mask_secrets, shown)))
+        masked = replace(entity, summary=summary, records=tuple(map(mask_all, shown)))
         return ToolOutput(masked, fenced([head, *self._lines(shown[:LINKED])]))
 
     def search_history(self, query: str, limit: int = 5) -> ToolOutput:
