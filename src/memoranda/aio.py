@@ -100,6 +100,8 @@ class AsyncNotes(_PartOfMemory):
     search = in_thread(SyncedNotes.search)
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
+    overview = in_thread(SyncedNotes.overview)
+    restore = in_thread(SyncedNotes.restore)
 
 
 class AsyncAdmin(_PartOfMemory):

@@ -470,6 +470,27 @@ def test_without_any_memory_it_says_how_to_begin(run, told, tmp_path):
     assert told("stats", "--user", "bruno")["records"]["fact"] == 1
 
 
+def test_looking_makes_no_file(run, told, tmp_path):
+    """The doctor looks at a machine without a memory, and refuses to mend one; no file is made."""
+    checks = {check["name"]: check["ok"] for check in told("doctor")}
+    assert checks["lexical arm"] is True
+    assert f"there is no memory at {tmp_path / 'agent.db'} yet" in run("doctor").stderr
+    assert "there is no memory at" in run("doctor", "--rebuild", code=1).stderr
+    run("audit", code=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [("list",), ("search", "tea"), ("facts",), ("entities",)])
+def test_an_empty_memory_says_how_to_begin(run, told, command, tmp_path):
+    """An empty one is no error, whoever asks: a note to people names what begins it."""
+    Memory(tmp_path / "agent.db").close()
+    assert "begin with memoranda remember" in run(*command).stderr
+    assert "begin with memoranda remember" in run(*command, "--user", "zed").stderr
+    assert told(*command) == []
+    run("remember", "x", "--user", "ana")
+    assert "--user takes ana" in run(*command, "--user", "zed", code=1).stderr
+
+
 def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatch):
     """Each setting has its value in force and where it comes from; a secret stays one."""
     file = tmp_path / "config.toml"

@@ -156,14 +156,14 @@ class Session:
             NotFound: there is nothing to read; the message names what is near.
         """
         from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
-        from memoranda.serving.existing import require_file, require_user  # noqa: PLC0415
+        from memoranda.serving import existing  # noqa: PLC0415
 
         if not writes and at is None:
-            require_file(self.location)
+            existing.require_file(self.location)
         memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
         self.closing.enter_context(memory)
-        if not writes and not all_users:
-            require_user(memory)
+        if not writes and not all_users and not existing.require_user(memory):
+            self.hint(existing.NOTHING_YET)
         return memory
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:

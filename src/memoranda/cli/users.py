@@ -34,7 +34,7 @@ def list_(session: Session) -> None:
         memoranda users list --json
     """
     found = session.memory(all_users=True).admin.overviews()
-    session.show(found, table(found, USERS, session.view))
+    session.show(found, table(found, USERS, session.view, empty="no users"))
 
 
 users = make_group(commands, "users", UsersGroup, list_)

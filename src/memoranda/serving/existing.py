@@ -14,6 +14,10 @@ NAMED = 5
 # Names of a folder that are looked at.
 MOST = 1_000
 BEGIN = "memoranda demo shows how it works, and memoranda remember begins one"
+NOTHING_YET = (
+    'nothing is remembered here yet; begin with memoranda remember "Ana is vegetarian", with '
+    "memoranda chat, or with memoranda import FILE"
+)
 
 
 def require_file(file: Path | None) -> None:
@@ -35,15 +39,15 @@ def require_file(file: Path | None) -> None:
     raise NotFound(f"there is no memory at {file}; {hint}")
 
 
-def require_user(memory: Memory) -> None:
-    """Refuse a user of whom the store knows nothing, while it knows others.
+def require_user(memory: Memory) -> bool:
+    """Refuse a user of whom the store knows nothing, while it knows others; say if it knows any.
 
     Raises:
         NotFound: there is no such user; the message names those there are.
     """
     there = services_of(memory).store.users()
     if not there or memory.user in there:
-        return
+        return bool(there)
     near = nearest(memory.user, there, most=NAMED)
     names = near + [name for name in there if name not in near]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
