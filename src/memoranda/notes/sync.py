@@ -110,8 +110,8 @@ class NotesReport(ShortRepr):
         return f"notes: {restored}{did or ('written' if self.written else 'nothing to do')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesOverview:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NotesOverview(ShortRepr):
     """The notes in figures.
 
     Attributes:
@@ -123,8 +123,6 @@ class NotesOverview:
         git: whether the folder is in a repository.
         report: what the sync before this look has changed.
     """
-
-    __repr__ = short_repr
 
     path: Path
     exists: bool
