@@ -350,9 +350,19 @@ def test_what_nobody_expected_is_logged_and_not_told(mode, caplog):
     assert "inside None" in caplog.text
 
 
+class Embedding(LateMemory):
+    """A memory with vectors."""
+
+    def _open(self):
+        memory = Memory(
+            self._location, user=self._user, settings=self._settings, embedder=HashEmbedder()
+        )
+        return self._closing.enter_context(memory)
+
+
 def test_a_long_call_tells_how_far_it_is(tmp_path):
     """Where the client asks for progress, a search tells how many memories it has embedded."""
-    memory = served(tmp_path / "a.db", embedder=HashEmbedder())
+    memory = served(tmp_path / "a.db", memory=Embedding)
     memory.of().memory.remember_many([f"memory number {each}" for each in range(70)])
     told = []
 
