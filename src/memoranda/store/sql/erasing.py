@@ -92,7 +92,7 @@ def forget(tx: Transaction, action: Forget) -> Erasure:
     """End the validity of records in all their versions that the scope may see."""
     named = _named(tx, action)
     versions = list(tx.get(tx.scope, tx.related(tx.scope, named, RecordRelation.VERSIONS)))
-    end(tx, [*named, *versions], action.at, action.reason)
+    end(tx, [*named, *versions], action.at, action.reason, by=action.superseded_by)
     return Erasure(
         id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
     )

@@ -11,7 +11,7 @@ from typing import Any
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, says_all
+from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, ended, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
@@ -111,7 +111,8 @@ INSERT INTO notes_bases (user_key, agent, folder, lines) VALUES (:user, :agent, 
 ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 """
 END = """
-UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at
+UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
+    superseded_by = coalesce(:by, superseded_by)
 WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
 RETURNING key, id, agent, kind, trust
 """
@@ -271,23 +272,29 @@ def close(tx: Transaction, action: act.Close) -> None:
     """End the validity of a record; what had ended before stays ended."""
     target = tx.target(action.id)
     values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
-    tx.connection.run(
+    only_open = " AND closed_at IS NULL" if action.only_open else ""
+    changed = tx.connection.run(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
-        "closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key",
+        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key{only_open}",
         values,
     )
+    if not changed:
+        raise InvalidInput(ended(tx.get(tx.scope, [action.id])[action.id]))
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
     tx.tell_end(target, action.at, "close", action.reason, **detail)
 
 
-def end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list[str]:
+def end(
+    tx: Transaction, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
+) -> list[str]:
     """End the validity of these records for good; return those that had not been ended so."""
-    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
+    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
     targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
     if targets:
         tx.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in targets))
         tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-        tx.log_all(targets, at, ChangeAction.CLOSE, reason)
+        detail = {"superseded_by": by} if by else {}
+        tx.log_all(targets, at, ChangeAction.CLOSE, reason, **detail)
     return [target.id for target in targets]
 
 

@@ -198,11 +198,17 @@ class Transaction(SqlReads):
         self.connection.run(ASK_FOR_PURGE)
 
     def log_all(
-        self, on: Sequence[TargetRecord], at: datetime, action: ChangeAction, reason: str
+        self,
+        on: Sequence[TargetRecord],
+        at: datetime,
+        action: ChangeAction,
+        reason: str,
+        **detail: Any,
     ) -> None:
         """Write the same line into the history of each of these records."""
         same = {"user": self.user, "at": to_ms(at), "action": action, "reason": reason}
-        rows = [same | {"record": each.id, "agent": each.agent, "detail": "{}"} for each in on]
+        same["detail"] = dump(detail)
+        rows = [same | {"record": each.id, "agent": each.agent} for each in on]
         self.connection.run_many(LOG, rows)
 
     def log(self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any) -> None:
