@@ -16,7 +16,7 @@ from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
-from memoranda.store.sql.transaction import LAST_KEY, TargetRecord, Transaction
+from memoranda.store.sql.transaction import TargetRecord, Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
 # One of a key: by the unique index on what is no longer forgotten.
@@ -39,10 +39,6 @@ HELD_ITEM = """
 SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
     AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
     AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
-"""
-# The last key, and whether the user has a text already: one statement, as each add runs it.
-BEFORE_INSERT = f"""
-{LAST_KEY}, EXISTS (SELECT 1 FROM records WHERE user_key = :user AND content_hash = :hash)
 """
 SAME_FACTS = f"""
 SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
@@ -134,12 +130,9 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.KnownFact
 
     Returns those that were not stored, as they were known.
     """
-    single = actions[0] if len(actions) == 1 else None
-    hashed = {"user": tx.user, "hash": single and single.record.content_hash}
-    last, is_known = tx.connection.one(BEFORE_INSERT, hashed) or (0, False)
-    known = _known_facts(tx, actions) if is_known or single is None else {}
+    known = _known_facts(tx, actions) if tx.has_text else {}
     left = [each for each in actions if each.record.id not in known] if known else actions
-    _insert_new(tx, left, int(last))
+    _insert_new(tx, left)
     for new, held in known.values():
         _restate(tx, held, new)
     return [act.KnownFact(new.id, held.id) for new, held in known.values()]
@@ -189,11 +182,11 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
     update(tx, act.UpdateRecord(id=known.id, at=at, tags=changed, valid_until=ends, reason=reason))
 
 
-def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> None:
+def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []
-    for key, action in enumerate(actions, last + 1):
+    for key, action in enumerate(actions, tx.last_key + 1):
         item = action.record
         _require_own(tx, item)
         if item.kind is Kind.ITEM:
@@ -210,6 +203,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> No
         queued.append((VECTORS, key, user))
         if action.mentions is None:
             queued.append((ENTITIES, key, user))
+    tx.last_key += len(rows)
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
     if sources:
@@ -230,7 +224,8 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     _require_own(tx, item)
     terms = indexed(tx.analyzer.terms(item.content), items=True)
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
-    values |= {"key": tx.last_key() + 1, "term_count": len(terms)}
+    tx.last_key += 1
+    values |= {"key": tx.last_key, "term_count": len(terms)}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))

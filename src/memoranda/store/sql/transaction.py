@@ -30,10 +30,6 @@ ASK_FOR_PURGE = """
 INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
 ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
 """
-LAST_KEY = """
-SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
-    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
-"""
 SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
@@ -78,6 +74,8 @@ class Transaction(SqlReads):
         connection: the open transaction.
         scope: whose it is.
         user: key of the scope's user.
+        last_key: the highest key that a record has, or had before it was erased.
+        has_text: whether the user may have the text of the plan's only record already.
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
@@ -86,6 +84,8 @@ class Transaction(SqlReads):
     connection: SqlConnection
     scope: Scope
     user: int
+    last_key: int
+    has_text: bool
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
@@ -99,10 +99,6 @@ class Transaction(SqlReads):
     def entity_writer(self) -> EntityWriter:
         """What changes the entities of the user."""
         return EntityWriter(self.connection, self.user, self.names)
-
-    def last_key(self) -> int:
-        """Return the highest key that a record has, or had before it was erased."""
-        return int(self.connection.value(LAST_KEY))
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
