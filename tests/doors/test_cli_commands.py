@@ -560,3 +560,25 @@ def test_a_shell_completes_commands_options_and_names(typed, offered):
     asked = {**words, "_MEMORANDA_COMPLETE": "complete_bash"}
     done = CliRunner().invoke(app, [], env=asked, prog_name="memoranda")
     assert set(done.stdout.split()) == offered
+
+
+def test_an_entity_that_is_nearly_named_is_suggested(run):
+    """A name that no record has is answered with the nearest one, if there is any."""
+    run("remember", "Ana Silva moved to Ghent")
+    assert "did you mean Ghent?" in run("entity", "Gehnt", code=1).stderr
+    assert "memoranda entities lists" in run("entity", "Qqqq", code=1).stderr
+
+
+@pytest.mark.parametrize("group", ["conversations", "entities", "facts"])
+def test_options_of_a_list_need_no_list(told, run, group):
+    """What lists by itself takes the options of its list; a misspelt command is named as one."""
+    run("remember", "Ana Silva moved to Ghent")
+    assert told(group, "--limit", "1") == told(group, "list", "--limit", "1")
+    if group != "facts":
+        assert "No such command 'lsit'" in run(group, "lsit", code=2).stderr
+
+
+def test_help_names_no_type_of_a_switch(run):
+    """An option that takes no value has none in help, as --help itself."""
+    for command in ((), ("search",), ("users",), ("users", "delete")):
+        assert "bool" not in run(*command, "--help").stdout

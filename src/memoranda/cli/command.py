@@ -25,7 +25,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.measure import measure_renderables
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.json_object import parse_moment
@@ -70,6 +70,26 @@ _shared = partial(typer.Option, rich_help_panel=SHARED, show_default=False)
 Database = Annotated[str | None, _shared("--db", metavar="PLACE", help=PLACE)]
 User = Annotated[str | None, _shared("--user", metavar="NAME", help=WHOSE)]
 AsJson = Annotated[bool, _shared("--json", metavar="", help="Print one JSON document.")]
+
+
+class PlainSwitches:
+    """Shows no type in help for what takes no value, as --help itself."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, switches without a name for their value."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if getattr(each, "is_flag", False) and each.metavar is None:
+                each.metavar = ""
+        return found
+
+
+class Command(PlainSwitches, TyperCommand):
+    """A command."""
+
+
+class CommandGroup(PlainSwitches, TyperGroup):
+    """A group of commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +336,7 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__doc__ = about
-        app.command(name, epilog=examples)(run)
+        app.command(name, cls=Command, epilog=examples)(run)
         return function
 
     return register
@@ -405,12 +425,19 @@ def make_group(
     return made
 
 
-class ListingGroup(TyperGroup):
-    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``."""
+class ListingGroup(CommandGroup):
+    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``.
+
+    Attributes:
+        takes_words: whether ``list`` takes words, and not only options.
+    """
+
+    takes_words = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take words that name no command for arguments of ``list``."""
-        return super().resolve_command(ctx, args if args[0] in self.commands else ["list", *args])
+        """Take what names no command for the options and words of ``list``."""
+        lists = args[0] not in self.commands and (self.takes_words or args[0].startswith("-"))
+        return super().resolve_command(ctx, ["list", *args] if lists else args)
 
 
 def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:

@@ -11,9 +11,15 @@ import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, complete, make_group, read_argument
+from memoranda.cli.command import (
+    CommandGroup,
+    Session,
+    command,
+    complete,
+    make_group,
+    read_argument,
+)
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
@@ -47,11 +53,11 @@ def show(session: Session) -> None:
     session.show(found, line, *_tabulate(map(_setting_row, found)))
 
 
-class ConfigGroup(TyperGroup):
+class ConfigGroup(CommandGroup):
     """Show, explain and change the settings."""
 
 
-class ModelsGroup(TyperGroup):
+class ModelsGroup(CommandGroup):
     """The files of the local embedding model."""
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from memoranda.cli.command import ListingGroup, Session, command, complete, make_group
-from memoranda.errors import NotFound
 from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
+from memoranda.serving.existing import require_entity
 
 commands = typer.Typer()
 
@@ -24,6 +24,8 @@ class FactsGroup(ListingGroup):
         memoranda facts --category plan --limit 50
         memoranda facts show fact_01JD…
     """
+
+    takes_words = True
 
 
 class EntitiesGroup(ListingGroup):
@@ -157,7 +159,5 @@ def entity(session: Session, *, name: str) -> None:
     Examples:
         memoranda entity Lisbon
     """
-    found = session.memory().entity(name)
-    if found is None:
-        raise NotFound(f"no record speaks of {name!r}; memoranda entities lists what they speak of")
+    found = require_entity(session.memory(), name)
     session.show(found, drawing.show_entity(found, session.view))

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import typer
 from rich.text import Text
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, make_group, read_argument
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_argument
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.git import NotesGit
@@ -79,7 +78,7 @@ def _warn_of_held(session: Session, report: NotesReport) -> None:
     session.warn(f"{pluralize(len(report.held), 'fact')} held back; if it was meant: {ACCEPT}")
 
 
-class NotesGroup(TyperGroup):
+class NotesGroup(CommandGroup):
     """Read and edit MEMORY.md, look through the history, go back to what was.
 
     Examples:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import typer
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, make_group
+from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.rendering.layout import Column, safe_text, table
 from memoranda.rendering.plain import one_line
 from memoranda.rendering.records import list_erased
@@ -18,7 +17,7 @@ USERS = (
 )
 
 
-class UsersGroup(TyperGroup):
+class UsersGroup(CommandGroup):
     """List the users of a store with what they have, or delete one.
 
     Examples:

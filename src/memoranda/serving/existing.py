@@ -9,6 +9,7 @@ from pathlib import Path
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
+from memoranda.model.models import Entity
 
 NAMED = 5
 # Names of a folder that are looked at.
@@ -51,6 +52,20 @@ def require_user(memory: Memory) -> bool:
     near = nearest(memory.user, there, most=NAMED)
     names = near + [name for name in there if name not in near]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
+
+
+def require_entity(memory: Memory, name: str) -> Entity:
+    """Return an entity with what is said of it.
+
+    Raises:
+        NotFound: no record speaks of it; the message names those that are near.
+    """
+    found = memory.entity(name)
+    if found is not None:
+        return found
+    near = nearest(name, [each.name for each in memory.entities(limit=MOST)], most=NAMED)
+    hint = f"did you mean {_list(near)}?" if near else "memoranda entities lists what they speak of"
+    raise NotFound(f"no record speaks of {name!r}; {hint}")
 
 
 def _list(names: Sequence[str]) -> str:
