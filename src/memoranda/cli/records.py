@@ -251,7 +251,7 @@ def recall(session: Session, *, prompt: str, budget: int = 1_000) -> None:
     if session.shared.as_json:
         session.show(found)
     elif not found.text:
-        session.note(f"no memory fits into {budget} tokens")
+        session.note(f"nothing to recall for this within {budget} tokens")
     else:
         session.print(safe_text(found.text))
         hits = pluralize(len(found.hits), "record")
