@@ -197,7 +197,7 @@ def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> i
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
     )
-    tx.log_all(targets, at, ChangeAction.ERASE, reason)
+    tx.log(targets, at, ChangeAction.ERASE, reason)
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.forget_decisions(named)
     tx.entity_writer.rename(touched)

@@ -276,7 +276,7 @@ def close(tx: Transaction, action: act.Close) -> None:
     if not changed:
         raise InvalidInput(ended(tx.get(tx.scope, [action.id])[action.id]))
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
-    tx.tell_end(target, action.at, "close", action.reason, **detail)
+    tx.tell_end([target], action.at, "close", action.reason, **detail)
 
 
 def end(
@@ -285,11 +285,7 @@ def end(
     """End the validity of these records for good; return those that had not been ended so."""
     values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
     targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
-    if targets:
-        tx.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in targets))
-        tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-        detail = {"superseded_by": by} if by else {}
-        tx.log_all(targets, at, ChangeAction.CLOSE, reason, **detail)
+    tx.tell_end(targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {}))
     return [target.id for target in targets]
 
 
@@ -303,7 +299,7 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
         detail | {"at": to_ms(action.at), "key": target.key},
     )
     tx.raise_epoch()
-    tx.log(target, action.at, "reweigh", action.reason, **detail)
+    tx.log([target], action.at, "reweigh", action.reason, **detail)
 
 
 def update(tx: Transaction, action: act.UpdateRecord) -> None:
@@ -317,9 +313,9 @@ def update(tx: Transaction, action: act.UpdateRecord) -> None:
     values = RECORDS.encode(given) | {"key": target.key}
     tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
     if "valid_until" in given:
-        tx.tell_end(target, action.at, "update", action.reason, changed=sorted(given))
+        tx.tell_end([target], action.at, "update", action.reason, changed=sorted(given))
     else:
-        tx.log(target, action.at, "update", action.reason, changed=sorted(given))
+        tx.log([target], action.at, "update", action.reason, changed=sorted(given))
 
 
 def touch(tx: Transaction, action: act.Touch) -> None:
@@ -366,7 +362,7 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     for table in ("vectors", "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
     tx.entity_writer.forget_unmentioned(mentioned)
-    tx.tell_end(target, action.at, "retire", action.reason)
+    tx.tell_end([target], action.at, "retire", action.reason)
 
 
 def reinforce(tx: Transaction, action: act.Reinforce) -> None:
@@ -386,7 +382,7 @@ def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     filed = {"user": tx.user, "record": target.key}
     tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
     tx.restore_confidence([target.key])
-    tx.log(target, action.at, "credit", action.reason, sources=len(new))
+    tx.log([target], action.at, "credit", action.reason, sources=len(new))
 
 
 def supersede(tx: Transaction, action: act.Supersede) -> None:
@@ -407,7 +403,7 @@ def supersede(tx: Transaction, action: act.Supersede) -> None:
         "UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE key = :key",
         {"target": target.id, "key": by.key},
     )
-    tx.tell_end(target, action.at, "supersede", action.reason, **detail)
+    tx.tell_end([target], action.at, "supersede", action.reason, **detail)
 
 
 def enrich(tx: Transaction, action: act.Enrich) -> None:
@@ -417,7 +413,7 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
     stamp = {"at": to_ms(action.at), "key": target.key}
     tx.connection.run("UPDATE records SET enriched_at = :at WHERE key = :key", stamp)
-    tx.log(target, action.at, "enrich", "enriched", links=added)
+    tx.log([target], action.at, "enrich", "enriched", links=added)
 
 
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
