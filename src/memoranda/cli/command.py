@@ -178,11 +178,12 @@ class Session:
         from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
         from memoranda.serving import existing  # noqa: PLC0415
 
-        if not writes and at is None:
+        reads = not writes and at is None
+        if reads:
             existing.require_file(self.location)
         memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
         self.closing.enter_context(memory)
-        if not writes and not all_users and not existing.require_user(memory):
+        if reads and not all_users and not existing.require_user(memory):
             self.hint(existing.NOTHING_YET)
         return memory
 
