@@ -100,6 +100,8 @@ class AsyncNotes(_PartOfMemory):
     search = in_thread(SyncedNotes.search)
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
+    overview = in_thread(SyncedNotes.overview)
+    restore = in_thread(SyncedNotes.restore)
 
 
 class AsyncAdmin(_PartOfMemory):
@@ -110,6 +112,7 @@ class AsyncAdmin(_PartOfMemory):
 
     users = in_thread(Admin.users)
     overviews = in_thread(Admin.overviews)
+    maintain = in_thread(Admin.maintain)
     delete_user = in_thread(Admin.delete_user)
 
 
@@ -316,7 +319,7 @@ class AsyncMemory:
 
     @property
     def admin(self) -> AsyncAdmin:
-        """The users of the whole store: lists and deletes them. Not for agents."""
+        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
         return AsyncAdmin(self._opened)
 
     def on(self, event: str, callback: Callback) -> None:
@@ -358,6 +361,9 @@ class AsyncMemory:
     sessions = in_thread(Memory.sessions)
     usage = in_thread(Memory.usage)
     consolidate = in_thread(Memory.consolidate)
+    learn = in_thread(Memory.learn)
+    facts = in_thread(Memory.facts)
+    trace_fact = in_thread(Memory.trace_fact)
     expire = in_thread(Memory.expire)
     decay = in_thread(Memory.decay)
     derive = in_thread(Memory.derive)

@@ -6,7 +6,6 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -41,20 +40,13 @@ from memoranda.model.models import (
     Unset,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
-from memoranda.model.query import Filter, Order, parse_metadata_filter
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
-from memoranda.records.drafts import (
-    Draft,
-    Retention,
-    draft_correction,
-    parse_draft,
-    parse_kind,
-    parse_tags,
-)
-from memoranda.records.items import parse_namespace
+from memoranda.records.drafts import Draft, Retention, draft_correction, parse_draft, parse_tags
+from memoranda.records.filters import RecordFilters
 from memoranda.records.service import RecordService
 from memoranda.services import Services
 from memoranda.store.locations import MEMORY
@@ -66,6 +58,8 @@ if TYPE_CHECKING:
     from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.doctor import Check
+    from memoranda.maintenance.facts import Fact, FactService, Provenance
+    from memoranda.maintenance.learned import LearnedFacts
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
@@ -174,12 +168,16 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """The users of the whole store: lists and deletes them. Not for agents."""
+        """The users of the whole store: lists, maintains and deletes them. Not for agents."""
         services = self._services
         from memoranda.maintenance.users import Admin  # noqa: PLC0415 - see the module
 
         return Admin(
-            store=services.store, notes=services.notes, clock=services.clock, wipe=services.wipe
+            store=services.store,
+            notes=services.notes,
+            clock=services.clock,
+            wipe=services.wipe,
+            maintenance=self._maintenance_of,
         )
 
     def on(self, event: str, callback: Callback) -> None:
@@ -370,10 +368,10 @@ class Memory:
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        listed = self._listed(session=session, namespace=namespace, metadata=metadata)
+        filters = RecordFilters(namespace=namespace, session=session, metadata=metadata)
         return self._records.forget(
             None if ids is None else list(several(ids, "ids")),
-            where=replace(listed, retired=erase) if narrowed else None,
+            where=self._listed(filters, retired=erase) if narrowed else None,
             erase=erase,
         )
 
@@ -425,18 +423,9 @@ class Memory:
         """
         if namespace and kind is None:
             kind = Kind.ITEM
-        listed = self._listed(
-            kind=kind,
-            namespace=namespace,
-            session=session,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-        )
-        where = replace(
-            listed,
-            kinds=() if kind is None else listed.kinds,
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
+        where = filters.check(
+            self._services.clock.now(),
             exclude_session=named(exclude_session, "exclude_session"),
             as_of=known(as_of, "as_of"),
         )
@@ -515,17 +504,10 @@ class Memory:
             NotFound: ``after`` is no record of this user.
             InvalidInput: an argument cannot be used.
         """
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
         return self._services.store.records(
             self._scope,
-            self._listed(
-                kind=kind,
-                namespace=namespace,
-                session=session,
-                tags=tags,
-                metadata=metadata,
-                since=since,
-                until=until,
-            ),
+            self._listed(filters),
             order=Order.LATEST if newest_first else Order.RECORDED,
             limit=limited(limit, "limit"),
             offset=limited(offset, "offset", least=0),
@@ -548,37 +530,11 @@ class Memory:
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        where = self._listed(
-            kind=kind,
-            namespace=namespace,
-            session=session,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-        )
-        return sum(self._services.store.count(self._scope, where).values())
+        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
+        return sum(self._services.store.count(self._scope, self._listed(filters)).values())
 
-    def _listed(
-        self,
-        *,
-        kind: str | None = None,
-        namespace: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> Filter:
-        return self._where(
-            kinds=tuple(Kind) if kind is None else (parse_kind(kind),),
-            namespace=None if namespace is None else parse_namespace(namespace),
-            session=named(session, "session"),
-            tags=() if tags is None else parse_tags(tags),
-            metadata=parse_metadata_filter(metadata),
-            since=known(since, "since"),
-            until=known(until, "until"),
-        )
+    def _listed(self, filters: RecordFilters, **more: Any) -> Filter:
+        return filters.check(self._services.clock.now(), tuple(Kind), **more)
 
     def history(self, id: str) -> list[Change]:
         """Return what was done to a record and its other versions, from the oldest version on.
@@ -597,10 +553,24 @@ class Memory:
         return profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
-        """Return the entities that records mention, most mentioned first."""
+        """Return the entities that records mention, most mentioned first.
+
+        Args:
+            type: only ``person``, ``organization``, ``location`` and so on; without it all but
+                the dates, which are only given where they are asked for.
+            limit: how many at most.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        wanted, most = named(type, "type"), limited(limit, "limit")
         self._services.link_entities(self._scope)
         return self._services.store.entities(
-            self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
+            self._scope,
+            self._where(),
+            type=wanted,
+            except_type=None if wanted else "date",
+            limit=most,
         )
 
     # Conversations
@@ -688,6 +658,81 @@ class Memory:
         """
         return self._consolidate(self._scope, named(session, "session"), dry_run=dry_run)
 
+    def learn(
+        self, session: str | None = None, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> LearnedFacts:
+        """Consolidate one session or all that wait, as :meth:`consolidate`; return what is learned.
+
+        In a dry run, what two sessions say both counts twice: neither becomes a fact before the
+        other is read.
+
+        Args:
+            session, dry_run: as of :meth:`consolidate`.
+            progress: told after each session.
+
+        Raises:
+            NotFound: there is no such session.
+        """
+        waiting = (
+            [each.id for each in self.sessions(pending=True)] if session is None else [session]
+        )
+        reports: list[StageReport] = []
+        for done, each in enumerate(waiting, 1):
+            try:
+                reports.append(self.consolidate(each, dry_run=dry_run))
+            except NotFound:
+                if session is not None:
+                    raise
+                # It was erased since the list was made.
+            if progress is not None:
+                progress(done, len(waiting))
+        from memoranda.maintenance.learned import collect_learned  # noqa: PLC0415 - see the module
+
+        return collect_learned(reports, self._services.store, self._scope, dry_run=dry_run)
+
+    def facts(
+        self,
+        query: str | None = None,
+        *,
+        category: str | None = None,
+        everything: bool = False,
+        limit: int = 100,
+    ) -> list[Fact]:
+        """Return facts with how far each is believed, since when, and what it replaced.
+
+        Args:
+            query: those that answer it, best first; the last said first, if not given.
+            category: only of this kind of statement, such as ``preference``.
+            everything: also those that were replaced, forgotten or faded.
+            limit: how many at most.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        return self._facts.list(query, category=category, everything=everything, limit=limit)
+
+    def trace_fact(self, id: str) -> Provenance:
+        """Return where a fact comes from: the turns that say it, its versions, its history.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no fact.
+        """
+        return self._facts.trace(id)
+
+    @property
+    def _facts(self) -> FactService:
+        services, scope = self._services, self._scope
+        from memoranda.maintenance.facts import FactService  # noqa: PLC0415 - see the module
+
+        return FactService(
+            records=self._records,
+            search=lambda query, where, limit: services.lazy.retriever.search(
+                scope, query, where, limit=limit
+            ),
+            threshold=self.settings.decay.threshold,
+        )
+
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
         return self._maintenance().expire(dry_run=dry_run)
@@ -749,9 +794,7 @@ class Memory:
 
         jobs = stage_jobs(
             users=services.store.users,
-            run_stage=lambda user, stage: self._maintenance(
-                services.store.scope(user)
-            ).run_scheduled(stage),
+            run_stage=lambda user, stage: self._maintenance_of(user).run_scheduled(stage),
             times=services.settings.schedule,
             zone=services.settings.zone,
             on_report=on_report,
@@ -806,20 +849,24 @@ class Memory:
             raise NotFound(message)
         return found
 
-    def audit(self, path: str | Path | None = None) -> Audit:
+    def audit(self, path: str | Path | None = None, *, kind: str | None = None) -> Audit:
         """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
 
         Args:
             path: look at this file instead: a MEMORY.md, or a JSON list of memories.
+            kind: return only faults of this kind; its beginning is enough.
 
         Raises:
-            InvalidInput: the file cannot be read, or holds no memories.
+            InvalidInput: the file cannot be read or holds no memories, or there is no such kind.
         """
+        store, now = self._services.store, self._services.clock.now()
         from memoranda.maintenance.audit import audit_file, audit_memory  # noqa: PLC0415 - see the module
 
         if path is not None:
-            return audit_file(Path(path), self._services.clock.now())
-        return audit_memory(self._services.store, self._scope, self._services.clock.now())
+            found = audit_file(Path(path), now)
+        else:
+            found = audit_memory(store, self._scope, now)
+        return found if kind is None else found.only(kind)
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).
@@ -845,6 +892,9 @@ class Memory:
             consolidate=partial(self._consolidate, chosen),
             reflect=services.reflection_writer(chosen).write,
         )
+
+    def _maintenance_of(self, user: str) -> Maintenance:
+        return self._maintenance(self._services.store.scope(user))
 
     def _consolidate(
         self, scope: Scope, session: str | None = None, *, dry_run: bool = False

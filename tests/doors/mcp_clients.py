@@ -42,10 +42,10 @@ FULL = {
 }
 
 
-def served(location=":memory:", *, user="ana", embedder=None, memory=LateMemory):
+def served(location=":memory:", *, user="ana", memory=LateMemory):
     """Return a memory as the server has it, without jobs that add insights when they please."""
     settings = Settings(embedding={"model": "none", "background": False}, mcp={"upkeep": False})
-    return memory(str(location), user=user, settings=settings, embedder=embedder)
+    return memory(str(location), user=user, settings=settings)
 
 
 def asked(work, *, mode="auto", memory=None, tools="full", **named):

@@ -54,7 +54,7 @@ def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
     assert not (tmp_path / "memory").exists()
     first = told("remember", "Ana lives in Lisbon", "--tag", "home")["id"]
     second = told("remember", "Rex is Ana's dog")["id"]
-    assert told("search", "where does Ana live?")[0]["record"]["id"] == first
+    assert told("search", "where does Ana live?")[0]["id"] == first
     assert "Ana lives in Lisbon" in run("recall", "where does Ana live?").stdout
     new = told("correct", first, "Ana lives in Porto")["id"]
     assert [each["action"] for each in told("history", first)] == [*("insert", "close", "insert")]

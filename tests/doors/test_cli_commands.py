@@ -107,17 +107,18 @@ def test_the_environment_names_file_and_user(run, told, monkeypatch, tmp_path):
         assert [record.content for record in memory.records()] == ["by environment"]
 
 
-def test_json_has_the_fields_of_the_dataclasses(told):
-    """A hit in JSON has the keys record, score and why, and its times are ISO 8601."""
+def test_json_has_the_fields_of_the_results(told):
+    """A hit is a record with its score, and with --why its reasons; its times are ISO 8601."""
     told("remember", "Ana likes tea", "--tag", "drink", "--tag", "hot", "--metadata", '{"n": 1}')
-    (hit,) = told("search", "tea", "--tag", "hot")
-    assert list(hit) == ["record", "score", "why"]
+    (hit,) = told("search", "tea", "--tag", "hot", "--why")
+    assert told("search", "tea", "--tag", "hot")[0].keys() == hit.keys() - {"why"}
+    assert [hit[name] for name in ("type", "kind", "content")] == ["fact", "fact", "Ana likes tea"]
     assert list(hit["why"]) == [
         "arms", "recency", "confidence", "precedence", "when", "speaker", "before", "after",
     ]  # fmt: skip
-    assert hit["record"]["tags"] == ["drink", "hot"]
-    assert hit["record"]["metadata"] == {"n": 1}
-    assert datetime.fromisoformat(hit["record"]["created_at"]).utcoffset() is not None
+    assert hit["tags"] == ["drink", "hot"]
+    assert hit["metadata"] == {"n": 1}
+    assert datetime.fromisoformat(hit["created_at"]).utcoffset() is not None
     assert told("search", "tea", "--min-score", "1") == []
 
 
@@ -183,9 +184,9 @@ def test_correct_and_history_and_as_of(run, told):
     """A correction replaces; the old text is in history and in --as-of."""
     old = told("remember", "Ana lives in Porto")
     new = told("correct", old["id"], "Ana lives in Lisbon")
-    assert [hit["record"]["id"] for hit in told("search", "Ana lives")] == [new["id"]]
+    assert [hit["id"] for hit in told("search", "Ana lives")] == [new["id"]]
     (before,) = told("search", "Ana lives", "--as-of", old["created_at"])
-    assert before["record"]["content"] == "Ana lives in Porto"
+    assert before["content"] == "Ana lives in Porto"
     assert [change["reason"] for change in told("history", old["id"])] == [
         "remembered", "corrected", f"corrects {old['id']}",
     ]  # fmt: skip
@@ -210,9 +211,9 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     assert "--yes" in line
     assert told("show", record["id"])["content"] == "the password is swordfish"
     assert told("forget", record["id"], "--erase", "--yes") == {
-        "id": record["id"], "erased": True, "records": 1, "versions": [], "derived": [],
-        "copies": [], "independent": [], "messages": 0, "conversations": 0, "purged": True,
-        "unpurged": None, "notes": 0,
+        "success": True, "id": record["id"], "erased": True, "records": 1, "versions": [],
+        "derived": [], "copies": [], "independent": [], "messages": 0, "conversations": 0,
+        "purged": True, "unpurged": None, "notes": 0,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
     run("show", record["id"], code=1)
@@ -469,6 +470,27 @@ def test_without_any_memory_it_says_how_to_begin(run, told, tmp_path):
     assert told("stats", "--user", "bruno")["records"]["fact"] == 1
 
 
+def test_looking_makes_no_file(run, told, tmp_path):
+    """The doctor looks at a machine without a memory, and refuses to mend one; no file is made."""
+    checks = {check["name"]: check["ok"] for check in told("doctor")}
+    assert checks["lexical arm"] is True
+    assert f"there is no memory at {tmp_path / 'agent.db'} yet" in run("doctor").stderr
+    assert "there is no memory at" in run("doctor", "--rebuild", code=1).stderr
+    run("audit", code=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [("list",), ("search", "tea"), ("facts",), ("entities",)])
+def test_an_empty_memory_says_how_to_begin(run, told, command, tmp_path):
+    """An empty one is no error, whoever asks: a note to people names what begins it."""
+    Memory(tmp_path / "agent.db").close()
+    assert "begin with memoranda remember" in run(*command).stderr
+    assert "begin with memoranda remember" in run(*command, "--user", "zed").stderr
+    assert told(*command) == []
+    run("remember", "x", "--user", "ana")
+    assert "--user takes ana" in run(*command, "--user", "zed", code=1).stderr
+
+
 def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatch):
     """Each setting has its value in force and where it comes from; a secret stays one."""
     file = tmp_path / "config.toml"
@@ -538,3 +560,25 @@ def test_a_shell_completes_commands_options_and_names(typed, offered):
     asked = {**words, "_MEMORANDA_COMPLETE": "complete_bash"}
     done = CliRunner().invoke(app, [], env=asked, prog_name="memoranda")
     assert set(done.stdout.split()) == offered
+
+
+def test_an_entity_that_is_nearly_named_is_suggested(run):
+    """A name that no record has is answered with the nearest one, if there is any."""
+    run("remember", "Ana Silva moved to Ghent")
+    assert "did you mean Ghent?" in run("entity", "Gehnt", code=1).stderr
+    assert "memoranda entities lists" in run("entity", "Qqqq", code=1).stderr
+
+
+@pytest.mark.parametrize("group", ["conversations", "entities", "facts"])
+def test_options_of_a_list_need_no_list(told, run, group):
+    """What lists by itself takes the options of its list; a misspelt command is named as one."""
+    run("remember", "Ana Silva moved to Ghent")
+    assert told(group, "--limit", "1") == told(group, "list", "--limit", "1")
+    if group != "facts":
+        assert "No such command 'lsit'" in run(group, "lsit", code=2).stderr
+
+
+def test_help_names_no_type_of_a_switch(run):
+    """An option that takes no value has none in help, as --help itself."""
+    for command in ((), ("search",), ("users",), ("users", "delete")):
+        assert "bool" not in run(*command, "--help").stdout

@@ -69,8 +69,8 @@ def test_its_json_holds_all_it_did():
     told = json.loads(demo("--json").stdout)
     assert {"sessions", "facts", "answers", "correction", "context", "file"} <= set(told)
     old, new = told["correction"]["old"], told["correction"]["new"]
-    assert told["correction"]["believed_before"][0]["record"]["id"] == old["id"]
-    assert told["correction"]["believed_now"][0]["record"]["id"] == new["id"]
+    assert told["correction"]["believed_before"][0]["id"] == old["id"]
+    assert told["correction"]["believed_now"][0]["id"] == new["id"]
     assert told["context"]["tokens"] <= told["context"]["receipt"]["budget"]
     assert told["context"]["receipt"]["left_out"]
 
@@ -81,7 +81,7 @@ def test_with_the_local_model_it_answers_well():
     told = json.loads(demo("--json").stdout)
     if told["vectors"].startswith("off"):
         pytest.skip(told["vectors"])
-    first = [a["expect"] in a["hits"][0]["record"]["content"] for a in told["answers"]]
-    among = [any(a["expect"] in h["record"]["content"] for h in a["hits"]) for a in told["answers"]]
+    first = [a["expect"] in a["hits"][0]["content"] for a in told["answers"]]
+    among = [any(a["expect"] in h["content"] for h in a["hits"]) for a in told["answers"]]
     assert sum(first) >= 7
     assert sum(among) >= 9

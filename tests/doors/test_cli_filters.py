@@ -60,7 +60,7 @@ def test_search_and_list_take_the_same_filters(told, filters, places):
     wanted = [TASKS[place][0] for place in places]
     assert [record["content"] for record in told("list", *filters)] == wanted
     found = told("search", "ship print atlas borneo", *filters)
-    assert sorted(hit["record"]["content"] for hit in found) == sorted(wanted)
+    assert sorted(hit["content"] for hit in found) == sorted(wanted)
 
 
 def test_pages_by_offset_join(told, run):
@@ -69,9 +69,9 @@ def test_pages_by_offset_join(told, run):
     for order, wanted in (((), contents), (("--newest-first",), contents[::-1])):
         pages = [told("list", *order, "--limit", "2", "--offset", str(n))[:2] for n in (0, 2)]
         assert [record["content"] for page in pages for record in page] == wanted
-    whole = [hit["record"]["id"] for hit in told("search", "ship atlas", "--limit", "3")]
+    whole = [hit["id"] for hit in told("search", "ship atlas", "--limit", "3")]
     rest = told("search", "ship atlas", "--limit", "3", "--offset", "1")
-    assert [hit["record"]["id"] for hit in rest] == whole[1:]
+    assert [hit["id"] for hit in rest] == whole[1:]
     assert "--offset 2" in run("list", "--limit", "2").stderr
 
 
@@ -103,7 +103,7 @@ def test_an_item_is_kept_under_its_key(told):
     assert told("remember", "light", *place)["id"] == first["id"]
     assert [item["content"] for item in told("list", "--namespace", "app")] == ["light"]
     assert told("list", "--namespace", "other") == []
-    assert told("search", "light", "--kind", "item")[0]["record"]["id"] == first["id"]
+    assert told("search", "light", "--kind", "item")[0]["id"] == first["id"]
     assert told("search", "light") == []
 
 

@@ -55,7 +55,7 @@ def test_json_is_all_there_is_on_stdout(run):
     """In a pipe, --json gives one document; notes and progress never mix into it."""
     run("remember", "Zoë drinks tea ☕")
     result = run("search", "tea", "--json")
-    assert json.loads(result.stdout)[0]["record"]["content"] == "Zoë drinks tea ☕"
+    assert json.loads(result.stdout)[0]["content"] == "Zoë drinks tea ☕"
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -65,7 +65,7 @@ def test_a_terminal_without_unicode_gets_no_error(run, memory):
     shown = run("search", "tea", PYTHONIOENCODING="ascii")
     assert (shown.returncode, shown.stderr) == (0, "")
     told = run("search", "tea", "--json", PYTHONIOENCODING="ascii")
-    assert json.loads(told.stdout)[0]["record"]["content"] == "Zoë drinks tea ☕"
+    assert json.loads(told.stdout)[0]["content"] == "Zoë drinks tea ☕"
 
 
 def test_a_closed_pipe_is_no_error(memory, environment, tmp_path):
@@ -146,6 +146,8 @@ def test_the_local_model_in_a_process(run):
         pytest.skip("the files of the local model are not here")
     run("remember", "Ana is vegetarian", **settings)
     run("remember", "The bridge was painted red", **settings)
-    found = json.loads(run("search", "what meals does she eat?", "--json", **settings).stdout)
-    assert found[0]["record"]["content"] == "Ana is vegetarian"
+    found = json.loads(
+        run("search", "what meals does she eat?", "--why", "--json", **settings).stdout
+    )
+    assert found[0]["content"] == "Ana is vegetarian"
     assert "vector" in found[0]["why"]["arms"]

@@ -188,7 +188,7 @@ def test_eight_clients_at_once_lose_nothing(url):
                 found.update(each["content"] for each in told["result"])
             return await value(session, "memory_stats")
 
-    assert anyio.run(main)["memories"]["fact"] == len(contents)
+    assert anyio.run(main)["records"]["fact"] == len(contents)
     assert found == contents
 
 

@@ -58,7 +58,7 @@ def test_only_what_takes_memories_away_is_destructive():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_three_tools_return_what_s1_says(mode):
-    """store, search and forget have the seed's results, to which search adds the id."""
+    """store, search and forget have the results of the requirement, and fields beside them."""
 
     async def work(client):
         assert client.protocol_version == MODES[mode]
@@ -71,13 +71,14 @@ def test_the_three_tools_return_what_s1_says(mode):
         return kept, found, gone, left
 
     kept, found, gone, left = asked(work, mode=mode)
-    assert set(kept) == {"id", "content", "type", "created_at"}
+    assert set(kept) >= {"id", "content", "type", "created_at"}
     assert (kept["content"], kept["type"]) == ("Ana is vegetarian", "fact")
     assert datetime.fromisoformat(kept["created_at"]).tzinfo is not None
     (hit,) = found.structured_content["result"]
-    assert hit == {**kept, "score": hit["score"], "metadata": {"category": "diet"}}
+    assert hit.items() >= {**kept, "access_count": hit["access_count"]}.items()
+    assert hit["metadata"] == {"category": "diet"}
     assert 0 < hit["score"] <= 1
-    assert gone == {"success": True, "id": kept["id"]}
+    assert (gone["success"], gone["id"], gone["records"]) == (True, kept["id"], 1)
     assert left == {"result": []}
 
 
@@ -159,7 +160,7 @@ def test_secrets_orders_and_echoes_are_not_stored(arguments, problem, kind):
 
     told, stats = asked(work)
     assert problem in told
-    assert not any(stats["memories"].values())
+    assert not any(stats["records"].values())
 
 
 def test_what_an_agent_stores_is_its_own_word():
@@ -172,7 +173,7 @@ def test_what_an_agent_stores_is_its_own_word():
         return kept, new, json.loads(read.contents[0].text)
 
     kept, new, record = asked(work)
-    assert new["replaces"] == kept["id"]
+    assert new["supersedes"] == kept["id"]
     assert (record["trust"], record["source_role"], record["origin"]) == ("agent", "agent", "tool")
 
 
@@ -212,11 +213,11 @@ def test_the_other_tools_mirror_the_verbs():
         return kept, sure, info, nobody, await value(client, "memory_stats")
 
     kept, sure, info, nobody, stats = asked(work)
-    assert sure == {**kept, "confidence": 1.0}
-    assert (info["known"], info["name"], info["memories"]) == (True, "Ana Silva", [kept])
-    assert (nobody["known"], nobody["memories"]) == (False, [])
-    assert stats["memories"] == {"conversation": 0, "fact": 1, "context": 0, "reflection": 0}
-    assert stats["last_recorded"] == kept["created_at"]
+    assert sure == {**kept, "confidence": 1.0, "decay_rate": 0.0}
+    assert (info["known"], info["name"], info["records"]) == (True, "Ana Silva", [sure])
+    assert nobody == {"known": False, "name": "Zed"}
+    assert stats["records"] == {"episode": 0, "fact": 1, "context": 0, "reflection": 0}
+    assert stats["newest"] == kept["created_at"]
 
 
 def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
@@ -349,9 +350,19 @@ def test_what_nobody_expected_is_logged_and_not_told(mode, caplog):
     assert "inside None" in caplog.text
 
 
+class Embedding(LateMemory):
+    """A memory with vectors."""
+
+    def _open(self):
+        memory = Memory(
+            self._location, user=self._user, settings=self._settings, embedder=HashEmbedder()
+        )
+        return self._closing.enter_context(memory)
+
+
 def test_a_long_call_tells_how_far_it_is(tmp_path):
     """Where the client asks for progress, a search tells how many memories it has embedded."""
-    memory = served(tmp_path / "a.db", embedder=HashEmbedder())
+    memory = served(tmp_path / "a.db", memory=Embedding)
     memory.of().memory.remember_many([f"memory number {each}" for each in range(70)])
     told = []
 

@@ -38,7 +38,7 @@ def test_who_watches_hears_of_each_change(mode):
         return new, record
 
     new, record = asked(work, mode=mode, message_handler=ear)
-    assert new["replaces"] in record
+    assert new["supersedes"] in record
     assert ear.heard == [NOTES, record]
 
 

@@ -4,12 +4,13 @@ import asyncio
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from test_memory_erasing import SAID, WORDS, remains
+from typer.testing import CliRunner
 
 from memoranda import AsyncMemory, Memory, Settings, errors
+from memoranda.cli import app
 from memoranda.testing.embedders import HashEmbedder
 
 # The process holds a user's memory, and says after each line it is given what became of a verb.
@@ -294,19 +295,17 @@ def test_the_users_are_told_to_a_program(tmp_path, opened):
     memory.close()
 
     def run(*words):
-        line = [sys.executable, "-m", "memoranda", *words, "--db", str(Path(tmp_path) / "m.db")]
-        return subprocess.run(line, capture_output=True, text=True, input="", check=False)  # noqa: S603
+        return CliRunner().invoke(app, [*words, "--db", str(tmp_path / "m.db")])
 
     assert json.loads(run("users", "--json").stdout) == [
         {"name": "ana", "records": 1, "conversations": 0},
         {"name": "bob", "records": 0, "conversations": 1},
     ]
     refused = run("users", "delete", "ana")
-    assert (refused.returncode, "--yes" in refused.stderr) == (1, True)
-    assert run("users", "delete", "ana", "--yes").returncode == 0
-    assert (
-        run("conversations", "delete", "trip", "--erase", "--yes", "--user", "bob").returncode == 0
-    )
+    assert (refused.exit_code, "--yes" in refused.stderr) == (1, True)
+    assert run("users", "delete", "ana", "--yes").exit_code == 0
+    deleted = run("conversations", "delete", "trip", "--erase", "--yes", "--user", "bob")
+    assert deleted.exit_code == 0
     assert json.loads(run("users", "--json").stdout) == []
     with Memory(tmp_path / "m.db", settings=Settings(embedding={"model": "none"})) as left:
         assert left.verify() == []

@@ -400,3 +400,36 @@ def test_a_model_of_the_same_size_but_another_name_is_not_mixed_in(tmp_path, ope
     memory = opened(path, embedder=HashEmbedder(64, name="two"))
     assert "vector" not in memory.search("tea")[0].why.arms
     assert "one (64 dimensions)" in memory.stats().vectors
+
+
+def talk(memory):
+    """Return a conversation of a memory."""
+    return memory.conversation("c")
+
+
+@pytest.mark.parametrize(
+    ("use", "meant"),
+    [
+        (lambda m: m.conversation("c", strategy="rolling_windw"), "rolling_window"),
+        (lambda m: m.conversation("c", max_mesages=5), "max_messages"),
+        (lambda m: talk(m).add("usr", "Hello."), "user"),
+        (lambda m: talk(m).on("prunned", print), "pruned"),
+        (lambda m: talk(m).dump("responsess"), "responses"),
+        (lambda m: talk(m).context("Hello.", form="antropic"), "anthropic"),
+        (lambda m: m.maintain(["decya"]), "decay"),
+        (lambda m: m.import_(__file__, format="chatgtp"), "chatgpt"),
+        (lambda m: m.remember("tea", kind="fcat"), "fact"),
+        (lambda m: m.tools().find("serch_memories"), "search_memories"),
+        (lambda m: m.records(metadata={"n": {"gtt": 1}}), "gt"),
+    ],
+)
+def test_a_wrong_name_is_answered_by_the_nearest_right_one(memory, use, meant):
+    """Of whatever it is a name; nothing is stored under it."""
+    with pytest.raises(errors.InvalidInput, match=rf"(did you mean|write) {meant}\b"):
+        use(memory)
+    assert memory.count() == 0
+
+
+def test_notes_show_themselves_in_one_line(memory):
+    """They say where they are."""
+    assert repr(memory.notes).startswith("Notes(folder='")

@@ -1,5 +1,6 @@
 """The verbs that write: what goes in comes out, changes leave the old, all or nothing."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -306,3 +307,32 @@ def test_no_retention_is_too_long(days):
     with Memory(":memory:", settings=chosen) as memory:
         record = memory.remember("Ana likes tea")
         assert record.valid_until is None or record.valid_until > record.created_at
+
+
+def test_of_corrections_at_once_one_is_believed(memory):
+    """The others are refused, and name it."""
+
+    def correct(number):
+        try:
+            return memory.correct(record.id, f"Ana lives in house {number}").id
+        except errors.InvalidInput as error:
+            return str(error)
+
+    for _ in range(5):
+        record = memory.remember("Ana lives in Porto")
+        with ThreadPoolExecutor(4) as threads:
+            told = list(threads.map(correct, range(4)))
+        (believed,) = memory.records()
+        refusal = f"{record.id} is no longer believed; {believed.id} took its place"
+        assert sorted(told) == sorted([believed.id, *[refusal] * 3])
+        memory.forget(believed.id)
+
+
+def test_of_contexts_at_once_one_is_left(memory):
+    """It has the others as its former versions."""
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda n: memory.set_context("city", f"{n}"), range(20)))
+    (left,) = memory.records(kind="context")
+    assert left in made
+    assert memory.get_context("city") == left.content
+    assert len(memory.forget(left.id).versions) == 19

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from rich.cells import cell_len
 from rich.console import Console
 
+from memoranda.rendering.forms import format_json, to_json
 from memoranda.rendering.layout import Column, Display, details, table
-from memoranda.rendering.plain import format_json, one_line, pluralize, to_json
+from memoranda.rendering.plain import one_line, pluralize
 
 MOMENT = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
 

@@ -450,7 +450,7 @@ def test_a_lock_that_stays_is_named(file, monkeypatch):
 def test_every_setting_says_what_it_is(file):
     """Each has a meaning, in a first sentence short enough for a line, a type and an example."""
     assert not file.exists()
-    assert set(summaries()) == {field.name for field in FIELDS}
+    assert {each.name for each in summaries()} == {field.name for field in FIELDS}
     for field in FIELDS:
         told = explain(field.name)
         assert 5 < len(field.summary) <= 60, field.name

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
-from memoranda.cli.command import AsJson, Database, User, show_warnings
+from memoranda.cli.command import AsJson, CommandGroup, Database, User, show_warnings
 from memoranda.model.installed import installed_version
 
 __all__ = ["app", "main"]
@@ -45,7 +45,7 @@ def read_commands() -> dict[str, tuple[str, TyperCommand]]:
 KNOWN = read_commands()
 
 
-class LazyCommands(TyperGroup):
+class LazyCommands(CommandGroup):
     """All commands; the module of one is imported when that command is wanted."""
 
     def __init__(self, **given: Any) -> None:

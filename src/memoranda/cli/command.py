@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,13 +25,14 @@ import typer
 from rich.console import Console, RenderableType
 from rich.measure import measure_renderables
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress
+from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Display, safe_text
-from memoranda.rendering.plain import format_json, one_line
+from memoranda.rendering.plain import one_line
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.
@@ -46,6 +47,7 @@ FAILED = 1
 UNBOUNDED = 1_000_000
 LINE = 80
 SHARED = "Options of every command"
+SHARED_NAMES = ("db", "user", "as_json")
 # What the options of several commands are called where it is not as in Python.
 FLAGS: Mapping[str, Sequence[str]] = {
     "limit": ("--limit", "-n"),
@@ -70,6 +72,26 @@ User = Annotated[str | None, _shared("--user", metavar="NAME", help=WHOSE)]
 AsJson = Annotated[bool, _shared("--json", metavar="", help="Print one JSON document.")]
 
 
+class PlainSwitches:
+    """Shows no type in help for what takes no value, as --help itself."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, switches without a name for their value."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if getattr(each, "is_flag", False) and each.metavar is None:
+                each.metavar = ""
+        return found
+
+
+class Command(PlainSwitches, TyperCommand):
+    """A command."""
+
+
+class CommandGroup(PlainSwitches, TyperGroup):
+    """A group of commands."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharedOptions:
     """The options that stand before or after the command; after wins."""
@@ -84,7 +106,7 @@ class SharedOptions:
         if context is None:
             return cls()
         before = cls.read(cast("typer.Context | None", context.parent))
-        db, user, as_json = map(context.params.get, ("db", "user", "as_json"))
+        db, user, as_json = map(context.params.get, SHARED_NAMES)
         return cls(
             db=before.db if db is None else db,
             user=before.user if user is None else user,
@@ -154,14 +176,15 @@ class Session:
             NotFound: there is nothing to read; the message names what is near.
         """
         from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
-        from memoranda.serving.existing import require_file, require_user  # noqa: PLC0415
+        from memoranda.serving import existing  # noqa: PLC0415
 
-        if not writes and at is None:
-            require_file(self.location)
+        reads = not writes and at is None
+        if reads:
+            existing.require_file(self.location)
         memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
         self.closing.enter_context(memory)
-        if not writes and not all_users:
-            require_user(memory)
+        if reads and not all_users and not existing.require_user(memory):
+            self.hint(existing.NOTHING_YET)
         return memory
 
     def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
@@ -269,8 +292,9 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a session and its own options as the command ``name``.
 
-    A parameter without a default is an argument, the others are options. The shared options are
-    added, so that they may stand on either side of the command's name.
+    A parameter without a default is an argument, the others are options; one of a dataclass is
+    an option for each of its fields. The shared options are added, so that they may stand on
+    either side of the command's name.
 
     Args:
         app: where it is registered.
@@ -282,13 +306,26 @@ def command(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         about, meanings, examples = _read_docstring(function)
-        own = [
-            _declare(each, **{"help": meanings.get(each.name), **options.get(each.name, {})})
-            for each in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        ]
+        taken = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        groups: dict[str, Any] = {
+            each.name: each.annotation for each in taken if is_dataclass(each.annotation)
+        }
+        own: list[inspect.Parameter] = []
+        for each in taken:
+            said = {"help": meanings.get(each.name), **options.get(each.name, {})}
+            own += (
+                _declare_fields(each.annotation)
+                if each.name in groups
+                else [_declare(each, **said)]
+            )
 
         def run(context: typer.Context, **given: Any) -> None:
-            _run(function, context, **{each.name: given[each.name] for each in own})
+            grouped = {
+                name: group(**{each.name: given.pop(each.name) for each in fields(group)})
+                for name, group in groups.items()
+            }
+            given = {name: given[name] for name in given if name not in SHARED_NAMES}
+            _run(function, context, **given, **grouped)
 
         parameters = [
             _parameter("context", annotation=typer.Context),
@@ -300,16 +337,24 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__doc__ = about
-        app.command(name, epilog=examples)(run)
+        app.command(name, cls=Command, epilog=examples)(run)
         return function
 
     return register
 
 
+def _declare_fields(group: Any) -> Iterator[inspect.Parameter]:
+    """Yield the options that the fields of a dataclass are."""
+    meanings = _read_docstring(group)[1]
+    parameters = inspect.signature(group, eval_str=True).parameters
+    for each in fields(group):
+        yield _declare(parameters[each.name], **{"help": meanings.get(each.name), **each.metadata})
+
+
 def _read_docstring(described: Callable[..., Any]) -> tuple[str, dict[str, str], str | None]:
     """Return what a command does, what each parameter means, and the end of its help."""
     rest, _, examples = inspect.cleandoc(described.__doc__ or "").partition("\n\nExamples:\n")
-    about, _, parameters = rest.partition("\n\nArgs:\n")
+    about, _, parameters = rest.replace("\n\nAttributes:\n", "\n\nArgs:\n").partition("\n\nArgs:\n")
     meanings = {each[1]: " ".join(each[2].split()) for each in DESCRIPTION.finditer(parameters)}
     # A blank line keeps Typer from joining the examples to one paragraph.
     lines = ["Examples:", *(f"  {each.strip()}" for each in examples.splitlines())]
@@ -381,12 +426,19 @@ def make_group(
     return made
 
 
-class ListingGroup(TyperGroup):
-    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``."""
+class ListingGroup(CommandGroup):
+    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``.
+
+    Attributes:
+        takes_words: whether ``list`` takes words, and not only options.
+    """
+
+    takes_words = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take words that name no command for arguments of ``list``."""
-        return super().resolve_command(ctx, args if args[0] in self.commands else ["list", *args])
+        """Take what names no command for the options and words of ``list``."""
+        lists = args[0] not in self.commands and (self.takes_words or args[0].startswith("-"))
+        return super().resolve_command(ctx, ["list", *args] if lists else args)
 
 
 def complete(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:

@@ -11,9 +11,15 @@ import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, complete, make_group, read_argument
+from memoranda.cli.command import (
+    CommandGroup,
+    Session,
+    command,
+    complete,
+    make_group,
+    read_argument,
+)
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
@@ -23,7 +29,10 @@ from memoranda.settings.sources import DEFAULT
 
 # Group, name in it, value or meaning, and source.
 Row = tuple[str, str, Text, Text | None]
-NAME: dict[str, Any] = {"metavar": "NAME", "autocompletion": complete(configure.summaries)}
+NAME: dict[str, Any] = {
+    "metavar": "NAME",
+    "autocompletion": complete(lambda: [each.name for each in configure.summaries()]),
+}
 
 commands = typer.Typer()
 
@@ -37,23 +46,18 @@ def show(session: Session) -> None:
     """
     shared = session.shared
     options = {"location": ("--db", shared.db), "user": ("--user", shared.user)}
-    given = {
-        name: Setting(name=name, value=value, source=option)
-        for name, (option, value) in options.items()
-        if value is not None
-    }
-    found = [given.get(each.name, each) for each in configure.list_settings(session.settings)]
-    file = config_path()
-    state = "" if file.is_file() else "  (there is none yet)"
-    line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
+    found = configure.list_settings(session.settings, **options)
+    file = configure.find_file()
+    state = "" if file.exists else "  (there is none yet)"
+    line = Text("settings file  ", "dim").append_text(safe_text(f"{file.path}{state}", "not dim"))
     session.show(found, line, *_tabulate(map(_setting_row, found)))
 
 
-class ConfigGroup(TyperGroup):
+class ConfigGroup(CommandGroup):
     """Show, explain and change the settings."""
 
 
-class ModelsGroup(TyperGroup):
+class ModelsGroup(CommandGroup):
     """The files of the local embedding model."""
 
 
@@ -75,9 +79,8 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         memoranda config explain conversation.strategy
     """
     if name is None or name in configure.groups():
-        meanings = configure.summaries(name)
-        rows = [(*_split(each), safe_text(meaning), None) for each, meaning in meanings.items()]
-        found = [{"name": each, "meaning": meaning} for each, meaning in meanings.items()]
+        found = configure.summaries(name)
+        rows = [(*_split(each.name), safe_text(each.meaning), None) for each in found]
         session.show(found, *_tabulate(rows))
         return
     explanation = configure.explain(name)
@@ -129,8 +132,8 @@ def path(session: Session) -> None:
     Examples:
         memoranda config path
     """
-    found = config_path()
-    session.show({"path": found, "exists": found.exists()}, safe_text(str(found)))
+    found = configure.find_file()
+    session.show(found, safe_text(str(found.path)))
 
 
 @command(models, "pull", base_url={"flags": ("--from",), "metavar": "URL"})

@@ -8,9 +8,15 @@ from typing import Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, SharedOptions, command, complete, make_group
+from memoranda.cli.command import (
+    ListingGroup,
+    Session,
+    SharedOptions,
+    command,
+    complete,
+    make_group,
+)
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN
 from memoranda.errors import MemorandaError
@@ -28,7 +34,7 @@ def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
     found: list[str] = []
     with suppress(MemorandaError, OSError), session.closing:
         if session.location is not None and session.location.exists():
-            found = [info.id for info in session.memory().conversations()]
+            found = [each.id for each in session.memory(all_users=True).conversations()]
     return [each for each in found if each.startswith(incomplete)]
 
 
@@ -41,7 +47,7 @@ STRATEGY: dict[str, Any] = {
 commands = typer.Typer()
 
 
-class ConversationsGroup(TyperGroup):
+class ConversationsGroup(ListingGroup):
     """List conversations, show what is in view of one and why, and change that.
 
     Examples:

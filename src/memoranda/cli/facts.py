@@ -5,14 +5,12 @@ from __future__ import annotations
 import typer
 
 from memoranda.cli.command import ListingGroup, Session, command, complete, make_group
-from memoranda.errors import NotFound
+from memoranda.maintenance.facts import CATEGORIES
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
-
-# More than that many dates are not looked past for other things.
-DATES = 1_000
+from memoranda.serving.existing import require_entity
 
 commands = typer.Typer()
 
@@ -26,6 +24,8 @@ class FactsGroup(ListingGroup):
         memoranda facts --category plan --limit 50
         memoranda facts show fact_01JD…
     """
+
+    takes_words = True
 
 
 class EntitiesGroup(ListingGroup):
@@ -61,7 +61,7 @@ def list_facts(
         memoranda facts --category plan --limit 50
     """
     memory = session.memory()
-    found = known.list_facts(memory, query, category=category, everything=everything, limit=limit)
+    found = memory.facts(query, category=category, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
     if len(found) == limit:
         session.hint(f"there may be more: --limit {limit * 2}")
@@ -77,8 +77,7 @@ def list_entities(session: Session, *, type: str | None = None, limit: int = 50)
     Examples:
         memoranda entities --type person --limit 20
     """
-    found = session.memory().entities(type=type, limit=limit if type else limit + DATES)
-    found = [each for each in found if type or each.type != "date"][:limit]
+    found = session.memory().entities(type=type, limit=limit)
     session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
 
 
@@ -89,8 +88,8 @@ command(
     "list",
     query={"argument": True},
     category={
-        "help": f"Only one of {', '.join(known.CATEGORIES)}.",
-        "autocompletion": complete(known.CATEGORIES),
+        "help": f"Only one of {', '.join(CATEGORIES)}.",
+        "autocompletion": complete(CATEGORIES),
     },
 )(list_facts)
 command(entities, "list")(list_entities)
@@ -106,7 +105,7 @@ def show(session: Session, *, id: str) -> None:
     Examples:
         memoranda facts show fact_01JD…
     """
-    found = known.trace_fact(session.memory(), id)
+    found = session.memory().trace_fact(id)
     session.show(found, *known.show_provenance(found, session.view))
 
 
@@ -160,7 +159,5 @@ def entity(session: Session, *, name: str) -> None:
     Examples:
         memoranda entity Lisbon
     """
-    found = session.memory().entity(name)
-    if found is None:
-        raise NotFound(f"no record speaks of {name!r}; memoranda entities lists what they speak of")
+    found = require_entity(session.memory(), name)
     session.show(found, drawing.show_entity(found, session.view))

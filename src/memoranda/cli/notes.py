@@ -7,22 +7,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, make_group, read_argument
+from memoranda.cli.command import CommandGroup, Session, command, make_group, read_argument
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.notes import Notes
 from memoranda.notes.git import NotesGit
 from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
-from memoranda.rendering.layout import details, safe_text, table
+from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.serving.existing import require_user
 from memoranda.store.locations import is_server, place
@@ -57,58 +53,32 @@ def _open_synced(session: Session, *, writes: bool = False) -> SyncedNotes:
     return notes
 
 
-def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
-    report = notes.sync()
+def _sync(session: Session, notes: SyncedNotes) -> None:
+    _note_edits(session, notes.sync())
+
+
+def _note_edits(session: Session, report: NotesReport) -> None:
     if report.changes:
         done = [line for line in report.lines if line[:1] in drawing.EDITS]
         more = len(done) - MOST_READ
         what = "; ".join(one_line(line, READ_LENGTH) for line in done[:MOST_READ])
         what += f"; and {more} more" if more > 0 else ""
         session.note(f"read {pluralize(report.changes, 'changed line')} from {MEMORY_FILE}: {what}")
-    return report
 
 
 def _show_overview(session: Session) -> None:
-    notes = _open(session)
-    report = _sync(session, notes)
-    path = notes.folder / MEMORY_FILE
-    found = path.stat() if path.exists() else None
-    size = 0 if found is None else found.st_size
-    changed = None if found is None else datetime.fromtimestamp(found.st_mtime, UTC)
-    seen: dict[str, Any] = {
-        "path": path,
-        "exists": found is not None,
-        "size": size,
-        "limit": notes.max_memory_size,
-        "entries": len(notes.history()),
-        "changed": changed,
-        "git": NotesGit(notes.folder).is_repository(),
-        "report": report,
-    }
-    room = Text(f"{format_size(size)} of {format_size(notes.max_memory_size)}")
-    if size > notes.max_memory_size:
-        room.append("  too long: what is left was written by hand", "yellow")
-    held = pluralize(len(report.held), "line")
-    gone = Text(f"{held} gone, still believed: {ACCEPT}", "bold yellow")
-    rows = {
-        MEMORY_FILE: safe_text(str(path), "bold"),
-        "size": room,
-        "changed": "there is none yet" if changed is None else session.view.minute(changed),
-        "history": pluralize(seen["entries"], "entry", "entries"),
-        "git": "in a repository" if seen["git"] else "in no repository",
-        "read just now": str(report).removeprefix("notes: ") if report.lines else None,
-        "held back": gone if report.held else None,
-    }
-    session.show(seen, details(rows.items()))
-    if report.held and session.shared.as_json:
-        _warn_of_held(session, report)
+    found = _open(session).overview()
+    _note_edits(session, found.report)
+    session.show(found, drawing.show_overview(found, session.view, ACCEPT))
+    if found.report.held and session.shared.as_json:
+        _warn_of_held(session, found.report)
 
 
 def _warn_of_held(session: Session, report: NotesReport) -> None:
     session.warn(f"{pluralize(len(report.held), 'fact')} held back; if it was meant: {ACCEPT}")
 
 
-class NotesGroup(TyperGroup):
+class NotesGroup(CommandGroup):
     """Read and edit MEMORY.md, look through the history, go back to what was.
 
     Examples:
@@ -321,8 +291,7 @@ def restore(session: Session, *, revision: str, yes: bool = False) -> None:
         memoranda notes restore 1a2b3c4 --yes
     """
     notes = _open_synced(session, writes=True)
-    repository = NotesGit(notes.folder)
-    then, change = repository.memory(revision), repository.diff(revision, undo=True)
+    change = NotesGit(notes.folder).diff(revision, undo=True)
     if not change:
         session.show(NotesReport(), Text("MEMORY.md is as it was there"))
         return
@@ -330,9 +299,7 @@ def restore(session: Session, *, revision: str, yes: bool = False) -> None:
         for line in drawing.show_difference(change):
             session.err.print(line, soft_wrap=True)
     session.require_yes("Bring this back?", "nothing was changed", yes=yes)
-    # As a person's editor would: what comes of it is then read as an edit.
-    Notes(notes.folder).write_memory(then)
-    _show_report(session, notes.sync(accept_removals=True))
+    _show_report(session, notes.restore(revision))
 
 
 @command(group, "commit", message={"flags": ("--message", "-m")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import typer
@@ -14,6 +15,7 @@ from memoranda.errors import NotFound
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import Kind
 from memoranda.rendering import records as drawing
+from memoranda.rendering.forms import explain_hit
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
 
@@ -27,7 +29,40 @@ KIND: dict[str, Any] = {
 # Of a record or, without it, of an item by namespace and key.
 MAYBE_ID = {**ID, "argument": True}
 NAMESPACE = {"metavar": "A/B"}
-CONDITION = {"metavar": "CONDITION"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """The options that say which records are meant; a record has to meet all that are given.
+
+    Attributes:
+        in_session: Only of this conversation.
+        tag: Only with this tag; repeat for more.
+        metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
+        since: Happened at or after this date.
+        until: Happened before this date.
+        namespace: Only items there or below, with / between the levels; or repeat for each level.
+    """
+
+    kind: str | None = field(default=None, metadata=KIND)
+    in_session: str | None = None
+    tag: list[str] | None = None
+    metadata: list[str] | None = field(default=None, metadata={"metavar": "CONDITION"})
+    since: str | None = None
+    until: str | None = None
+    namespace: list[str] | None = field(default=None, metadata=NAMESPACE)
+
+    def parse(self, session: Session) -> dict[str, Any]:
+        """Return them as the verbs of a memory take them."""
+        return {
+            "kind": self.kind,
+            "session": self.in_session,
+            "tags": self.tag,
+            "metadata": parse_conditions(self.metadata),
+            "since": session.parse_moment(self.since, "since"),
+            "until": session.parse_moment(self.until, "until"),
+            "namespace": _parts(self.namespace) or None,
+        }
 
 
 def _parts(namespace: list[str] | None) -> list[str]:
@@ -165,7 +200,7 @@ def forget(
         session.warn(receipt.unpurged)
 
 
-@command(commands, "search", kind=KIND, metadata=CONDITION, namespace=NAMESPACE, offset={"min": 0})
+@command(commands, "search", offset={"min": 0})
 def search(
     session: Session,
     *,
@@ -173,15 +208,9 @@ def search(
     why: bool = False,
     limit: int = 5,
     offset: int = 0,
-    kind: str | None = None,
-    in_session: str | None = None,
-    tag: list[str] | None = None,
-    metadata: list[str] | None = None,
-    since: str | None = None,
-    until: str | None = None,
+    filters: FilterOptions,
     as_of: str | None = None,
     min_score: float | None = None,
-    namespace: list[str] | None = None,
 ) -> None:
     """Find what answers a question: when, who, what and why.
 
@@ -190,14 +219,8 @@ def search(
         why: Say why each record was found.
         limit: How many at most.
         offset: How many of the best to leave out before.
-        in_session: Only of this conversation.
-        tag: Only with this tag; repeat for more.
-        metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
-        since: Happened at or after this date.
-        until: Happened before this date.
         as_of: What was believed at this moment.
         min_score: None with a lower score, 0 to 1.
-        namespace: Only items there or below, with / between the levels; or repeat for each level.
 
     Examples:
         memoranda search "what does she eat?"
@@ -205,23 +228,12 @@ def search(
         memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
         memoranda search "deadline" --metadata project=atlas --metadata "priority>=3"
     """
-    start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
-    moment = session.parse_moment(as_of, "as-of")
+    where, moment = filters.parse(session), session.parse_moment(as_of, "as-of")
     found = session.memory().search(
-        query,
-        limit=limit,
-        offset=offset,
-        kind=kind,
-        namespace=_parts(namespace) or None,
-        session=in_session,
-        tags=tag,
-        metadata=parse_conditions(metadata),
-        min_score=min_score,
-        since=start,
-        until=end,
-        as_of=moment,
+        query, limit=limit, offset=offset, min_score=min_score, as_of=moment, **where
     )
-    session.show(found, drawing.show_hits(found, session.view, why=why))
+    form = [explain_hit(hit) for hit in found] if why else found
+    session.show(form, drawing.show_hits(found, session.view, why=why))
 
 
 @command(commands, "recall")
@@ -239,7 +251,7 @@ def recall(session: Session, *, prompt: str, budget: int = 1_000) -> None:
     if session.shared.as_json:
         session.show(found)
     elif not found.text:
-        session.note(f"no memory fits into {budget} tokens")
+        session.note(f"nothing to recall for this within {budget} tokens")
     else:
         session.print(safe_text(found.text))
         hits = pluralize(len(found.hits), "record")
@@ -305,28 +317,14 @@ def show(
     session.show(found, drawing.show_record(found, session.view))
 
 
-@command(
-    commands,
-    "list",
-    kind=KIND,
-    metadata=CONDITION,
-    namespace=NAMESPACE,
-    offset={"min": 0},
-    after=ID,
-)
+@command(commands, "list", offset={"min": 0}, after=ID)
 def list_(
     session: Session,
     *,
     limit: int = 20,
     offset: int = 0,
     newest_first: bool = False,
-    kind: str | None = None,
-    in_session: str | None = None,
-    tag: list[str] | None = None,
-    metadata: list[str] | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    namespace: list[str] | None = None,
+    filters: FilterOptions,
     after: str | None = None,
 ) -> None:
     """List records in the order they were recorded.
@@ -335,12 +333,6 @@ def list_(
         limit: How many at most.
         offset: How many to leave out before.
         newest_first: The one recorded last first.
-        in_session: Only of this conversation.
-        tag: Only with this tag; repeat for more.
-        metadata: Only with key=value, key!=value or key>=3 (<=, >, <); repeat for more.
-        since: Happened at or after this date.
-        until: Happened before this date.
-        namespace: Only items there or below, with / between the levels; or repeat for each level.
         after: Go on after this record.
 
     Examples:
@@ -348,19 +340,9 @@ def list_(
         memoranda list --session trip --limit 20 --offset 20
         memoranda list --tag diet --metadata project=atlas --since 2025-01-01
     """
-    start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
+    where = filters.parse(session)
     found = session.memory().records(
-        limit=limit,
-        offset=offset,
-        newest_first=newest_first,
-        kind=kind,
-        namespace=_parts(namespace) or None,
-        session=in_session,
-        tags=tag,
-        metadata=parse_conditions(metadata),
-        since=start,
-        until=end,
-        after=after,
+        limit=limit, offset=offset, newest_first=newest_first, after=after, **where
     )
     session.show(found, drawing.show_records(found, session.view))
     if len(found) == limit:

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import typer
-from typer.core import TyperGroup
 
-from memoranda.cli.command import FAILED, Session, command, make_group
+from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
+from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import format_size, pluralize, to_json
+from memoranda.rendering.plain import format_size, pluralize
 from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5
@@ -150,12 +150,12 @@ def never_block() -> Iterator[None]:
         raise
 
 
-class HookGroup(TyperGroup):
+class HookGroup(CommandGroup):
     """Save sessions of other programs when they tell of them."""
 
     # The one reads the words before the command; the other the command's own, and runs it.
-    parse_args = never_block()(TyperGroup.parse_args)
-    invoke = never_block()(TyperGroup.invoke)
+    parse_args = never_block()(CommandGroup.parse_args)
+    invoke = never_block()(CommandGroup.invoke)
 
 
 hook = make_group(commands, "hook", HookGroup)

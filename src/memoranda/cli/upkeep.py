@@ -18,16 +18,19 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import InvalidInput
+from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.doctor import Check
+from memoranda.maintenance.learned import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
+from memoranda.maintenance.users import UserMaintenance
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import MemoryStats, StageReport
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
-from memoranda.rendering.facts import SIGNS, LearnedFacts, consolidate_sessions, show_learned
+from memoranda.rendering.audit import show_audit
+from memoranda.rendering.facts import SIGNS, show_learned
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
-from memoranda.rendering.plain import format_size, one_line, pluralize, to_json
+from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.store.locations import MEMORY, medium
 from memoranda.text.patterns import compile_pattern
 
@@ -145,7 +148,7 @@ def audit(
         memoranda audit --kind contradictions --limit 20
         memoranda audit MEMORY.md --strict
     """
-    found = make_audit_report(session.memory(at=None if file is None else MEMORY), file, kind)
+    found = session.memory(at=None if file is None else MEMORY).audit(file, kind=kind)
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)
@@ -170,7 +173,11 @@ def doctor(
         memoranda doctor --json
     """
     # A machine can be looked at before there is a memory; one that is named has to be there.
-    memory = session.memory(writes=session.shared.db is None, all_users=True)
+    is_new = session.location is not None and not session.location.exists()
+    looks = is_new and session.shared.db is None and not (reembed or rebuild or purge)
+    memory = session.memory(at=MEMORY if looks else None, all_users=True)
+    if looks:
+        session.note(f"there is no memory at {session.location} yet: this is the machine alone")
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
@@ -210,8 +217,7 @@ def consolidate(
         memoranda consolidate trip --dry-run
     """
     with session.progress("reading sessions") as progress:
-        memory = session.memory()
-        found = consolidate_sessions(memory, of, dry_run=dry_run, progress=progress)
+        found = session.memory().learn(of, dry_run=dry_run, progress=progress)
     session.show(found, show_learned(found, session.view, limit), _summarize(found))
     if dry_run and found.sessions > 1:
         session.hint("what two sessions say both counts twice in a dry run")
@@ -278,47 +284,37 @@ def maintain(
     if watch:
         watch_schedule(session, memory, dry_run=dry_run)
         return
-    users = [memory.as_user(user) for user in memory.admin.users()] if all_users else [memory]
-    if not users:
-        session.note("the store has no users yet")
+    users = None if all_users else [memory.user]
     asks = sys.stdin.isatty() and not session.shared.as_json and not yes
-    done = _run_stages(session, users, wanted, limit, dry_run=dry_run or asks)
-    if dry_run:
+
+    def run(title: str, *, dry: bool) -> list[UserMaintenance]:
+        with session.progress(title) as progress:
+            done = memory.admin.maintain(wanted, users=users, dry_run=dry, progress=progress)
+        session.show(done, *_show_stages(memory, done, session.view, limit))
+        return done
+
+    done = run("planning" if dry_run or asks else "maintaining", dry=dry_run or asks)
+    reports = [report for each in done for report in each.stages]
+    if not done:
+        session.note("the store has no users yet")
+    elif dry_run:
         session.hint(DRY)
-    elif asks and not any(sum(report.counts.values()) or report.failed for report in done):
+    elif asks and not any(sum(report.counts.values()) or report.failed for report in reports):
         session.note("there is nothing to do")
     elif asks:
         session.require_yes("Do this?", "nothing was done")
-        done = _run_stages(session, users, wanted, limit, dry_run=False)
-    if any(report.failed for report in done):
+        reports = [report for each in run("maintaining", dry=False) for report in each.stages]
+    if any(report.failed for report in reports):
         raise typer.Exit(FAILED)
 
 
-def _run_stages(
-    session: Session, users: Sequence[Memory], stages: Sequence[str], limit: int, *, dry_run: bool
-) -> list[StageReport]:
-    """Run the stages for each user, show what each did or would do, and return the reports."""
-    done: list[tuple[Memory, list[StageReport]]] = []
-    with session.progress("planning" if dry_run else "maintaining") as progress:
-        for number, memory in enumerate(users):
-            progress(number, len(users))
-            done.append((memory, [_run_stage(memory, each, dry_run=dry_run) for each in stages]))
-    rendered: list[RenderableType] = []
-    for memory, reports in done:
-        if len(users) > 1:
-            rendered.append(safe_text(one_line(memory.user), "bold"))
-        rendered.append(_tabulate(memory, reports, session.view, limit))
-    plain = [{"user": each.user, "stages": list(map(_shorten, reports))} for each, reports in done]
-    session.show(plain, *rendered)
-    return [report for _, reports in done for report in reports]
-
-
-def _run_stage(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
-    try:
-        return memory.maintain([stage], dry_run=dry_run).stages[0]
-    except MemorandaError as error:
-        # The other stages have nothing to do with it.
-        return StageReport(stage=stage, failed={stage: str(error)}, dry_run=dry_run)
+def _show_stages(
+    memory: Memory, done: Sequence[UserMaintenance], view: Display, limit: int
+) -> Iterator[RenderableType]:
+    for each in done:
+        if len(done) > 1:
+            yield safe_text(one_line(each.user), "bold")
+        yield _tabulate(memory.as_user(each.user), each.stages, view, limit)
 
 
 def _tabulate(
@@ -365,12 +361,6 @@ def _outcome(report: StageReport) -> Text:
     if report.failed:
         return safe_text(line, "red")
     return safe_text(line, "" if report.count else "dim")
-
-
-def _shorten(report: StageReport) -> dict[str, Any]:
-    """Return a report as JSON holds it: its lines say what its actions say."""
-    fields: dict[str, Any] = to_json(report)
-    return {name: value for name, value in fields.items() if name != "actions"}
 
 
 def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -> None:
@@ -428,4 +418,4 @@ def show_run(session: Session, at: datetime, user: str, report: StageReport) -> 
         safe_text(f"  {one_line(name)}: {one_line(why)}", "red")
         for name, why in report.failed.items()
     )
-    session.show({"at": at, "user": user, "report": _shorten(report)}, line, *failed, indent=None)
+    session.show({"at": at, "user": user, "report": report}, line, *failed, indent=None)

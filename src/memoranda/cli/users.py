@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import typer
-from typer.core import TyperGroup
 
-from memoranda.cli.command import Session, command, make_group
+from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.rendering.layout import Column, safe_text, table
 from memoranda.rendering.plain import one_line
 from memoranda.rendering.records import list_erased
@@ -18,7 +17,7 @@ USERS = (
 )
 
 
-class UsersGroup(TyperGroup):
+class UsersGroup(CommandGroup):
     """List the users of a store with what they have, or delete one.
 
     Examples:
@@ -34,7 +33,7 @@ def list_(session: Session) -> None:
         memoranda users list --json
     """
     found = session.memory(all_users=True).admin.overviews()
-    session.show(found, table(found, USERS, session.view))
+    session.show(found, table(found, USERS, session.view, empty="no users"))
 
 
 users = make_group(commands, "users", UsersGroup, list_)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.parsed_text import parse_text
+from memoranda.model.checks import unknown
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
 from memoranda.model.short_repr import ShortRepr
@@ -40,6 +41,18 @@ EXCERPT = 100
 # What is known. What was said is looked at for secrets, loops and injections alone.
 KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
 BULLET = compile_pattern(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
+# What mends a fault in a memory of ours. Nothing is mended without a person's word.
+REMEDIES = {
+    "exact duplicates": "memoranda forget ID, all but one",
+    "near duplicates": "memoranda forget ID the poorer one, or correct ID it",
+    "contradictions": "memoranda correct ID or forget ID what is no longer true",
+    "loops": "memoranda forget ID",
+    "stale": "memoranda confirm ID what still holds, forget ID the rest",
+    "orphans": "memoranda confirm ID what still holds, forget ID the rest",
+    "secrets": "memoranda forget ID --erase",
+    "injections": "memoranda forget ID --erase",
+}
+OF_FILE = "change the file by hand"
 TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")
 WHO = ("subject", "user_id")
@@ -96,26 +109,57 @@ class Finding(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FaultGroup(ShortRepr):
+    """All findings of one kind of fault.
+
+    Attributes:
+        kind: ``near duplicates``, ``secrets`` and so on.
+        count: how many there are.
+        remedy: what to do about them.
+        findings: each of them.
+    """
+
+    kind: str
+    count: int
+    remedy: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Audit(ShortRepr):
-    """What was found, by kind of fault.
+    """What an audit found.
 
     Attributes:
         entries: how many were looked at.
-        findings: kind → findings; every kind is there, also where nothing was found.
+        clean: whether nothing was found, of the kinds that were asked for.
+        faults: every kind that was asked for, also where nothing was found.
     """
 
     entries: int
-    findings: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
+    clean: bool
+    faults: tuple[FaultGroup, ...]
+
+    @property
+    def findings(self) -> dict[str, tuple[Finding, ...]]:
+        """The findings by kind of fault."""
+        return {fault.kind: fault.findings for fault in self.faults}
 
     @property
     def counts(self) -> dict[str, int]:
         """How many findings there are of each kind."""
-        return {kind: len(found) for kind, found in self.findings.items()}
+        return {fault.kind: fault.count for fault in self.faults}
 
-    @property
-    def clean(self) -> bool:
-        """Whether nothing was found."""
-        return not any(self.findings.values())
+    def only(self, kind: str) -> Audit:
+        """Return what was found of one kind; its beginning is enough, ``-`` stands for a space.
+
+        Raises:
+            InvalidInput: there is no such kind.
+        """
+        wanted = " ".join(kind.casefold().replace("-", " ").replace("_", " ").split())
+        alike = [each for each in self.faults if wanted and each.kind.startswith(wanted)]
+        if len(alike) != 1:
+            raise InvalidInput(unknown(kind, list(REMEDIES), "kind"))
+        return replace(self, clean=not alike[0].count, faults=tuple(alike))
 
 
 def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
@@ -151,11 +195,15 @@ def audit_file(path: Path, now: datetime) -> Audit:
     if not found:
         message = f"{path} holds no memories: neither bullets nor a JSON list of texts"
         raise InvalidInput(message)
-    return audit(found, now=now)
+    return audit(found, now=now, remedies=dict.fromkeys(REMEDIES, OF_FILE))
 
 
 def audit(
-    entries: Sequence[AuditEntry], *, said: Sequence[AuditEntry] = (), now: datetime
+    entries: Sequence[AuditEntry],
+    *,
+    said: Sequence[AuditEntry] = (),
+    now: datetime,
+    remedies: Mapping[str, str] = REMEDIES,
 ) -> Audit:
     """Return what is wrong with ``entries``.
 
@@ -163,22 +211,26 @@ def audit(
         entries: what is known, oldest first.
         said: what was said: looked at for loops, secrets and injections alone.
         now: the present.
+        remedies: what to do about each kind of fault.
     """
     exact = list(_exact(entries))
     again = {other for finding in exact for other in finding.ids[1:]}
     near, contradictions = _pairs([entry for entry in entries if entry.id not in again], now)
-    found = {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
-    found |= {kind: [] for kind in ("loops", "stale", "orphans", "secrets", "injections")}
+    found: dict[str, list[Finding]] = {kind: [] for kind in remedies}
+    found["exact duplicates"] = exact
+    found |= {"near duplicates": near, "contradictions": contradictions}
     for entry in entries:
         for kind, why in (*_faults_of_facts(entry, now), *_faults(entry)):
             found[kind].append(_finding([entry], why))
     for entry in said:
         for kind, why in _faults(entry):
             found[kind].append(_finding([entry], why))
-    return Audit(
-        entries=len(entries) + len(said),
-        findings={kind: tuple(each) for kind, each in found.items()},
+    faults = tuple(
+        FaultGroup(kind=kind, count=len(each), remedy=remedies[kind], findings=tuple(each))
+        for kind, each in found.items()
     )
+    clean = not any(fault.count for fault in faults)
+    return Audit(entries=len(entries) + len(said), clean=clean, faults=faults)
 
 
 def _finding(entries: Sequence[AuditEntry], why: str) -> Finding:

@@ -99,6 +99,13 @@ class Maintenance:
         verb: Stage = getattr(self, stage)
         return verb(dry_run=dry_run)
 
+    def run_or_report(self, stage: str, *, dry_run: bool = False) -> StageReport:
+        """Run the stage of that name; what goes wrong is in its report."""
+        try:
+            return self.run_stage(stage, dry_run=dry_run)
+        except MemorandaError as error:
+            return StageReport(stage=stage, failed={stage: str(error)}, dry_run=dry_run)
+
     def run_scheduled(self, stage: str) -> StageReport:
         """Run a stage that is due.
 

@@ -21,8 +21,7 @@ from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.mcp.tools import caller
-from memoranda.rendering.plain import format_json, to_json
-from memoranda.rendering.structured import StoredMemory
+from memoranda.rendering.forms import format_json
 from memoranda.serving.late import LateMemory
 from memoranda.text.recalled import NOTHING
 
@@ -67,7 +66,7 @@ def add_resources(server: MCPServer[Any], memory: LateMemory) -> None:
         found = _read(lambda: memory.of(caller()).record(id))
         if found is None:
             raise ResourceNotFoundError(f"there is no memory {id!r:.80}")
-        return format_json({**to_json(found), "type": StoredMemory.of(found).type}, indent=2)
+        return format_json(found, indent=2)
 
 
 def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:

@@ -44,7 +44,7 @@ def changed(tool: str, result: Mapping[str, Any]) -> list[str]:
     """Return the resources that a call has changed, by what it returned."""
     if tool not in CHANGING or result.get("success") is False:
         return []
-    ids = [result[name] for name in ("id", "replaces") if name in result]
+    ids = [result[name] for name in ("id", "supersedes") if name in result]
     return [MEMORY, *(RECORD.format(id=each) for each in ids)]
 
 

@@ -95,12 +95,21 @@ class PutItem(Insert):
 
 @dataclass(frozen=True, slots=True)
 class Close(Action):
-    """End the validity of a record; it stays for ``as_of`` and history."""
+    """End the validity of a record; it stays for ``as_of`` and history.
+
+    Attributes:
+        id: the record.
+        at: when.
+        reason: why, for its history.
+        superseded_by: what takes its place.
+        only_open: refuse the plan with ``InvalidInput`` where it was closed meanwhile.
+    """
 
     id: str
     at: datetime
     reason: str
     superseded_by: str | None = None
+    only_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +314,14 @@ class Forget(Action):
         at: when.
         reason: why, for their history.
         where: only those that meet this filter when the action is carried out.
+        superseded_by: what takes their place.
     """
 
     ids: tuple[str, ...] | None
     at: datetime
     reason: str
     where: Filter | None = None
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ def require_aware(moment: object, name: str) -> datetime:
             f"for example datetime(…, tzinfo=timezone.utc) or value.astimezone()"
         )
         raise InvalidInput(message)
+    if moment.tzinfo is UTC:
+        return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
     try:
         return from_ms(to_ms(moment))
     except OverflowError as error:

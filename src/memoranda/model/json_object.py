@@ -233,23 +233,34 @@ def _read(field: Field[Any], hint: object, line: JsonObject, blank: Collection[s
     return _READERS[hint](line, name)
 
 
-def json_value(value: object, *, moment: Callable[[datetime], str] = iso) -> Any:
-    """Return ``value`` as what JSON can hold; dataclasses become objects of their fields.
+def fields_of(value: Any) -> Mapping[str, object]:
+    """Return the fields of a dataclass by name."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def json_value(
+    value: object,
+    *,
+    moment: Callable[[datetime], str] = iso,
+    form: Callable[[Any], Mapping[str, object]] = fields_of,
+) -> Any:
+    """Return ``value`` as what JSON can hold; dataclasses become objects.
 
     Args:
         value: a value of a dataclass, or one itself.
         moment: how a moment is written.
+        form: what of a dataclass is written, and under which names.
     """
     if isinstance(value, datetime):
         return moment(value)
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, list | tuple | set | frozenset):
-        return [json_value(item, moment=moment) for item in value]
+        return [json_value(item, moment=moment, form=form) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
+        value = form(value)
     if isinstance(value, Mapping):
-        return {str(key): json_value(item, moment=moment) for key, item in value.items()}
+        return {str(k): json_value(item, moment=moment, form=form) for k, item in value.items()}
     return str(value) if isinstance(value, Path) else value
 
 

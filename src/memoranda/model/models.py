@@ -633,6 +633,12 @@ def is_active(record: Record, at: datetime) -> bool:
     return record.valid_until is None or record.valid_until > at
 
 
+def ended(record: Record) -> str:
+    """Return what to say of a record that is no longer believed."""
+    after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
+    return f"{record.id} is no longer believed{after}"
+
+
 def says_all(known: Record, new: Record) -> bool:
     """Return whether an active fact says all that a new one of the same text would.
 

@@ -345,11 +345,13 @@ class Store(SearchStore, JobStore, Protocol):
         *,
         name: str | None = None,
         type: str | None = None,
+        except_type: str | None = None,
         limit: int,
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name.
 
-        Only those that have ``name``, ignoring case, also as an alias; only those of ``type``.
+        Only those that have ``name``, ignoring case, also as an alias; only those of ``type``, and
+        none of ``except_type``.
         Only records that the filter lets through are counted.
         """
 

@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
@@ -108,6 +108,30 @@ class NotesReport(ShortRepr):
         did = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
         restored = "restored; " if self.restored else ""
         return f"notes: {restored}{did or ('written' if self.written else 'nothing to do')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NotesOverview(ShortRepr):
+    """The notes in figures.
+
+    Attributes:
+        path: of MEMORY.md.
+        exists: whether it is there.
+        size, limit: its bytes, and how many it should have at most.
+        entries: how many the history has.
+        changed: when the file was last written.
+        git: whether the folder is in a repository.
+        report: what the sync before this look has changed.
+    """
+
+    path: Path
+    exists: bool
+    size: int
+    limit: int
+    entries: int
+    changed: datetime | None
+    git: bool
+    report: NotesReport
 
 
 @dataclass(slots=True)
@@ -308,6 +332,32 @@ class SyncedNotes(Notes):
                 if report is not None:
                     return report
         raise self._busy()
+
+    def overview(self) -> NotesOverview:
+        """Bring file and store into step, and return the notes in figures."""
+        report, path = self.sync(), self.folder / MEMORY_FILE
+        found = path.stat() if path.exists() else None
+        return NotesOverview(
+            path=path,
+            exists=found is not None,
+            size=0 if found is None else found.st_size,
+            limit=self.max_memory_size,
+            entries=len(self.history()),
+            changed=None if found is None else datetime.fromtimestamp(found.st_mtime, UTC),
+            git=NotesGit(self.folder).is_repository(),
+            report=report,
+        )
+
+    def restore(self, revision: str) -> NotesReport:
+        """Bring back MEMORY.md of a commit; what differs is read as a person's edit.
+
+        Raises:
+            NotFound, InvalidInput, StoreError: as of :class:`~memoranda.notes.git.NotesGit`.
+        """
+        then = NotesGit(self.folder).memory(revision)
+        # As a person's editor would: what comes of it is then read as an edit.
+        Notes(self.folder).write_memory(then)
+        return self.sync(accept_removals=True)
 
     def _busy(self) -> StoreBusy:
         path = self.folder / MEMORY_FILE

@@ -267,6 +267,8 @@ def parse_trust(trust: object, role: str | None) -> Trust:
 
 def parse_tags(tags: object) -> tuple[str, ...]:
     """Return the tags without repetition, in order."""
+    if tags == ():
+        return ()
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         message = f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]"
         raise InvalidInput(message)

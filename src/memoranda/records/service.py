@@ -23,15 +23,14 @@ from memoranda.model.actions import (
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, is_active
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, ended, is_active
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter, RecordRelation
-from memoranda.records.drafts import Draft, RecordPlanner, plan_correction
+from memoranda.model.query import Filter, Order, RecordRelation
+from memoranda.records.drafts import Draft, RecordPlanner
 from memoranda.records.items import parse_address, parse_namespace
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
-MOST_CONTEXTS = 1_000
 
 
 class NotesEraser(Protocol):
@@ -157,7 +156,10 @@ class RecordService:
         """Store ``draft`` in the place of ``old``; return the new record."""
         _refuse_item(old)
         new = self.plan(draft, reason=f"corrects {old.id}")
-        record = self.apply(plan_correction(old, new, self.now()))[0]
+        closing = Close(
+            old.id, self.now(), "corrected", superseded_by=new.record.id, only_open=True
+        )
+        record = self.apply([new, closing])[0]
         self.events.emit("corrected", record)
         return record
 
@@ -267,21 +269,20 @@ class RecordService:
         clean(key, "key")
         draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
         new = self.plan(draft)
-        closings = [
-            Close(old.id, self.now(), "replaced", superseded_by=new.record.id)
-            for old in self._contexts(key)
-        ]
-        return self.apply([new, *closings])[0]
+        former = Forget(
+            None, self.now(), "replaced", self._context(key), superseded_by=new.record.id
+        )
+        return self.apply([former, new])[0]
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``; ``None`` if there is none that is active."""
-        found = self._contexts(clean(key, "key"))
-        return found[-1].content if found else None
+        where = self._context(clean(key, "key"))
+        found = self.store.records(self.scope, where, order=Order.LATEST, limit=1)
+        return found[0].content if found else None
 
-    def _contexts(self, key: str) -> list[Record]:
-        metadata: Mapping[str, str] = {CONTEXT_KEY: key}
-        where = Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata=metadata)
-        return self.store.records(self.scope, where, limit=MOST_CONTEXTS)
+    def _context(self, key: str) -> Filter:
+        """Return the filter of the active values of ``key``."""
+        return Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata={CONTEXT_KEY: key})
 
     def existing(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
@@ -308,9 +309,7 @@ class RecordService:
         """
         if is_active(record, self.now()):
             return record
-        after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
-        message = f"{record.id} is no longer believed{after}"
-        raise InvalidInput(message)
+        raise InvalidInput(ended(record))
 
 
 def _as_kept(record: Record, kept: ReplacedItem | None) -> Record:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.model.notes import HistoryEntry
+from memoranda.model.notes import MEMORY_FILE, HistoryEntry
 from memoranda.notes.git import Commit
-from memoranda.notes.sync import NotesReport
+from memoranda.notes.sync import NotesOverview, NotesReport
 from memoranda.notes.writer import COMMENT
-from memoranda.rendering.layout import Column, Display, safe_text
-from memoranda.rendering.plain import escape_controls, one_line
+from memoranda.rendering.layout import Column, Display, details, safe_text
+from memoranda.rendering.plain import escape_controls, format_size, one_line, pluralize
 from memoranda.rendering.records import NAME
 from memoranda.text.patterns import compile_pattern
 
@@ -78,3 +79,22 @@ def show_report(done: NotesReport) -> Iterator[Text]:
         else:
             yield safe_text(one_line(line))
     yield safe_text(str(done), "bold" if done.lines else "dim")
+
+
+def show_overview(found: NotesOverview, view: Display, accept: str) -> RenderableType:
+    """Return the notes in figures; ``accept`` is the command that believes lines to be gone."""
+    room = Text(f"{format_size(found.size)} of {format_size(found.limit)}")
+    if found.size > found.limit:
+        room.append("  too long: what is left was written by hand", "yellow")
+    report, held = found.report, pluralize(len(found.report.held), "line")
+    gone = Text(f"{held} gone, still believed: {accept}", "bold yellow")
+    rows = {
+        MEMORY_FILE: safe_text(str(found.path), "bold"),
+        "size": room,
+        "changed": "there is none yet" if found.changed is None else view.minute(found.changed),
+        "history": pluralize(found.entries, "entry", "entries"),
+        "git": "in a repository" if found.git else "in no repository",
+        "read just now": str(report).removeprefix("notes: ") if report.lines else None,
+        "held back": gone if report.held else None,
+    }
+    return details(rows.items())

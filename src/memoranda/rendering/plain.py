@@ -1,4 +1,4 @@
-"""Results as JSON and as plain text that is safe to show anywhere.
+"""Results as plain text that is safe to show anywhere.
 
 Stored text comes from anywhere. It is shown as it is, but never as something that a terminal
 would obey: no control character in its raw form.
@@ -6,30 +6,10 @@ would obey: no control character in its raw form.
 
 from __future__ import annotations
 
-import json
-from datetime import datetime
-from functools import partial
-from typing import Any
-
-from memoranda.model.json_object import json_value
-from memoranda.text.patterns import compile_pattern
-
 DOT = " · "
-LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
 # Control characters, and what is shown for them: Unicode has pictures of those of ASCII.
 VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
 VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
-
-
-# A value as what JSON can hold, its moments in the zone that they came in.
-to_json = partial(json_value, moment=datetime.isoformat)
-
-
-def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """Return ``value`` as a JSON document without a raw control character."""
-    text = json.dumps(to_json(value), indent=indent, ensure_ascii=ascii_only)
-    # json.dumps leaves these raw, and an old terminal takes some of them for commands.
-    return LATIN_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def escape_controls(text: str) -> str:

@@ -9,11 +9,16 @@ from pathlib import Path
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
+from memoranda.model.models import Entity
 
 NAMED = 5
 # Names of a folder that are looked at.
 MOST = 1_000
 BEGIN = "memoranda demo shows how it works, and memoranda remember begins one"
+NOTHING_YET = (
+    'nothing is remembered here yet; begin with memoranda remember "Ana is vegetarian", with '
+    "memoranda chat, or with memoranda import FILE"
+)
 
 
 def require_file(file: Path | None) -> None:
@@ -35,18 +40,32 @@ def require_file(file: Path | None) -> None:
     raise NotFound(f"there is no memory at {file}; {hint}")
 
 
-def require_user(memory: Memory) -> None:
-    """Refuse a user of whom the store knows nothing, while it knows others.
+def require_user(memory: Memory) -> bool:
+    """Refuse a user of whom the store knows nothing, while it knows others; say if it knows any.
 
     Raises:
         NotFound: there is no such user; the message names those there are.
     """
     there = services_of(memory).store.users()
     if not there or memory.user in there:
-        return
+        return bool(there)
     near = nearest(memory.user, there, most=NAMED)
     names = near + [name for name in there if name not in near]
     raise NotFound(f"there is no user {memory.user!r} in this memory; --user takes {_list(names)}")
+
+
+def require_entity(memory: Memory, name: str) -> Entity:
+    """Return an entity with what is said of it.
+
+    Raises:
+        NotFound: no record speaks of it; the message names those that are near.
+    """
+    found = memory.entity(name)
+    if found is not None:
+        return found
+    near = nearest(name, [each.name for each in memory.entities(limit=MOST)], most=NAMED)
+    hint = f"did you mean {_list(near)}?" if near else "memoranda entities lists what they speak of"
+    raise NotFound(f"no record speaks of {name!r}; {hint}")
 
 
 def _list(names: Sequence[str]) -> str:

@@ -97,8 +97,36 @@ class SettingChange:
     exposed: bool = False
 
 
-def list_settings(settings: Settings) -> list[Setting]:
-    """Return every setting in the order of declaration; of values by name, each by itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingSummary:
+    """A setting and what it is about, in a sentence."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsPath:
+    """Where the settings file is, and whether it is there."""
+
+    path: Path
+    exists: bool
+
+
+def find_file() -> SettingsPath:
+    """Return where the settings file is; it need not exist."""
+    path = config_path()
+    return SettingsPath(path=path, exists=path.is_file())
+
+
+def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[Setting]:
+    """Return every setting in the order of declaration; of values by name, each by itself.
+
+    Args:
+        settings: those of file and environment.
+        given: the option of a command line and its value, by the name of a setting over which
+            it wins where it has one.
+    """
     known, found = origins(type(settings)), []
     values = settings.model_dump(mode="json")  # Secrets are asterisks in it.
     for field in declared.fields(Settings):
@@ -106,7 +134,11 @@ def list_settings(settings: Settings) -> list[Setting]:
         inside = [(*field.place, name) for name in value] if field.has_names else []
         for place in inside or [field.place]:
             inner = value_at(values, place)
-            found.append(Setting(name=".".join(place), value=inner, source=known.source(place)))
+            name, source = ".".join(place), known.source(place)
+            option, value = given.get(name, (source, None))
+            if value is None:
+                option, value = source, inner
+            found.append(Setting(name=name, value=value, source=option))
     return found
 
 
@@ -115,13 +147,13 @@ def groups() -> dict[str, str]:
     return {GENERAL: "Where and whose the memory is", **declared.groups(Settings)}
 
 
-def summaries(group: str | None = None) -> dict[str, str]:
+def summaries(group: str | None = None) -> list[SettingSummary]:
     """Return what each setting, or each of a group, is about in one sentence."""
-    return {
-        field.name: field.summary
+    return [
+        SettingSummary(name=field.name, meaning=field.summary)
         for field in declared.fields(Settings)
         if group in {None, field.place[0] if field.place[1:] else GENERAL}
-    }
+    ]
 
 
 def explain(name: str) -> Explanation:

@@ -15,11 +15,12 @@ from memoranda.model.checks import clean
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
-from memoranda.model.query import Filter, parse_metadata_filter
+from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
-from memoranda.records.drafts import Draft, draft_correction, parse_kind, parse_tags
+from memoranda.records.drafts import Draft, draft_correction
+from memoranda.records.filters import RecordFilters
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
 from memoranda.text.recalled import NOTHING, without_recalled
@@ -114,14 +115,14 @@ class AgentTools:
         Dates are in ISO 8601; one without a zone is in the user's.
         """
         zone = self._searcher.zone
-        where = Filter(
-            now=self._records.now(),
-            kinds=() if memory_type is None else (parse_kind(memory_type),),
-            tags=() if tags is None else parse_tags(tags),
-            metadata=parse_metadata_filter(metadata),
+        filters = RecordFilters(
+            kind=memory_type,
+            tags=tags,
+            metadata=metadata,
             since=None if since is None else parse_moment(since, "since", zone),
             until=None if until is None else parse_moment(until, "until", zone),
         )
+        where = filters.check(self._records.now())
         hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
         facts = self._searcher.record_access(hits, where)
         if not hits:
@@ -166,12 +167,12 @@ class AgentTools:
         return ToolOutput(stored, f"{done} as {stored.id}.")
 
     def forget_memory(self, memory_id: str) -> ToolOutput:
-        """Forget a record; the value says whether there was one."""
+        """Forget a record; the value is the receipt, ``None`` if there was no record."""
         try:
-            self._records.forget([clean(memory_id, "memory_id")])
+            receipt = self._records.forget([clean(memory_id, "memory_id")])
         except NotFound:
-            return ToolOutput(value=False, text=f"There is no memory {memory_id!r:.80}.")
-        return ToolOutput(value=True, text=f"Forgotten: {memory_id}.")
+            return ToolOutput(None, f"There is no memory {memory_id!r:.80}.")
+        return ToolOutput(receipt, f"Forgotten: {memory_id}.")
 
     def recall_context(self, query: str, budget: int = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
@@ -202,7 +203,7 @@ class AgentTools:
             InvalidInput: it is no longer believed.
         """
         done = self._records.confirm(self._active_fact(memory_id).id)
-        return ToolOutput(done, f"Confirmed: {done.id} never fades.")
+        return ToolOutput(mask_all(done), f"Confirmed: {done.id} never fades.")
 
     def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
@@ -231,7 +232,7 @@ class AgentTools:
             head = f"{head}: {summary}"
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
-        masked = replace(entity, summary=summary, records=tuple(map(mask_secrets, shown)))
+        masked = replace(entity, summary=summary, records=tuple(map(mask_all, shown)))
         return ToolOutput(masked, fenced([head, *self._lines(shown[:LINKED])]))
 
     def search_history(self, query: str, limit: int = 5) -> ToolOutput:

@@ -92,7 +92,7 @@ def forget(tx: Transaction, action: Forget) -> Erasure:
     """End the validity of records in all their versions that the scope may see."""
     named = _named(tx, action)
     versions = list(tx.get(tx.scope, tx.related(tx.scope, named, RecordRelation.VERSIONS)))
-    end(tx, [*named, *versions], action.at, action.reason)
+    end(tx, [*named, *versions], action.at, action.reason, by=action.superseded_by)
     return Erasure(
         id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
     )
@@ -167,7 +167,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
     records = len(keys)
     if action.erase:
         tx.full_text.remove(tx.connection, keys)
-        tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
+        tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key)})
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
@@ -191,13 +191,13 @@ def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> i
     messages = _erase_messages(tx, ids)
     tx.full_text.remove(tx.connection, keys)
     values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
-    tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
+    tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key)})
     gone = tx.connection.all(DELETE, values)
     values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
     )
-    tx.log_all(targets, at, ChangeAction.ERASE, reason)
+    tx.log(targets, at, ChangeAction.ERASE, reason)
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.forget_decisions(named)
     tx.entity_writer.rename(touched)

@@ -530,16 +530,23 @@ class SqlReads:
         *,
         name: str | None = None,
         type: str | None = None,
+        except_type: str | None = None,
         limit: int,
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name."""
         chosen = "" if type is None else " AND e.type = :type"
+        chosen += "" if except_type is None else " AND e.type <> :except_type"
         if name is not None:
             chosen += (
                 " AND e.key IN (SELECT entity_key FROM entity_names "
                 "WHERE user_key = :user AND folded = :folded)"
             )
-        asked = {"type": type, "limit": limit, "folded": self.names.fold(name or "")}
+        asked = {
+            "type": type,
+            "except_type": except_type,
+            "limit": limit,
+            "folded": self.names.fold(name or ""),
+        }
         with self.snapshot(), self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
             rows = connection.all(

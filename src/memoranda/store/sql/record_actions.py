@@ -11,12 +11,12 @@ from typing import Any
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, says_all
+from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, ended, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
-from memoranda.store.sql.transaction import LAST_KEY, TargetRecord, Transaction
+from memoranda.store.sql.transaction import TargetRecord, Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
 # One of a key: by the unique index on what is no longer forgotten.
@@ -39,10 +39,6 @@ HELD_ITEM = """
 SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
     AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
     AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
-"""
-# The last key, and whether the user has a text already: one statement, as each add runs it.
-BEFORE_INSERT = f"""
-{LAST_KEY}, EXISTS (SELECT 1 FROM records WHERE user_key = :user AND content_hash = :hash)
 """
 SAME_FACTS = f"""
 SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
@@ -111,7 +107,8 @@ INSERT INTO notes_bases (user_key, agent, folder, lines) VALUES (:user, :agent, 
 ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 """
 END = """
-UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at
+UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
+    superseded_by = coalesce(:by, superseded_by)
 WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
 RETURNING key, id, agent, kind, trust
 """
@@ -133,12 +130,9 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.KnownFact
 
     Returns those that were not stored, as they were known.
     """
-    single = actions[0] if len(actions) == 1 else None
-    hashed = {"user": tx.user, "hash": single and single.record.content_hash}
-    last, is_known = tx.connection.one(BEFORE_INSERT, hashed) or (0, False)
-    known = _known_facts(tx, actions) if is_known or single is None else {}
+    known = _known_facts(tx, actions) if tx.has_text else {}
     left = [each for each in actions if each.record.id not in known] if known else actions
-    _insert_new(tx, left, int(last))
+    _insert_new(tx, left)
     for new, held in known.values():
         _restate(tx, held, new)
     return [act.KnownFact(new.id, held.id) for new, held in known.values()]
@@ -188,11 +182,11 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
     update(tx, act.UpdateRecord(id=known.id, at=at, tags=changed, valid_until=ends, reason=reason))
 
 
-def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> None:
+def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []
-    for key, action in enumerate(actions, last + 1):
+    for key, action in enumerate(actions, tx.last_key + 1):
         item = action.record
         _require_own(tx, item)
         if item.kind is Kind.ITEM:
@@ -209,6 +203,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert], last: int) -> No
         queued.append((VECTORS, key, user))
         if action.mentions is None:
             queued.append((ENTITIES, key, user))
+    tx.last_key += len(rows)
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
     if sources:
@@ -229,7 +224,8 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     _require_own(tx, item)
     terms = indexed(tx.analyzer.terms(item.content), items=True)
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
-    values |= {"key": tx.last_key() + 1, "term_count": len(terms)}
+    tx.last_key += 1
+    values |= {"key": tx.last_key, "term_count": len(terms)}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))
@@ -271,23 +267,25 @@ def close(tx: Transaction, action: act.Close) -> None:
     """End the validity of a record; what had ended before stays ended."""
     target = tx.target(action.id)
     values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
-    tx.connection.run(
+    only_open = " AND closed_at IS NULL" if action.only_open else ""
+    changed = tx.connection.run(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
-        "closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key",
+        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key{only_open}",
         values,
     )
+    if not changed:
+        raise InvalidInput(ended(tx.get(tx.scope, [action.id])[action.id]))
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
-    tx.tell_end(target, action.at, "close", action.reason, **detail)
+    tx.tell_end([target], action.at, "close", action.reason, **detail)
 
 
-def end(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> list[str]:
+def end(
+    tx: Transaction, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
+) -> list[str]:
     """End the validity of these records for good; return those that had not been ended so."""
-    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at)}
+    values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
     targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
-    if targets:
-        tx.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in targets))
-        tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-        tx.log_all(targets, at, ChangeAction.CLOSE, reason)
+    tx.tell_end(targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {}))
     return [target.id for target in targets]
 
 
@@ -301,7 +299,7 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
         detail | {"at": to_ms(action.at), "key": target.key},
     )
     tx.raise_epoch()
-    tx.log(target, action.at, "reweigh", action.reason, **detail)
+    tx.log([target], action.at, "reweigh", action.reason, **detail)
 
 
 def update(tx: Transaction, action: act.UpdateRecord) -> None:
@@ -315,9 +313,9 @@ def update(tx: Transaction, action: act.UpdateRecord) -> None:
     values = RECORDS.encode(given) | {"key": target.key}
     tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
     if "valid_until" in given:
-        tx.tell_end(target, action.at, "update", action.reason, changed=sorted(given))
+        tx.tell_end([target], action.at, "update", action.reason, changed=sorted(given))
     else:
-        tx.log(target, action.at, "update", action.reason, changed=sorted(given))
+        tx.log([target], action.at, "update", action.reason, changed=sorted(given))
 
 
 def touch(tx: Transaction, action: act.Touch) -> None:
@@ -364,7 +362,7 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     for table in ("vectors", "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
     tx.entity_writer.forget_unmentioned(mentioned)
-    tx.tell_end(target, action.at, "retire", action.reason)
+    tx.tell_end([target], action.at, "retire", action.reason)
 
 
 def reinforce(tx: Transaction, action: act.Reinforce) -> None:
@@ -384,7 +382,7 @@ def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     filed = {"user": tx.user, "record": target.key}
     tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
     tx.restore_confidence([target.key])
-    tx.log(target, action.at, "credit", action.reason, sources=len(new))
+    tx.log([target], action.at, "credit", action.reason, sources=len(new))
 
 
 def supersede(tx: Transaction, action: act.Supersede) -> None:
@@ -405,7 +403,7 @@ def supersede(tx: Transaction, action: act.Supersede) -> None:
         "UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE key = :key",
         {"target": target.id, "key": by.key},
     )
-    tx.tell_end(target, action.at, "supersede", action.reason, **detail)
+    tx.tell_end([target], action.at, "supersede", action.reason, **detail)
 
 
 def enrich(tx: Transaction, action: act.Enrich) -> None:
@@ -415,7 +413,7 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
     stamp = {"at": to_ms(action.at), "key": target.key}
     tx.connection.run("UPDATE records SET enriched_at = :at WHERE key = :key", stamp)
-    tx.log(target, action.at, "enrich", "enriched", links=added)
+    tx.log([target], action.at, "enrich", "enriched", links=added)
 
 
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:

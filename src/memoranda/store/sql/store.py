@@ -51,7 +51,16 @@ MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
 HASH = "SELECT content_hash FROM records WHERE key = :key"
+LAST_KEY = """(
+SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
+    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0)))"""
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
+# With what a plan has to know first: one statement, as each add runs it.
+USER_AND_LAST_KEY = f"""
+SELECT key, deletions, deleted, name, {LAST_KEY},
+    EXISTS (SELECT 1 FROM records r WHERE r.user_key = u.key AND r.content_hash = :hash)
+FROM users u WHERE name = :name
+"""
 ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
@@ -143,11 +152,15 @@ class KnownUser(NamedTuple):
     deletions: int
     deleted: int
     name: str | None
+    last_key: int = 0
+    has_text: bool = True
 
 
-def _known_user(connection: SqlConnection, scope: Scope) -> KnownUser:
+def _known_user(
+    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, text: str | None = None
+) -> KnownUser:
     """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    row = connection.one(KNOWN_USER, {"name": scope.user})
+    row = connection.one(sql, {"name": scope.user, "hash": text})
     if row is None:  # Erased, or never there.
         row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
@@ -157,23 +170,26 @@ def _known_user(connection: SqlConnection, scope: Scope) -> KnownUser:
     return known
 
 
-def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> int:
-    """Return the key of the user of whom actions are, who may be new or begin anew.
+def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> KnownUser:
+    """Return the user of whom actions are, who may be new or begin anew.
 
     ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
     """
-    known = _known_user(connection, scope)
+    only = actions[0] if len(actions) == 1 else None
+    text = only.record.content_hash if isinstance(only, act.Insert) else None
+    known = _known_user(connection, scope, USER_AND_LAST_KEY, text)
     if known.name is not None and not known.deleted:
-        return known.key
+        return known if only else known._replace(has_text=True)
+    known = known._replace(last_key=connection.value(f"SELECT {LAST_KEY}"))
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
         raise NotFound(f"there is no user {scope.user!r}")
     if known.key == NOBODY:
         if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
-            return NOBODY
-        return int(connection.value(REGISTER, {"name": scope.user}))
+            return known
+        return known._replace(key=connection.value(REGISTER, {"name": scope.user}))
     if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
         connection.run(RETURN, {"name": scope.user, "user": known.key})
-    return known.key
+    return known
 
 
 class SqlStore(SqlReads):
@@ -202,9 +218,10 @@ class SqlStore(SqlReads):
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
             done: list[act.Outcome] = []
             user = _registered(connection, scope, actions)
-            if user == NOBODY:
+            if user.key == NOBODY:
                 return done
-            tx = Transaction(connection, scope, user, self._analyzer, self.names, self.full_text)
+            made_by = self._analyzer, self.names, self.full_text
+            tx = Transaction(connection, scope, user.key, user.last_key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
                     alike: Any = list(group)

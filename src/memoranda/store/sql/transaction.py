@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.models import ChangeAction, Kind, Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import FullText, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
@@ -29,10 +29,6 @@ WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = :user)
 ASK_FOR_PURGE = """
 INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
 ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
-"""
-LAST_KEY = """
-SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
-    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
 """
 SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
@@ -78,6 +74,8 @@ class Transaction(SqlReads):
         connection: the open transaction.
         scope: whose it is.
         user: key of the scope's user.
+        last_key: the highest key that a record has, or had before it was erased.
+        has_text: whether the user may have the text of the plan's only record already.
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
@@ -86,6 +84,8 @@ class Transaction(SqlReads):
     connection: SqlConnection
     scope: Scope
     user: int
+    last_key: int
+    has_text: bool
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
@@ -99,10 +99,6 @@ class Transaction(SqlReads):
     def entity_writer(self) -> EntityWriter:
         """What changes the entities of the user."""
         return EntityWriter(self.connection, self.user, self.names)
-
-    def last_key(self) -> int:
-        """Return the highest key that a record has, or had before it was erased."""
-        return int(self.connection.value(LAST_KEY))
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
@@ -127,12 +123,7 @@ class Transaction(SqlReads):
 
     def target(self, id: str) -> TargetRecord:
         """Return a record that the scope may see, or raise ``NotFound``."""
-        where = owned(self.scope, self.user)
-        values = where.values | {"id": id}
-        row = self.connection.one(f"{TARGETS} WHERE r.id = :id AND {where.sql}", values)
-        if row is None:
-            raise self._missing("record", id)
-        return TargetRecord(*row)
+        return self.targets([id])[0]
 
     def conversation(self, id: str, *, deleted: bool = False) -> int:
         """Return the key of a conversation that the scope may see, or raise ``NotFound``.
@@ -168,13 +159,13 @@ class Transaction(SqlReads):
             self.raise_epoch()
 
     def tell_end(
-        self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any
+        self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any
     ) -> None:
-        """Tell the index, the notes and the history that a record ended."""
-        if on.can_be_noteworthy:
-            self.raise_noteworthy([on.agent])
-        self.raise_epoch(only_items=on.kind == Kind.ITEM)
-        self.log(on, at, action, reason, **detail)
+        """Tell the index, the notes and the history that records ended."""
+        if on:
+            self.raise_noteworthy(each.agent for each in on if each.can_be_noteworthy)
+            self.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in on))
+            self.log(on, at, action, reason, **detail)
 
     def raise_epoch(self, *, only_items: bool = False) -> None:
         """Tell readers of the index that rows they know have changed or gone."""
@@ -197,16 +188,10 @@ class Transaction(SqlReads):
         """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.connection.run(ASK_FOR_PURGE)
 
-    def log_all(
-        self, on: Sequence[TargetRecord], at: datetime, action: ChangeAction, reason: str
+    def log(
+        self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any
     ) -> None:
-        """Write the same line into the history of each of these records."""
-        same = {"user": self.user, "at": to_ms(at), "action": action, "reason": reason}
-        rows = [same | {"record": each.id, "agent": each.agent, "detail": "{}"} for each in on]
-        self.connection.run_many(LOG, rows)
-
-    def log(self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any) -> None:
-        """Write one line of a record's history. ``detail`` never holds a record's text."""
-        values = {"record": on.id, "agent": on.agent, "action": action, "reason": reason}
-        stamp = {"user": self.user, "at": to_ms(at), "detail": dump(detail) if detail else "{}"}
-        self.connection.run(LOG, values | stamp)
+        """Write a line into the history of each record. ``detail`` never holds a record's text."""
+        told = {"reason": reason, "detail": dump(detail) if detail else "{}"}
+        line: dict[str, Any] = {"user": self.user, "at": to_ms(at), "action": action} | told
+        self.connection.run_many(LOG, [line | {"record": it.id, "agent": it.agent} for it in on])

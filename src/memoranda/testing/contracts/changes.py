@@ -331,6 +331,30 @@ class ForgetContract(Contract):
         assert do.only_erasure(erased) == Erasure(id=one.id, records=len((one, three)))
         assert ana.page(ALL) == ["two"]
 
+    def test_what_was_closed_meanwhile_is_refused(self, ana: User) -> None:
+        """Of two plans that were made at once the second fails, all of it; the first is named."""
+        (old,) = ana.remember("old")
+        plans = []
+        for content in ("one", "two"):
+            new = ana.insertion(content)
+            closing = do.Close(old.id, SOON, "corrected", new.record.id, only_open=True)
+            plans.append((new, closing))
+        ana.apply(*plans[0])
+        with pytest.raises(InvalidInput, match=f"{plans[0][0].record.id} took its place"):
+            ana.apply(*plans[1])
+        assert ana.page(ACTIVE) == ["one"]
+
+    def test_what_takes_their_place_is_known(self, ana: User) -> None:
+        """All that meet the filter are versions of the one that comes after them."""
+        ana.remember("one", "two", metadata={"n": 1})
+        new = ana.insertion("three", metadata={"n": 1})
+        where = replace(ACTIVE, metadata={"n": 1})
+        ana.apply(do.Forget(None, SOON, "replaced", where, superseded_by=new.record.id), new)
+        assert ana.page(ACTIVE) == ["three"]
+        before = [each for each in ana.records(ALL) if each.id != new.record.id]
+        assert {each.superseded_by for each in before} == {new.record.id}
+        assert [each.id for each in before] == ana.related([new.record.id], RecordRelation.VERSIONS)
+
     def test_all_versions_end(self, ana: User) -> None:
         """Of whichever version it is named by; what had ended keeps its end."""
         (old,), new = ana.remember("old"), ana.insertion("new")

@@ -222,13 +222,13 @@ class RemovalContract(Contract):
         other, his = ana.say("other", "b"), ben.say("trip", "b")
         ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(5), newest=1))
         ids = (said[1].id, said[0].id)
-        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(6), ids=ids))
+        told = ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(6), ids=ids))
         ana.store = ben.store = reopen(ana.store)
         assert ana.messages("trip", cleared=True) == [said[2]]
         assert known(ana).messages == 1
         first = Tombstone(id="tmb_1", at=moment(5), count=1, messages=(said[3],))
         second = Tombstone(id="tmb_2", at=moment(6), count=2, messages=tuple(said[:2]))
-        assert ana.tombstones("trip") == [first, second]
+        assert ana.tombstones("trip") == [first, second] == [first, *told]
         assert ana.tombstones("trip", "tmb_2") == [second]
         assert ana.tombstones("other") == ana.tombstones("trip", "tmb_9") == []
         assert ben.tombstones("trip") == []

@@ -69,6 +69,9 @@ class EntityContract(Contract):
         ):
             entities = ana.entities(where, type=kind, limit=limit)
             assert [(entity.name, entity.mention_count) for entity in entities] == expected
+        people = {each.name for each in ana.entities(ACTIVE, except_type="location", limit=9)}
+        assert people >= {"bob"}
+        assert not people & {"paris"}
         assert mentioned(ana, ana.profile("bob").id) == [item.content]
 
     def test_whose_entities_they_are(self, ana: User, ben: User) -> None:

@@ -50,6 +50,9 @@ class ItemContract(Contract):
         ana.store = reopen(ana.store)
         assert ana.item("k", "a") == second
         assert ana.page(Filter.at_any_time(namespace=())) == ["two"]
+        third = ana.insertion("three", kind=Kind.ITEM, key="k", namespace=("a",)).record
+        told = ana.apply(do.PutItem(third))
+        assert told == [do.ReplacedItem(third.id, first.id, first.created_at)]
 
     @given(namespace=NAMESPACE, key=TEXT.filter(str.strip), text=TEXT)
     @ONE_STORE

@@ -1,0 +1,232 @@
+"""Facts as they stand at one moment: how far each is believed, and where it comes from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from memoranda.errors import InvalidInput
+from memoranda.learning.claims import Category
+from memoranda.learning.consolidation_plan import when_said
+from memoranda.maintenance import decay
+from memoranda.model.checks import clean, limited, refuse_unknown
+from memoranda.model.models import Change, Hit, Kind, Record, is_active
+from memoranda.model.query import Filter
+from memoranda.model.short_repr import ShortRepr
+from memoranda.records.pages import record_pages
+from memoranda.records.service import RecordService
+
+CATEGORY = "category"
+# The kinds of statements that facts are drawn from.
+CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
+BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
+# Hits beyond the limit that are asked for, as some of them may be superseded.
+SPARE = 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Version(ShortRepr):
+    """An earlier or later version of a fact: one it superseded, or one that superseded it."""
+
+    id: str
+    content: str
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Fact(ShortRepr):
+    """A fact, and what can be said of it at one moment.
+
+    Attributes:
+        record: the fact.
+        state: ``believed``; ``superseded`` by another one, behind which it is still found; or
+            ``ended``: forgotten, corrected or faded.
+        confidence: how far it is believed now, 0 to 1.
+        category: what kind of statement it is, where that is known.
+        said_at: when it was said first.
+        said: how often it was said.
+        fades_on: when it will be retired if nobody asks for it; ``None`` is never.
+        supersedes: what it took the place of, oldest first.
+        superseded_by: what took its place.
+    """
+
+    record: Record
+    state: str
+    confidence: float
+    category: str | None
+    said_at: datetime
+    said: int
+    fades_on: datetime | None
+    supersedes: tuple[Version, ...] = ()
+    superseded_by: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Source(ShortRepr):
+    """A turn that states a fact, word for word.
+
+    Attributes:
+        id: the episode.
+        text: its words; ``None`` where they were erased.
+        speaker: who said it.
+        said_at: when.
+        session: the conversation.
+        position: its place there.
+    """
+
+    id: str
+    text: str | None = None
+    speaker: str | None = None
+    said_at: datetime | None = None
+    session: str | None = None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Provenance(ShortRepr):
+    """All that is known of where a fact comes from and what became of it.
+
+    Attributes:
+        fact: the fact.
+        sources: the turns it was drawn from.
+        before: what it took the place of, and what that had, oldest first.
+        after: what took its place, and what took that one's, in that order.
+        history: what was done to it, oldest first.
+    """
+
+    fact: Fact
+    sources: tuple[Source, ...]
+    before: tuple[Fact, ...]
+    after: tuple[Fact, ...]
+    history: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactService:
+    """Shows the facts of one scope: how far each is believed, and where it comes from.
+
+    Attributes:
+        records: where they are.
+        search: finds what answers a query: the query, a filter, how many.
+        threshold: confidence below which a fact is retired.
+    """
+
+    records: RecordService
+    search: Callable[[str, Filter, int], Iterable[Hit]]
+    threshold: float
+
+    def list(
+        self, query: str | None, *, category: str | None, everything: bool, limit: int
+    ) -> list[Fact]:
+        """Return facts: those that answer ``query``, best first; without one the last said first.
+
+        Raises:
+            InvalidInput: there is no such category, or the limit is none.
+        """
+        if category is not None:
+            refuse_unknown([category], CATEGORIES, "category")
+        most, index = limited(limit, "limit"), FactIndex(self.records, self.threshold)
+        found: Iterable[Record] = sorted(
+            index.records.values(), key=lambda record: (when_said(record), record.id), reverse=True
+        )
+        if query is not None:
+            where = Filter(
+                now=index.now,
+                kinds=(Kind.FACT,),
+                retired=everything,
+                metadata={} if category is None else {CATEGORY: category},
+            )
+            hits = self.search(clean(query, "query"), where, most + SPARE)
+            found = [hit.record for hit in hits]
+        chosen = (
+            fact
+            for fact in map(index.fact, found)
+            if (everything or fact.state == BELIEVED) and category in {None, fact.category}
+        )
+        return [*islice(chosen, most)]
+
+    def trace(self, id: str) -> Provenance:
+        """Return where a fact comes from.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no fact.
+        """
+        record = self.records.existing(id)
+        if record.kind is not Kind.FACT:
+            message = f"{id} is no fact but of kind {record.kind.value}"
+            raise InvalidInput(f"{message}; memoranda show {id} shows it")
+        index = FactIndex(self.records, self.threshold)
+        store, scope = self.records.store, self.records.scope
+        there = store.get(scope, record.source_ids)
+        return Provenance(
+            fact=index.fact(record),
+            sources=tuple(_source(source, there.get(source)) for source in record.source_ids),
+            before=tuple(map(index.fact, index.predecessors(record))),
+            after=tuple(map(index.fact, index.successors(record))),
+            history=tuple(store.history(scope, id)),
+        )
+
+
+def _source(id: str, record: Record | None) -> Source:
+    if record is None:
+        return Source(id)
+    speaker, said_at = record.source_role or record.kind.value, record.event_time
+    return Source(id, record.content, speaker, said_at, record.session_id, record.position)
+
+
+class FactIndex:
+    """All facts of a memory, active or not, and which superseded which."""
+
+    def __init__(self, records: RecordService, threshold: float) -> None:
+        """Read them; below ``threshold`` a fact is retired."""
+        self.now, self._threshold = records.now(), threshold
+        self.records: dict[str, Record] = {}
+        self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
+        for page in record_pages(records.store, records.scope, self.now, (Kind.FACT,)):
+            self.records |= {record.id: record for record in page}
+        for record in self.records.values():
+            if record.superseded_by is not None:
+                self._replaced[record.superseded_by].append(record)
+
+    def fact(self, record: Record) -> Fact:
+        """Return what can be said of a record now."""
+        heir, kind = self.records.get(record.superseded_by or ""), record.metadata.get(CATEGORY)
+        state = BELIEVED if record.superseded_by is None else SUPERSEDED
+        if not is_active(record, self.now):
+            state = ENDED
+        return Fact(
+            record=record,
+            state=state,
+            confidence=record.confidence if state == ENDED else decay.confidence(record, self.now),
+            category=kind if isinstance(kind, str) else None,
+            said_at=when_said(record),
+            said=max(1, len(record.source_ids)),
+            fades_on=None if state == ENDED else decay.retirement_date(record, self._threshold),
+            supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
+            superseded_by=None if heir is None else _version(heir),
+        )
+
+    def predecessors(self, record: Record) -> list[Record]:
+        """Return what a record took the place of, directly or not, oldest first."""
+        found: dict[str, Record] = {}
+        waiting = [record]
+        while waiting:
+            new = [old for old in self._replaced.get(waiting.pop().id, ()) if old.id not in found]
+            found |= {old.id: old for old in new}
+            waiting += new
+        return sorted(found.values(), key=lambda old: (when_said(old), old.id))
+
+    def successors(self, record: Record) -> list[Record]:
+        """Return what took the place of a record, directly or not, in that order."""
+        found: dict[str, Record] = {}
+        while (heir := self.records.get(record.superseded_by or "")) and heir.id not in found:
+            found[heir.id] = record = heir
+        return list(found.values())
+
+
+def _version(record: Record) -> Version:
+    return Version(record.id, record.content, when_said(record))

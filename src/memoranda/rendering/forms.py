@@ -1,0 +1,69 @@
+"""Results as JSON: the one form in which ``--json`` and the tools of MCP give them.
+
+A result is an object of its fields. What is found by a query is a record with its score, and a
+record has its kind also as the ``type`` that requirements S1.30 and S1.31 ask for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memoranda.model.json_object import fields_of, json_value
+from memoranda.model.models import Entity, ForgetReceipt, Hit, Kind, Recall, Record
+from memoranda.text.patterns import compile_pattern
+
+# Kinds that have another name as a type (requirement S1.33).
+TYPES = {Kind.EPISODE: "conversation"}
+# What stands in a record first, and what does also where it is empty.
+FIRST = ("id", "type", "kind", "content", "created_at", "event_time", "tags", "metadata")
+# What the upkeep of a record needs, and nobody else.
+INNER = ("content_hash", "strength", "strength_at", "enriched_at")
+LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
+
+
+def form_of(result: Any) -> Mapping[str, object]:
+    """Return what of a result is given, by name."""
+    match result:
+        case Record():
+            return _form_of_record(result)
+        case Hit():
+            return {**_form_of_record(result.record), "score": result.score}
+        case Recall():
+            ids = [hit.record.id for hit in result.hits]
+            return {"text": result.text, "ids": ids, "tokens": result.tokens}
+        case ForgetReceipt():
+            return {"success": True, **fields_of(result)}
+        case Entity():
+            return {"known": True, **fields_of(result)}
+        case _:
+            return {each.name: getattr(result, each.name) for each in fields(result) if each.repr}
+
+
+def _form_of_record(record: Record) -> dict[str, object]:
+    values = {"type": TYPES.get(record.kind, record.kind.value), **fields_of(record)}
+    rest = (name for name in values if name not in (*FIRST, *INNER))
+    return {
+        **{name: values[name] for name in FIRST},
+        **{name: values[name] for name in rest if values[name] not in (None, ())},
+    }
+
+
+def explain_hit(hit: Hit) -> Mapping[str, object]:
+    """Return a hit with the reasons for it."""
+    return {**form_of(hit), "why": hit.why}
+
+
+# A result as what JSON can hold, its moments in the zone that they came in.
+to_json = partial(json_value, moment=datetime.isoformat, form=form_of)
+
+
+def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """Return ``value`` as a JSON document without a raw control character."""
+    text = json.dumps(to_json(value), indent=indent, ensure_ascii=ascii_only)
+    # json.dumps leaves these raw, and an old terminal takes some of them for commands.
+    return LATIN_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
