@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import re2
@@ -35,7 +35,7 @@ _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
-RELATION, SAME = "relation", "same"
+RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
 # Letters that stand behind an apostrophe in English: "they're".
 _ELIDED = 2
 # Characters of a value; what is longer is a sentence.
@@ -80,6 +80,11 @@ class FactStatement:
     aliases: tuple[str, ...] = ()
     needs_known: bool = False
 
+    @property
+    def takes_back(self) -> bool:
+        """Whether it says that an instruction holds no more."""
+        return self.attribute == INSTRUCTION and self.value is None
+
     def correct(self, known: FactStatement) -> FactStatement | None:
         """Return this correction as a value of the attribute that ``known`` was about.
 
@@ -116,8 +121,7 @@ def read_facts(
         said: the same as it is written, as long; ``sentence``, if not given.
         speaker: who says it.
     """
-    # Half a character, which is no text, is nothing that a rule may read.
-    sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))
+    sentence = mask_halves(sentence.replace("'", "\u2019"))
     # An emoji ends a clause as a comma does.
     sentence = _PICTURE.sub(",", sentence)
     found: dict[str, list[FactStatement]] = {}
@@ -126,7 +130,7 @@ def read_facts(
         signs = _signs(code)
         if signs is not None and signs.isdisjoint(words):
             continue
-        read = list(_reader(code).read(sentence, said or sentence, speaker or Speaker()))
+        read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         if read:
             found[code] = read
     if len(found) > 1:
@@ -143,6 +147,11 @@ def _words(sentence: str) -> frozenset[str]:
         # What is as short as the "s" of "it's" tells no language.
         found |= {head, rest} if mark and len(rest) > _ELIDED else {head}
     return frozenset(found)
+
+
+def mask_halves(text: str) -> str:
+    """Return a text without halves of characters, which are no text, and which RE2 cannot read."""
+    return _SURROGATE.sub(MASK, text)
 
 
 @cache
@@ -180,7 +189,8 @@ class _Rule(NamedTuple):
 
 
 @cache
-def _reader(code: str) -> LanguageReader:
+def language_reader(code: str) -> LanguageReader:
+    """Return the forms of a language, compiled at the first sentence."""
     return LanguageReader(code)
 
 
@@ -188,7 +198,7 @@ class LanguageReader:
     """The forms of one language, compiled once."""
 
     def __init__(self, code: str) -> None:
-        """Compile the forms of ``languages/<code>/facts.toml``."""
+        """Take the forms of ``languages/<code>/facts.toml``; none is compiled yet."""
         self._code = code
         self._data = LanguageData(code, "facts")
         table = load(code, "facts")
@@ -205,19 +215,25 @@ class LanguageReader:
                 self._nouns[bare.lower().translate(self._folds)] = written
         names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
         self._pronouns = {word for words in names for word in words}
-        self._set = re2.Set.SearchSet(_options())
-        self._rules: list[_Rule] = []
-        for name, rows in table["attributes"].items():
-            attribute = name.partition("__")[0]
-            for tells in (IS, WAS, ENDED, DENIED):
-                for form in rows.get(tells, ()):
-                    self._add(attribute, tells, form, rows)
-        self._set.Compile()
         self._guards = [
-            re2.compile(expand(table["words"][name], self), _options())
+            re2.compile(expand(table["words"][name], self), form_options())
             for name in ("doubt", "question")
             if name in table["words"]
         ]
+
+    @cached_property
+    def _forms(self) -> tuple[Any, Sequence[_Rule]]:
+        """The forms as one set, and in its order what they tell; made for the first sentence."""
+        forms, rules = re2.Set.SearchSet(form_options()), []
+        for name, rows in load(self._code, "facts")["attributes"].items():
+            attribute = name.partition("__")[0]
+            for tells in (IS, WAS, ENDED, DENIED):
+                for form in rows.get(tells, ()):
+                    rule = self._rule(attribute, tells, form, rows)
+                    forms.Add(rule.source)
+                    rules.append(rule)
+        forms.Compile()
+        return forms, rules
 
     def __getitem__(self, name: str) -> str:
         """Return a fragment of the file, for the braces in its forms."""
@@ -230,28 +246,27 @@ class LanguageReader:
         value = load(self._code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
-    def _add(self, attribute: str, tells: str, form: str, rows: Any) -> None:
+    def _rule(self, attribute: str, tells: str, form: str, rows: Any) -> _Rule:
         fixed, arrow, bare = form.rpartition(" <- ")
         source = expand(bare if arrow else form, self)
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
-        self._set.Add(source)
         many, anywhere, known, fallback = (
             bool(rows.get(name, False)) for name in ("list", "anywhere", "known", "fallback")
         )
         never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
-        rule = _Rule(
+        return _Rule(
             attribute, tells, source, says, many, anywhere, never, first, known, fallback, fixed
         )
-        self._rules.append(rule)
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
         sentence = sentence.translate(self._folds)
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
-        for index in sorted(self._set.Match(sentence) or ()):
-            rule = self._rules[index]
-            for match in _compiled(rule.source).finditer(sentence):
+        forms, rules = self._forms
+        for index in sorted(forms.Match(sentence) or ()):
+            rule = rules[index]
+            for match in compile_form(rule.source).finditer(sentence):
                 start, end = match.span(0)
                 clash = any(
                     start < last and first < end and (rule.fallback or name == rule.attribute)
@@ -264,6 +279,28 @@ class LanguageReader:
                 if rule.tells != WAS:
                     found += self._statements(rule, match, said, speaker)
         return iter(sorted(found, key=lambda each: each.start))
+
+    @property
+    def openings(self) -> Sequence[str]:
+        """The words after which a clause may begin."""
+        openings: Sequence[str] = self._words["openings"]
+        return openings
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether the language does not part its words by spaces."""
+        return bool(self._words.get("unspaced"))
+
+    def fold(self, sentence: str) -> str:
+        """Return a sentence, as long, without the accents that do not count."""
+        return sentence.translate(self._folds)
+
+    def may_open(self, sentence: str, start: int) -> bool:
+        """Return whether an order or a request may begin at ``start``: there begins a clause."""
+        before = sentence[:start].rstrip()
+        if not before or before[-1] in _OPENS or self.unspaced:
+            return True
+        return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self.openings
 
     def _opens(self, sentence: str, match: Any) -> bool:
         """Return whether a clause may begin where a form begins, with the subject it has."""
@@ -404,7 +441,7 @@ class LanguageReader:
         return f"{determiner} {thing}" if article else thing
 
     def _split(self, whole: str) -> list[str]:
-        pattern = re2.compile(expand(self._words["separator"], self), _options())
+        pattern = re2.compile(expand(self._words["separator"], self), form_options())
         return [each for each in pattern.split(whole) if each and each.strip()]
 
     def _clean(self, value: str, speaker: Speaker) -> str:
@@ -424,12 +461,12 @@ class LanguageReader:
     @property
     def _filler(self) -> Any:
         source = self._words.get("filler")
-        return None if source is None else _compiled(expand(source, self))
+        return None if source is None else compile_form(expand(source, self))
 
     @property
     def _rewrites(self) -> Sequence[tuple[Any, str]]:
         table = self._words.get("rewrites", {})
-        return [(_compiled(expand(source, self)), becomes) for source, becomes in table.items()]
+        return [(compile_form(expand(source, self)), becomes) for source, becomes in table.items()]
 
     def _is_unclear(self, value: str) -> bool:
         """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""
@@ -447,12 +484,14 @@ def _folds(letters: str) -> dict[int, str]:
 
 
 @cache
-def _compiled(source: str) -> Any:
-    return re2.compile(source, _options())
+def compile_form(source: str) -> Any:
+    """Return a form ready to use; without regard to case."""
+    return re2.compile(source, form_options())
 
 
 @cache
-def _options() -> Any:
+def form_options() -> Any:
+    """Return how RE2 is to read forms."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False

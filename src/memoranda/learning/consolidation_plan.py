@@ -8,12 +8,13 @@ session that is consolidated late adds to the past and never retires what came a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import FactStatement
+from memoranda.facts.reader import INSTRUCTION, FactStatement
+from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back, topic
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge
@@ -23,7 +24,7 @@ from memoranda.learning.deduplication import (
     says_more,
     score_duplicate,
 )
-from memoranda.model.actions import Action, Insert, Reinforce, Supersede
+from memoranda.model.actions import Action, Close, Insert, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
 
@@ -183,6 +184,9 @@ class ConsolidationPlan:
         claim = self.claims[index]
         if not _may_be_fact(claim):
             return
+        if claim.fact is not None and claim.fact.takes_back:
+            self._revoke(index)
+            return
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
         if claim.fact is not None and claim.fact.needs_known and not clashes:
@@ -193,6 +197,56 @@ class ConsolidationPlan:
             same.sources |= set(fresh)
             same.time = same.time.confirmed(_time_of(claim))
             self.actions.append(Reinforce(same.record.id, self.now, fresh, CREDITED))
+            if claim.category is Category.REMEMBER and same.record.decay_rate > 0:
+                # Known already in passing: from now on it stays.
+                kept = Reweigh(same.record.id, self.now, claim.confidence, 0.0, "asked to remember")
+                self.actions.append(kept)
+        elif claim.category is Category.REMEMBER:
+            # Kept when it was asked for: what it excludes ends now that texts are compared.
+            for known in self._retired(claim, clashes):
+                if known is not same:
+                    self._supersede(known, same.record)
+
+    def _retired(
+        self, claim: Claim, clashes: Sequence[tuple[_KnownFact, Verdict]]
+    ) -> Iterator[_KnownFact]:
+        """Yield what a claim takes the place of, of what clashes with it."""
+        time = _time_of(claim)
+        for known, verdict in clashes:
+            excluded = verdict.relation in _EXCLUDING and not known.over
+            # What other agents go by is not retired by what they do not see.
+            own = self.agent in {None, known.record.agent}
+            later = time.counts_after(known.time) and known.time.said < time.said
+            if excluded and own and later and _may_retire(claim, known.record, verdict):
+                yield known
+
+    def _revoke(self, index: int) -> None:
+        """End the instructions that a claim takes back; keep it where it says what to stop."""
+        claim = self.claims[index]
+        if claim.fact is None or not claim.person:
+            return
+        revoked, said = claim.fact.ended or "", claim.said_at
+        given = [
+            each
+            for each, _ in self._known(index)
+            if each.record.attribute in INSTRUCTIONS and each.time.said <= said
+        ]
+        meant = [each for each in given if is_about(revoked, each.record.content)]
+        if not meant and points_back(revoked):
+            meant = sorted(given, key=lambda each: each.time.said)[-1:]
+        for known in meant:
+            if not known.over and self.agent in {None, known.record.agent}:
+                known.over = True
+                self.actions.append(Close(known.record.id, self.now, "taken back"))
+        former = (each.record for each in self.candidates[index])
+        ended = any(
+            each.attribute in INSTRUCTIONS and is_about(revoked, each.content) for each in former
+        )
+        if claim.fact.content and not meant and not ended:
+            kept = replace(claim.fact, value=claim.content, ended=None)
+            self.claims = [*self.claims]
+            self.claims[index] = replace(claim, fact=kept)
+            self._take(index)
 
     def _clashes(self, index: int) -> Iterator[tuple[_KnownFact, Verdict]]:
         """Yield what has to do with a claim, by a verdict that counts."""
@@ -380,8 +434,19 @@ def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
     if not about or old.attribute != new.attribute:
         return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
-    relation = _relate_values(new, old)
+    if new.attribute == INSTRUCTION:
+        relation = _relate_instructions(new.value or "", old.value or old.content)
+    else:
+        relation = _relate_values(new, old)
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _relate_instructions(new: str, old: str) -> Relation:
+    """Return how the newer of two instructions stands to the older."""
+    if value_key(new) == value_key(old):
+        return Relation.DUPLICATE
+    about = topic(new)
+    return Relation.UPDATE if about is not None and about == topic(old) else Relation.NONE
 
 
 def _relate_values(new: FactStatement, old: Record) -> Relation:

@@ -25,6 +25,7 @@ from memoranda.errors import (
 )
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import SAME, replace_value
+from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
@@ -332,7 +333,8 @@ class Consolidator:
                 vector = hit.why.arms.get("vector")
                 found[hit.record.id] = hit.record, None if vector is None else vector.score
         for name in _attributes_of(claim):
-            known = replace(where, attribute=name)
+            # Whether something was taken back already stands in what has ended.
+            known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
             for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
                 found.setdefault(record.id, (record, None))
         cited = (source for record, _ in found.values() for source in record.source_ids)
@@ -358,7 +360,9 @@ class Consolidator:
 
 def _attributes_of(claim: Claim) -> Iterator[str]:
     """Yield the attributes of which a claim may end a fact."""
-    if claim.fact is not None:
+    if claim.fact is not None and claim.fact.takes_back:
+        yield from INSTRUCTIONS
+    elif claim.fact is not None:
         yield claim.fact.attribute
         yield from attributes()[claim.fact.attribute].ends
 

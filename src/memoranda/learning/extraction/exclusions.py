@@ -184,6 +184,11 @@ def is_order(text: str) -> bool:
     return _EN.pattern("order").search(text) is not None
 
 
+def is_override(text: str) -> bool:
+    """Return whether ``text`` would override what the assistant goes by, or have it play a role."""
+    return any(_EN.pattern(name).search(text) is not None for name in ("injection", "persona"))
+
+
 def is_injection(text: str) -> bool:
     """Return whether ``text`` would override what the assistant goes by, now or by memory.
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import SAME, FactStatement, Speaker, read_facts
+from memoranda.facts.reader import SAME, FactStatement, Speaker, mask_halves, read_facts
+from memoranda.facts.requests import asks_memory
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
@@ -24,6 +25,7 @@ from memoranda.learning.extraction.exclusions import (
     is_refused,
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
+from memoranda.learning.extraction.requests import RefusedRequest, RequestReading, read_requests
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
     Person,
@@ -106,6 +108,7 @@ class RuleFactExtractor:
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
             reader.stated = stated.get(turn.speaker)
+            reader.requests = _requests_of(turn, around[:place])
             found: dict[str, Claim] = {}
             for draft in list(reader.drafts()):
                 claim = self._claim(draft, turn) if place >= len(before) else None
@@ -116,6 +119,18 @@ class RuleFactExtractor:
                 stated[turn.speaker] = reader.stated
             claims += found.values()
         return claims
+
+    def read_requests(
+        self, turn: Turn, *, before: Sequence[Turn] = ()
+    ) -> tuple[list[Claim], list[RefusedRequest]]:
+        """Return what a turn asks to keep, and what of that is refused."""
+        *earlier, open_turn = blank_exclusions([*before, turn])
+        if not turn.person:
+            return [], []
+        reading = _requests_of(open_turn, earlier)
+        drafts = [self._claim(draft, turn) for draft in reading.drafts]
+        claims = {claim.content.casefold(): claim for claim in drafts if claim is not None}
+        return list(claims.values()), reading.refused
 
     def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
@@ -132,7 +147,7 @@ class RuleFactExtractor:
         content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
-        if _EN.pattern("own_words", 0).search(told):
+        if not draft.own_words and _EN.pattern("own_words", 0).search(told):
             return None
         time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
         return Claim(
@@ -178,30 +193,31 @@ class _TurnReader:
             and not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
         }
         self.stated: FactStatement | None = None  # What had a value last.
+        self.requests = RequestReading()
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.topic = topic
 
     def drafts(self) -> Iterator[ClaimDraft]:
         """Yield what the sentences state."""
-        for sentence in split_sentences(self.turn.text):
-            yield from self._sentence(sentence)
+        yield from self.requests.drafts
+        for place, sentence in enumerate(split_sentences(self.turn.text)):
+            if place not in self.requests.covered:
+                yield from self._sentence(sentence)
 
     def _said(self, part: TurnPart) -> str:
         return self.turn.text[part.start : part.start + len(part.shown)]
 
     def _sentence(self, sentence: TurnPart) -> Iterator[ClaimDraft]:
         said = self._said(sentence)
-        asked = _EN.pattern("remember_request").match(sentence.shown)
-        corrected = None if asked else _EN.pattern("correction").match(sentence.shown)
-        lead = asked or corrected
-        if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
+        corrected = _EN.pattern("correction").match(sentence.shown)
+        if tells_secret(said) or is_joke(said) or (corrected and is_order(said)):
             return
         facts = self._facts(sentence, said)
         placed = [
             replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
             for each in facts
         ]
-        if lead is None:
+        if corrected is None:
             foreign = (
                 None
                 if facts or sentence.question or is_refused(said)
@@ -213,11 +229,11 @@ class _TurnReader:
             if any(each.language != "en" for each in facts) or not _is_english(sentence.shown):
                 yield from (_of_fact(each, self.person) for each in facts)
                 return
-        if lead is not None:
-            question = sentence.question and asked is None
-            sentence = TurnPart(sentence.shown[lead.end() :], sentence.start + lead.end(), question)
+        if corrected is not None:
+            begin = corrected.end()
+            sentence = TurnPart(sentence.shown[begin:], sentence.start + begin, sentence.question)
         sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
-        kind = Category.REMEMBER if asked else Category.CORRECTION if sure else None
+        kind = Category.CORRECTION if sure else None
         yield from self._clauses(sentence, placed, kind, corrected=corrected is not None)
 
     def _clauses(
@@ -385,6 +401,15 @@ class _TurnReader:
         content = finish_sentence(f"{self.topic} {value}")
         subject = lower_first_word(self.topic.rpartition(" ")[0])
         return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
+
+
+def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> RequestReading:
+    """Return what a turn asks of memory: only what is said to an assistant can."""
+    if not turn.person or turn.speaker not in ROLES or not asks_memory(turn.text):
+        return RequestReading()
+    before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
+    text = mask_halves(turn.text)
+    return read_requests(text, list(split_sentences(text)), mask_halves(before))
 
 
 def _of_fact(stated: FactStatement, person: Person, kind: Category | None = None) -> ClaimDraft:

@@ -32,6 +32,7 @@ class ClaimDraft(NamedTuple):
         category: what kind of statement it is.
         score: how sure it is that it lasts.
         fact: its attribute and value, where they could be read.
+        own_words: whether it stays in the words of its speaker, who asked to remember it.
     """
 
     content: str
@@ -39,6 +40,7 @@ class ClaimDraft(NamedTuple):
     category: Category
     score: float
     fact: FactStatement | None = None
+    own_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

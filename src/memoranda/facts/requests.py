@@ -1,0 +1,416 @@
+"""Reads what a sentence asks of memory: to keep something, or how to be answered from now on.
+
+The forms stand in the table ``requests`` of each language's ``facts.toml``. Those of all languages
+are one set of RE2, so that a text which asks for nothing costs one pass over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+import re2
+
+from memoranda.facts.reader import (
+    INSTRUCTION,
+    MASK,
+    FactStatement,
+    LanguageReader,
+    compile_form,
+    form_options,
+    language_reader,
+    mask_halves,
+    read_facts,
+)
+from memoranda.facts.values import value_key
+from memoranda.text.patterns import expand, languages_with, load, words_of
+
+ANSWER_LANGUAGE, CALLED = "answer_language", "called"
+# Attributes by which a person says how the assistant is to behave.
+INSTRUCTIONS = (ANSWER_LANGUAGE, CALLED, INSTRUCTION)
+_TIDY = " \t\n,;:.!?…–—-*_~\u3001\u3002\uff0c\uff01\uff1a\uff1b"
+_CLOSES = "\"'\u201d\u2019»)]%°€$£\u300d\u300f\uff09"
+_OPENS = "\"'\u201c\u2018«([#@+$€£\u300c\u300e\uff08"
+# Words that an item of a list has at least where nobody says that it is a list.
+_ITEM = 3
+_LEAST_ITEMS = 3
+# Letters by which a word is known in another of its forms.
+_STEM = 4
+# Words of an instruction that says nothing but in which language to answer.
+_SHORT = 10
+_SHORT_UNSPACED = 24
+
+
+class RequestKind(StrEnum):
+    """What is asked of memory."""
+
+    REVOKED = "revoked"
+    STANDING = "standing"
+    # An instruction that lasts only if it is all that a message says.
+    STYLE = "style"
+    REMEMBER = "remember"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a sentence asks of memory.
+
+    Attributes:
+        kind: what is to be done.
+        language: whose forms it fits.
+        lead: where the request begins.
+        start, end: what it is about; empty where that stands in other sentences.
+        listed: whether it says that several things follow.
+    """
+
+    kind: RequestKind
+    language: str
+    lead: int
+    start: int
+    end: int
+    listed: bool = False
+
+
+class _RequestForm(NamedTuple):
+    kind: RequestKind
+    language: str
+    source: str
+
+
+def asks_memory(text: str) -> bool:
+    """Return whether a text may ask something of memory; false is sure, and quickly said."""
+    for mark, broken in _BREAKS:
+        text = text.replace(mark, broken)
+    forms = _forms().anywhere
+    if text.isascii():
+        return bool(forms.Match(text))
+    text = mask_halves(text)
+    return any(forms.Match(each) for each in {*_folded(text).values()})
+
+
+def find_request(sentence: str, *, question: bool = False) -> Request | None:
+    """Return what a sentence asks of memory, if anything.
+
+    Args:
+        sentence: one sentence, masked where no rule may read.
+        question: whether it ends as a question.
+    """
+    sentence = sentence.replace("'", "\u2019")
+    forms = _forms()
+    found: list[Request] = []
+    for code, folded in _folded(sentence).items():
+        for index in sorted(forms.anywhere.Match(folded) or ()):
+            if code in {None, forms.rows[index].language}:
+                found += _reading(forms.rows[index], folded, question=question)
+    if len({each.language for each in found}) > 1:
+        words = frozenset(sentence.casefold().split())
+        best = max((each.language for each in found), key=lambda code: _known(code, words))
+        found = [each for each in found if each.language == best]
+    order = list(RequestKind)
+    return min(found, key=lambda each: (each.lead, order.index(each.kind)), default=None)
+
+
+def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
+    """Return where each of the statements begins and ends that a request is about."""
+    what = sentence[request.start : request.end].replace("'", "\u2019")
+    cuts = [(found.start(), found.end()) for found in _marks("semicolon").finditer(what)]
+    between = _pattern(request.language, "separator")
+    if between is not None:
+        cuts += [span for found in between.finditer(what) if (span := _span(found, "sep"))]
+    items = _between(what, [found.span() for found in _marks("list_comma").finditer(what)])
+    unspaced = language_reader(request.language).unspaced
+    least = 1 if request.listed else _ITEM
+    long = all(unspaced or len(what[slice(*each)].split()) > least - 1 for each in items)
+    colon = sentence[: request.start].rstrip()[-1:] in {":", "\uff1a"}
+    many = len(items) >= (2 if request.listed else _LEAST_ITEMS)
+    if many and long and (request.listed or colon):
+        cuts += [found.span() for found in _marks("list_comma").finditer(what)]
+    pieces = _between(what, cuts)
+    return [(request.start + start, request.start + end) for start, end in pieces]
+
+
+def tidy(text: str, language: str) -> str:
+    """Return a statement in its own words as a sentence, without what only leads or hangs on."""
+    text = " ".join(text.split())
+    filler = _pattern(language, "filler")
+    while True:
+        text = _bare(text)
+        found = filler and filler.search(text.replace("'", "\u2019"))
+        if not found:
+            break
+        text = text[: found.start()] + text[found.end() :]
+    if not text or not any(char.isalnum() for char in text):
+        return ""
+    end = "。" if language_reader(language).unspaced else "."
+    return text[0].upper() + text[1:] + end
+
+
+def is_hypothetical(text: str, language: str) -> bool:
+    """Return whether a statement only supposes something."""
+    return _fits(language, "hypothetical", text)
+
+
+def continues(text: str, language: str) -> bool:
+    """Return whether a sentence goes on with what the sentence before it asked for."""
+    return _fits(language, "continues", text)
+
+
+def is_pointing(text: str, language: str) -> bool:
+    """Return whether a statement needs the one before it to be understood."""
+    return _fits(language, "pointing", text)
+
+
+def is_aside(text: str, language: str) -> bool:
+    """Return whether a sentence beside an instruction sets no task: thanks, or a reason."""
+    opening = [word.strip(_TIDY) for word in text.casefold().split()]
+    known = language_reader(language).openings
+    return all(not word or word in known for word in opening) or _fits(language, "aside", text)
+
+
+def is_for_once(text: str, language: str) -> bool:
+    """Return whether an instruction is for this time only."""
+    return _fits(language, "once", text)
+
+
+def read_instruction(text: str, said: str, language: str) -> FactStatement:
+    """Return a lasting instruction with its attribute.
+
+    Args:
+        text: its words.
+        said: the sentence that is written down.
+        language: whose forms it fits.
+    """
+    named = next((each for each in read_facts(text) if each.attribute == CALLED), None)
+    if named is not None:
+        return replace(named, content=said)
+    conditional = compile_form(_own("conditional")).search(text) is not None
+    tongue = None if conditional else _answer_language(text, language)
+    return FactStatement(
+        subject="user",
+        attribute=ANSWER_LANGUAGE if tongue else INSTRUCTION,
+        value=tongue or said,
+        content=said,
+        start=0,
+        end=len(text),
+        language=language,
+    )
+
+
+def read_revocation(about: str, said: str, language: str) -> FactStatement:
+    """Return that an instruction is taken back: the one that ``about`` tells of.
+
+    Its content is ``said`` where that is an instruction of its own if there was none to revoke:
+    ``Stop using emojis``.
+    """
+    own = said if _fits(language, "stopping", said) else ""
+    return FactStatement("user", INSTRUCTION, None, own, 0, len(said), language, about)
+
+
+def topic(text: str) -> str | None:
+    """Return of which topic there is one instruction at a time, such as ``emoji``, if of any."""
+    text = text.replace("'", "\u2019")
+    if compile_form(_own("conditional")).search(text):
+        return None
+    names: Mapping[str, str] = load("mul", "requests")["topics"]
+    forms = ((name, compile_form(expand(form, names))) for name, form in names.items())
+    return next((name for name, form in forms if form.search(text)), None)
+
+
+def is_about(revoked: str, instruction: str) -> bool:
+    """Return whether what was revoked is this instruction."""
+    if compile_form(_own("everything")).search(revoked):
+        return True
+    one, other = _telling(revoked), _telling(instruction)
+    if one and all(any(_same_word(each, word) for word in other) for each in one):
+        return True
+    about = topic(revoked)
+    return about is not None and about == topic(instruction)
+
+
+def points_back(revoked: str) -> bool:
+    """Return whether a revocation names no instruction, and so means the one given last."""
+    return not _telling(revoked) and not compile_form(_own("everything")).search(revoked)
+
+
+# Forms and words
+
+
+class _RequestForms(NamedTuple):
+    anywhere: Any
+    rows: list[_RequestForm]
+
+
+# After a mark that ends a sentence, forms find a beginning.
+_BREAKS = (
+    ("'", "\u2019"),
+    (". ", ".\n"),
+    ("! ", "!\n"),
+    ("? ", "?\n"),
+    ("\u3002", "\u3002\n"),
+    ("\uff01", "\uff01\n"),
+)
+
+
+@cache
+def _forms() -> _RequestForms:
+    rows: list[_RequestForm] = []
+    anywhere = re2.Set.SearchSet(form_options())
+    for code in languages_with("facts"):
+        table: Mapping[str, Any] = load(code, "facts").get("requests", {})
+        reader = language_reader(code)
+        for kind in RequestKind:
+            for form in table.get(kind.value, ()):
+                source = expand(form, reader)
+                anywhere.Add(f"(?m){source}")
+                rows.append(_RequestForm(kind, code, source))
+    anywhere.Compile()
+    return _RequestForms(anywhere, rows)
+
+
+def _folded(text: str) -> dict[str | None, str]:
+    """Return a text as it is, and as languages read it in which some accents do not count."""
+    read: dict[str | None, str] = {None: text}
+    if not text.isascii():
+        for code in languages_with("facts"):
+            folded = language_reader(code).fold(text)
+            if folded != text:
+                read[code] = folded
+    return read
+
+
+def _reading(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[Request]:
+    """Yield the request that a sentence makes by one form."""
+    reader: LanguageReader = language_reader(form.language)
+    for found in compile_form(form.source).finditer(sentence):
+        start, end = found.span()
+        before = sentence[:start]
+        if not reader.may_open(sentence, start) or _fits(form.language, "reported", before):
+            continue
+        about = form.kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
+        if _fits(form.language, "not_asked" if about else "not_instructed", sentence[start:]):
+            continue
+        if not about:
+            if question and not _fits(form.language, "polite", sentence[start:]):
+                continue
+            end = _end_of_instruction(form.language, sentence, end)
+        elif (what := _span(found, "what")) is not None:
+            begin, stop = what
+            listed = _fits(form.language, "plural", sentence[start:begin])
+            yield Request(form.kind, form.language, start, begin, stop, listed)
+            return
+        else:
+            yield Request(form.kind, form.language, start, end, end)
+            return
+        yield Request(form.kind, form.language, start, start, end)
+        return
+
+
+def _span(found: Any, name: str) -> tuple[int, int] | None:
+    """Return where the group of that name is, if the form has one and it was read."""
+    number = found.re.groupindex.get(name)
+    start, end = (-1, -1) if number is None else found.span(number)
+    return (start, end) if start >= 0 else None
+
+
+def _end_of_instruction(language: str, sentence: str, end: int) -> int:
+    """Return where an instruction ends: before the reason that is given for it."""
+    reason = _pattern(language, "reason")
+    found = None if reason is None else reason.search(sentence[end:])
+    return len(sentence) if found is None else end + found.start()
+
+
+def _answer_language(text: str, language: str) -> str | None:
+    forms = load(language, "facts")["requests"].get("answer_language")
+    text = text.replace("'", "\u2019")
+    if forms:
+        reader = language_reader(language)
+        for form in forms:
+            found = compile_form(expand(form, reader)).search(text)
+            if found is not None:
+                return str(found["value"])
+        return None
+    unspaced = language_reader(language).unspaced
+    short = len(text) <= _SHORT_UNSPACED if unspaced else len(text.split()) <= _SHORT
+    found = compile_form(_own("languages")).search(text) if short else None
+    return None if found is None else str(found[0])
+
+
+def _telling(text: str) -> frozenset[str]:
+    """Return the words of an instruction that tell it from others."""
+    return frozenset(value_key(text.replace("\u2019", "'"))) - _untold()
+
+
+@cache
+def _untold() -> frozenset[str]:
+    words = {each.casefold() for each in load("mul", "requests")["untold"]}
+    for code in languages_with("facts"):
+        if code in languages_with("function_words"):
+            words |= words_of("function_words", code)
+    return frozenset(words)
+
+
+def _same_word(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if any("\u3040" <= char <= "\u9fff" for char in one + other):
+        return one in other or other in one
+    length = max(_STEM, min(len(one), len(other)) - 2)
+    return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
+
+
+def _known(code: str, words: frozenset[str]) -> int:
+    return len(words & words_of("function_words", code)) if _has_words(code) else 0
+
+
+def _has_words(code: str) -> bool:
+    return code in languages_with("function_words")
+
+
+def _own(name: str) -> str:
+    """Return a pattern of ``mul/requests.toml``."""
+    table: Mapping[str, Any] = load("mul", "requests")
+    return expand(table[name], table)
+
+
+def _fits(language: str, name: str, text: str) -> bool:
+    pattern = _pattern(language, name)
+    return pattern is not None and pattern.search(text.replace("'", "\u2019")) is not None
+
+
+@cache
+def _pattern(language: str, name: str) -> Any:
+    """Return a pattern of a language's table ``requests``, if it has that; several are one."""
+    source = load(language, "facts")["requests"].get(name)
+    if source is None:
+        return None
+    text = source if isinstance(source, str) else "(?:" + "|".join(source) + ")"
+    return compile_form(expand(text, language_reader(language)))
+
+
+def _marks(name: str) -> Any:
+    """Return what parts the items of a list, in any language."""
+    return compile_form(_own(name))
+
+
+def _between(text: str, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pieces of a text that are left between cuts."""
+    pieces, begin = [], 0
+    for start, end in sorted(cuts):
+        if start >= begin:
+            pieces.append((begin, start))
+            begin = end
+    pieces.append((begin, len(text)))
+    return [each for each in pieces if text[slice(*each)].strip(_TIDY)]
+
+
+def _bare(text: str) -> str:
+    """Return a text without signs at its ends that are no part of a statement."""
+    start, end = 0, len(text)
+    while start < end and not (text[start].isalnum() or text[start] in _OPENS + MASK):
+        start += 1
+    while end > start and not (text[end - 1].isalnum() or text[end - 1] in _CLOSES + MASK):
+        end -= 1
+    return text[start:end]

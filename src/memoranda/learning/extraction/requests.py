@@ -1,0 +1,271 @@
+"""What a person asks memory to keep, and how they want to be answered, in their own words.
+
+Several statements of one request are several facts. What a request is about may stand in the
+sentences around it, or in what the same person said before. Only a person's own words count:
+what is quoted, cited, code or a text to work on was taken out before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from memoranda.facts.ontology import attributes
+from memoranda.facts.reader import SAME, FactStatement, read_facts
+from memoranda.facts.requests import (
+    INSTRUCTIONS,
+    Request,
+    RequestKind,
+    continues,
+    find_request,
+    is_aside,
+    is_for_once,
+    is_hypothetical,
+    is_pointing,
+    read_instruction,
+    read_revocation,
+    split_statements,
+    tidy,
+)
+from memoranda.learning.claims import Category
+from memoranda.learning.extraction.exclusions import is_joke, is_override
+from memoranda.learning.extraction.sentences import MASK, TurnPart, split_sentences
+from memoranda.learning.extraction.statements import ClaimDraft
+from memoranda.text.secrets import looks_secret
+
+SURE = 0.9
+# Sentences that one request may be about.
+_MOST = 20
+# Sentences at the ends of a long message in which an instruction counts: the rest is pasted.
+_LONG_MESSAGE, _NEAR_END = 1_000, 2
+_LEAST_WORDS = 3
+_LEAST_LETTERS = 5
+_MASKED = 0.5
+SECRET = "it seems to hold a secret, and secrets are not kept"  # noqa: S105 - no password
+SUPPOSED = "it only supposes something, and is no fact"
+JOKE = "it seems to be a joke"
+OVERRIDES = "it would override what the assistant goes by"
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A request that is not carried out: what it is about, and why."""
+
+    content: str
+    because: str
+
+
+@dataclass(slots=True)
+class RequestReading:
+    """What the requests of one turn come to.
+
+    Attributes:
+        drafts: what is to be kept, and instructions given and taken back.
+        refused: what is not kept.
+        covered: places of the sentences that this says all of.
+    """
+
+    drafts: list[ClaimDraft] = field(default_factory=list)
+    refused: list[RefusedRequest] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+
+
+def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") -> RequestReading:
+    """Return what a turn asks of memory.
+
+    Args:
+        text: what the person said.
+        sentences: those of ``text``.
+        before: what the same person said last before it.
+    """
+    return _RequestReader(text, sentences, before).read()
+
+
+class _RequestReader:
+    def __init__(self, text: str, sentences: Sequence[TurnPart], before: str) -> None:
+        self._text, self._sentences, self._before = text, sentences, before
+        self._found = [find_request(each.shown, question=each.question) for each in sentences]
+        self._out = RequestReading()
+
+    def read(self) -> RequestReading:
+        for place, request in enumerate(self._found):
+            if request is None or place in self._out.covered:
+                continue
+            if request.kind is RequestKind.REMEMBER:
+                self._remember(place, request)
+            else:
+                self._instruct(place, request)
+        return self._out
+
+    # Statements to keep
+
+    def _remember(self, place: int, request: Request) -> None:
+        sentence = self._sentences[place]
+        self._out.covered.add(place)
+        pieces = [
+            TurnPart(sentence.shown[start:end], sentence.start + start, question=False)
+            for start, end in split_statements(request, sentence.shown)
+            if request.end > request.start
+        ]
+        if not any(tidy(self._said(each), request.language) for each in pieces):
+            self._elsewhere(place, request)
+            return
+        for piece in pieces:
+            self._keep(piece, self._text, request.language)
+        for other in range(place + 1, len(self._sentences)):
+            following = self._sentences[other]
+            more = continues(following.shown, request.language) or (
+                request.listed and len(pieces) == 1
+            )
+            if not more or not self._tells(other, request.language):
+                break
+            self._out.covered.add(other)
+            self._keep(following, self._text, request.language)
+
+    def _elsewhere(self, place: int, request: Request) -> None:
+        """Keep what stands before a bare request, or after it, where it opens a list."""
+        said = self._said(self._sentences[place])
+        behind = self._reaching(range(place - 1, -1, -1), request)
+        if said.rstrip().endswith((":", "\uff1a")) or not behind:
+            ahead = self._reaching(range(place + 1, len(self._sentences)), request, every=True)
+            if ahead:
+                self._cover(ahead, request)
+                return
+        if behind:
+            self._cover(behind, request)
+        elif self._before and place == 0:
+            earlier = list(split_sentences(self._before))
+            reader = _RequestReader(self._before, earlier, "")
+            told = reader._reaching(range(len(earlier) - 1, -1, -1), request)
+            for each in told:
+                self._keep(earlier[each], self._before, request.language)
+
+    def _reaching(self, places: range, request: Request, *, every: bool = False) -> list[int]:
+        """Return the places of the statements a request is about, on one side of it."""
+        found: list[int] = []
+        for place in places:
+            if not self._tells(place, request.language) or len(found) >= _MOST:
+                break
+            found.append(place)
+            shown = self._sentences[place].shown
+            if not (every or request.listed or is_pointing(shown, request.language)):
+                break
+        return sorted(found)
+
+    def _cover(self, places: Sequence[int], request: Request) -> None:
+        for place in places:
+            self._out.covered.add(place)
+            self._keep(self._sentences[place], self._text, request.language)
+
+    def _tells(self, place: int, language: str) -> bool:
+        """Return whether a sentence may be what a request beside it is about."""
+        sentence = self._sentences[place]
+        if sentence.question or self._found[place] is not None:
+            return False
+        content = tidy(self._said(sentence), language)
+        return len(content.split()) >= _LEAST_WORDS or (
+            len(content) >= _LEAST_LETTERS and not content.isascii()
+        )
+
+    def _keep(self, part: TurnPart, text: str, language: str) -> None:
+        """Keep one statement in its own words, or refuse it."""
+        said = text[part.start : part.end]
+        content = tidy(said, language)
+        if not content:
+            return
+        inner = find_request(_without_to(part.shown))
+        if inner is not None and inner.lead == 0 and inner.kind is not RequestKind.REMEMBER:
+            self._instructed(inner, _without_to(said))
+            return
+        because = _refusal(content, language)
+        if because:
+            self._out.refused.append(RefusedRequest(_without_secret(content), because))
+            return
+        facts = [each for each in read_facts(part.shown, said) if each.attribute != SAME]
+        first = replace(facts[0], content=content) if facts else None
+        self._out.drafts.append(_draft(content, Category.REMEMBER, first))
+        for other in facts[1:]:
+            if (other.subject, other.attribute) != (facts[0].subject, facts[0].attribute):
+                self._out.drafts.append(_draft(other.content, Category.REMEMBER, other))
+
+    # Instructions
+
+    def _instruct(self, place: int, request: Request) -> None:
+        """Keep an instruction that lasts, or end one that is taken back."""
+        shown = self._sentences[place].shown
+        style = request.kind is RequestKind.STYLE
+        if is_for_once(shown, request.language) or (style and not self._is_alone(place)):
+            return
+        ends = {*range(_NEAR_END), *range(len(self._sentences) - _NEAR_END, len(self._sentences))}
+        if len(self._text) > _LONG_MESSAGE and place not in ends:
+            return
+        if shown[request.start : request.end].count(MASK) > _MASKED * (request.end - request.start):
+            return
+        said = self._said(self._sentences[place])
+        other = {SAME, *INSTRUCTIONS}
+        facts = [each for each in read_facts(shown, said) if each.attribute not in other]
+        if any(each.start < request.end for each in facts):
+            return  # "Use kim@new.example from now on" tells an address.
+        self._out.covered.add(place)
+        self._instructed(request, said)
+        for reason in facts:
+            category = Category(attributes()[reason.attribute].category)
+            self._out.drafts.append(_draft(reason.content, category, reason))
+
+    def _instructed(self, request: Request, said: str) -> None:
+        about = said[request.start : request.end]
+        if is_override(said) or looks_secret(about):
+            because = SECRET if looks_secret(about) else OVERRIDES
+            content = tidy(_without_secret(about), request.language)
+            self._out.refused.append(RefusedRequest(content, because))
+            return
+        if request.kind is RequestKind.REVOKED:
+            content = tidy(said[request.lead :], request.language)
+            fact = read_revocation(about, content, request.language)
+        else:
+            content = tidy(about, request.language)
+            fact = read_instruction(about, content, request.language)
+        if content:
+            self._out.drafts.append(_draft(content, Category.INSTRUCTION, fact))
+
+    def _is_alone(self, place: int) -> bool:
+        """Return whether a message says little beside one instruction, and sets no task."""
+        request = self._found[place]
+        language = "" if request is None else request.language
+        beside = [self._sentences[place].shown[: request.lead if request else 0]]
+        for at, other in enumerate(self._sentences):
+            if at != place and self._found[at] is None:
+                beside.append(other.shown)
+                if other.question:
+                    return False
+        return all(is_aside(each, language) for each in beside)
+
+    def _said(self, part: TurnPart) -> str:
+        return self._text[part.start : part.end]
+
+
+def _draft(content: str, category: Category, fact: FactStatement | None) -> ClaimDraft:
+    subject = "the user" if fact is None or fact.subject == "user" else fact.subject
+    return ClaimDraft(content, subject, category, SURE, fact, own_words=True)
+
+
+def _refusal(content: str, language: str) -> str:
+    """Return why a statement is not kept; empty where it is."""
+    if looks_secret(content):
+        return SECRET
+    if is_hypothetical(content, language):
+        return SUPPOSED
+    if is_override(content):
+        return OVERRIDES
+    return JOKE if is_joke(content) else ""
+
+
+def _without_secret(content: str) -> str:
+    """Return what a receipt may show of what was refused: nothing of a secret."""
+    return "" if looks_secret(content) else content
+
+
+def _without_to(shown: str) -> str:
+    """Return ``always answer in French`` of ``to always answer in French``."""
+    bare = shown.strip()
+    return bare[3:] if bare.lower().startswith("to ") else bare
