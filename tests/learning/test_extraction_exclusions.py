@@ -89,16 +89,17 @@ def test_the_same_without_a_negator_is_read(text, content):
     ],
 )
 def test_a_foreign_request_to_remember_is_kept_as_it_was_said(text):
-    """The whole sentence stands in quotes; the full stop of an ordinal does not end it."""
+    """The statement keeps its words; the full stop of an ordinal does not end it."""
     (claim,) = claims_of(text)
-    assert claim.content == f'The user said: "{text.rstrip(".")}."'
+    said = text.partition(", ")[2]
+    assert claim.content == f"{said[0].upper()}{said[1:].rstrip('.')}."
     assert claim.category is Category.REMEMBER
 
 
 def test_a_foreign_request_keeps_what_it_quotes():
-    """What stands in quotes within the sentence is kept, with single marks."""
+    """What stands in quotes within the sentence is kept as it is."""
     (content,) = contents('Merk dir, dass mein Projekt "Falke" heute heißt.')
-    assert content == "The user said: \"Merk dir, dass mein Projekt 'Falke' heute heißt.\""
+    assert content == 'Dass mein Projekt "Falke" heute heißt.'
 
 
 def test_a_number_at_the_end_of_an_english_sentence_ends_it():

@@ -124,11 +124,7 @@ FACTS = [
     ("Ich heiße Jana und wohne hier.", "Der Nutzer heißt Jana.", "identity"),
     ("Vivo en Madrid.", "El usuario vive en Madrid.", "identity"),
     ("J'habite à Lyon.", "The user lives in Lyon.", "identity"),
-    (
-        "Merk dir bitte, dass ich montags nie kann.",
-        'The user said: "Merk dir bitte, dass ich montags nie kann."',
-        "remember",
-    ),
+    ("Merk dir bitte, dass ich montags nie kann.", "Dass ich montags nie kann.", "remember"),
 ]
 
 

@@ -299,6 +299,9 @@ def _reading(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[R
         elif (what := _span(found, "what")) is not None:
             begin, stop = what
             listed = _fits(form.language, "plural", sentence[start:begin])
+            kept = _pattern(form.language, "subordinate")
+            word = kept and stop > begin and kept.search(sentence[:begin])
+            begin = word.start() if word else begin
             yield Request(form.kind, form.language, start, begin, stop, listed)
             return
         else:
