@@ -166,6 +166,13 @@ def _signs(code: str) -> frozenset[str] | None:
     return frozenset(own) | (words_of("function_words", code) - words_of("function_words", "en"))
 
 
+def tells_by_asking(sentence: str) -> bool:
+    """Return whether a question only asks if somebody knows what it tells: ``sai che …?``."""
+    sentence = sentence.replace("'", "\u2019")
+    forms = (load(code, "facts")["words"].get("telling") for code in languages_with("facts"))
+    return any(form and compile_form(form).match(sentence) for form in forms)
+
+
 def _known_words(code: str, words: frozenset[str]) -> int:
     if code not in languages_with("function_words"):
         return 0
@@ -185,6 +192,7 @@ class _Rule(NamedTuple):
     never_first: frozenset[str]
     known: bool
     fallback: bool
+    beside: bool
     fixed: str
 
 
@@ -215,11 +223,11 @@ class LanguageReader:
                 self._nouns[bare.lower().translate(self._folds)] = written
         names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
         self._pronouns = {word for words in names for word in words}
-        self._guards = [
-            re2.compile(expand(table["words"][name], self), form_options())
+        self._guards = {
+            name: re2.compile(expand(table["words"][name], self), form_options())
             for name in ("doubt", "question")
             if name in table["words"]
-        ]
+        }
 
     @cached_property
     def _forms(self) -> tuple[Any, Sequence[_Rule]]:
@@ -250,12 +258,24 @@ class LanguageReader:
         fixed, arrow, bare = form.rpartition(" <- ")
         source = expand(bare if arrow else form, self)
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
-        many, anywhere, known, fallback = (
-            bool(rows.get(name, False)) for name in ("list", "anywhere", "known", "fallback")
+        many, anywhere, known, fallback, beside = (
+            bool(rows.get(name, False))
+            for name in ("list", "anywhere", "known", "fallback", "beside")
         )
         never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
         return _Rule(
-            attribute, tells, source, says, many, anywhere, never, first, known, fallback, fixed
+            attribute=attribute,
+            tells=tells,
+            source=source,
+            says=says,
+            many=many,
+            anywhere=anywhere,
+            never=never,
+            never_first=first,
+            known=known,
+            fallback=fallback,
+            beside=beside,
+            fixed=fixed,
         )
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
@@ -268,7 +288,7 @@ class LanguageReader:
             rule = rules[index]
             for match in compile_form(rule.source).finditer(sentence):
                 start, end = match.span(0)
-                clash = any(
+                clash = not rule.beside and any(
                     start < last and first < end and (rule.fallback or name == rule.attribute)
                     for first, last, name in taken
                 )
@@ -314,8 +334,11 @@ class LanguageReader:
         if not before or before[-1] in _OPENS or self._words.get("unspaced"):
             return True
         last = before.rsplit(None, 1)[-1].casefold().strip(_EDGE)
-        if last in self._words["openings"]:
-            return True
+        within = len(before) == start and before[-1].isalnum() and sentence[start].isalnum()
+        return not within and (last in self._words["openings"] or self._speaks(before, last, match))
+
+    def _speaks(self, before: str, last: str, match: Any) -> bool:
+        """Return whether a form begins with whoever speaks, wherever it stands in its clause."""
         first = match.group(0).casefold().split(" ")[0].partition("\u2019")[0]
         if first in self._words.get("first_person", ()):
             return last not in self._words["reporting"]
@@ -342,7 +365,9 @@ class LanguageReader:
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
         clause = sentence[: match.span(0)[1]]
-        return any(guard.search(clause) for guard in self._guards)
+        told = tells_by_asking(sentence)
+        guards = (guard for name, guard in self._guards.items() if name == "doubt" or not told)
+        return any(guard.search(clause) for guard in guards)
 
     def _statements(
         self, rule: _Rule, match: Any, said: str, speaker: Speaker

@@ -8,7 +8,14 @@ from dataclasses import replace
 from functools import cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import SAME, FactStatement, Speaker, mask_halves, read_facts
+from memoranda.facts.reader import (
+    SAME,
+    FactStatement,
+    Speaker,
+    mask_halves,
+    read_facts,
+    tells_by_asking,
+)
 from memoranda.facts.requests import asks_memory
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
@@ -275,7 +282,8 @@ class _TurnReader:
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
-        if sentence.question or tells_secret(said) or is_injection(said):
+        asks = sentence.question and not tells_by_asking(sentence.shown)
+        if asks or tells_secret(said) or is_injection(said):
             return []
         facts: list[FactStatement] = []
         for each in read_facts(sentence.shown, said, speaker=self.speaker):
