@@ -168,7 +168,7 @@ def _signs(code: str) -> frozenset[str] | None:
 
 def tells_by_asking(sentence: str) -> bool:
     """Return whether a question only asks if somebody knows what it tells: ``sai che …?``."""
-    sentence = sentence.replace("'", "\u2019")
+    sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))
     forms = (load(code, "facts")["words"].get("telling") for code in languages_with("facts"))
     return any(form and compile_form(form).match(sentence) for form in forms)
 
