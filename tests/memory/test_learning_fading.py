@@ -26,7 +26,7 @@ def memory():
 
 def learned(memory, *lines):
     """Say lines and learn from them; return the facts."""
-    talk(memory, "s", *(lines or ("I live in Porto.", "I have a dog named Rex.")))
+    talk(memory, "s", *(lines or ("I used to sail in Porto.", "I used to row with Rex.")))
     memory.consolidate()
     return facts(memory)
 
@@ -62,7 +62,7 @@ def test_recall_refreshes(memory):
     memory.decay()
     assert memory.get(porto.id).confidence < porto.confidence / 2
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    assert porto.id in search(query="Where does the user live?", memory_type="fact")
+    assert porto.id in search(query="Where did the user sail?", memory_type="fact")
     assert memory.get(porto.id).confidence == pytest.approx(porto.confidence)
     clock_of(memory).advance(20 * DAY)
     memory.decay()
@@ -75,7 +75,7 @@ def test_search_alone_keeps_nothing_fresh(memory):
     porto = fact_of(learned(memory), "Porto")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
-    memory.search("Where does the user live?", kind="fact")
+    memory.search("Where did the user sail?", kind="fact")
     assert memory.get(porto.id).confidence < porto.confidence / 2
 
 
@@ -121,7 +121,7 @@ def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
     """Seed 004: soft deletion takes vectors and links; words, history and ``as_of`` remain."""
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
-        talk(memory, "s", "My sister Marta lives in Berlin.")
+        talk(memory, "s", "I used to sing with Marta in Berlin.")
         memory.consolidate()
         memory.embed_pending()
         gone = fact(memory, "Marta")
@@ -202,7 +202,7 @@ def test_a_new_retention_ends_what_an_old_database_holds(tmp_path):
     """Seed 001: ``retention.episode = "30d"`` on an existing file retires what is older."""
     path, clock = tmp_path / "memory.db", FrozenClock(START)
     with closing(keeping(path, clock)) as memory:
-        talk(memory, "old", "I live in Porto.", ("assistant", "Good."))
+        talk(memory, "old", "I used to sail in Porto.", ("assistant", "Good."))
         memory.consolidate()
         memory.remember("Ana was born in Faro.")
         clock.advance(29 * DAY)
@@ -223,7 +223,7 @@ def test_a_new_retention_ends_what_an_old_database_holds(tmp_path):
         memory.rebuild()
         assert [item.session_id for item in memory.records(kind="episode")] == ["new"]
         memory.embed_pending()
-        found = memory.search("Do I live in Porto?", kind="episode", limit=10)
+        found = memory.search("Did I sail in Porto?", kind="episode", limit=10)
         assert {hit.record.session_id for hit in found} <= {"new"}
         assert memory.verify() == []
 
@@ -232,7 +232,7 @@ def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
     """Retention ends what was said; it does not take back what it says."""
     clock = FrozenClock(START)
     with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
-        talk(memory, "s", "I live in Porto.")
+        talk(memory, "s", "I used to sail in Porto.")
         clock.advance(2 * DAY)
         assert memory.expire().count == 1
         assert memory.consolidate().count == 1
@@ -303,18 +303,18 @@ def test_users_expire_apart(tmp_path):
 
 def test_what_was_superseded_fades_from_where_it_was_put(memory):
     """An outdated fact is gone sooner; being recalled never makes it surer than 0.3 again."""
-    learned(memory, "I live in Porto.")
+    learned(memory, "My commute takes 40 minutes.")
     clock_of(memory).advance(DAY)
-    talk(memory, "t", "I live in Lisbon.")
+    talk(memory, "t", "My commute takes 20 minutes now.")
     memory.consolidate()
-    old = fact(memory, "Porto")
+    old = fact(memory, "40")
     assert old.confidence == 0.3
     clock_of(memory).advance(10 * DAY)
     memory.decay()
     assert memory.get(old.id).confidence == pytest.approx(0.3 * math.exp(-1), abs=1e-4)
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    search(query="Did the user live in Porto?", memory_type="fact", limit=5)
+    search(query="Does the commute take 40 minutes?", memory_type="fact", limit=5)
     assert memory.get(old.id).confidence == pytest.approx(0.3)
     clock_of(memory).advance(18 * DAY)
     memory.decay()
-    assert [item.content for item in facts(memory)] == ["The user lives in Lisbon."]
+    assert [item.content for item in facts(memory)] == ["The user's commute takes 20 minutes now."]

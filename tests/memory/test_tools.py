@@ -295,11 +295,11 @@ def test_figures_and_entities(memory, tools):
     talk(memory, "s", "My sister Marta lives in Berlin.")
     memory.consolidate()
     assert tools["memory_stats"]() == (
-        "1 episode, 1 fact, 0 context, 0 reflection; 1 conversations; "
+        "1 episode, 2 fact, 0 context, 0 reflection; 1 conversations; "
         "last recorded 2026-03-02 09:01"
     )
     told = tools["get_entity_info"](name="marta")
-    assert "Marta (person); in 2 records" in told
+    assert "Marta (person); in 3 records" in told
     assert ID.findall(told) == [fact(memory, "Marta").id, fact(memory, "Marta").source_ids[0]]
     assert tools["get_entity_info"](name="Nobody") == "Nothing is known of 'Nobody'."
 

@@ -270,14 +270,12 @@ class _TurnReader:
                     yield draft
                 continue
             # In the words of the clause where that is all it says, else in a sentence of its own.
-            if (
-                draft is not None
-                and len(inside) == 1
-                and _says(draft, inside[0])
-                and inside[0] in left
-            ):
-                left.remove(inside[0])
-                yield draft._replace(fact=inside[0])
+            # Whom it names on the way ("my sister Ana") is a fact beside it.
+            named = {each.subject for each in inside}
+            main = [each for each in inside if (each.value or "").casefold() not in named]
+            if draft is not None and len(main) == 1 and main[0] in left and _says(draft, main[0]):
+                left.remove(main[0])
+                yield draft._replace(fact=main[0])
         yield from (_of_fact(each, self.person, kind) for each in left)
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
