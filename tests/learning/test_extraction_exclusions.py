@@ -71,7 +71,7 @@ def test_a_denial_in_another_language_is_no_statement_of_its_opposite(text):
     [
         ("Me gusta el café.", "Al usuario le gusta el café."),
         ("Ich mag Fisch.", "Der Nutzer mag Fisch."),
-        ("J'aime le café.", "The user likes le café."),
+        ("J'aime le café.", "L’utilisateur aime le café."),
         ("Tengo 30 años.", "El usuario tiene 30 años."),
     ],
 )

@@ -123,7 +123,7 @@ FACTS = [
     # the few forms of other languages
     ("Ich heiße Jana und wohne hier.", "Der Nutzer heißt Jana.", "identity"),
     ("Vivo en Madrid.", "El usuario vive en Madrid.", "identity"),
-    ("J'habite à Lyon.", "The user lives in Lyon.", "identity"),
+    ("J'habite à Lyon.", "L’utilisateur habite à Lyon.", "identity"),
     ("Merk dir bitte, dass ich montags nie kann.", "Dass ich montags nie kann.", "remember"),
 ]
 
