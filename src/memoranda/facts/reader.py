@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import re2
@@ -137,6 +137,41 @@ def read_facts(
         best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
         return found[best]
     return next(iter(found.values()), [])
+
+
+@lru_cache(maxsize=4096)
+def read_written_facts(
+    sentence: str, speaker: Speaker | None = None
+) -> tuple[FactStatement, ...]:
+    """Return what a sentence of the third person states, as facts and notes are written.
+
+    "The user lives in Delft" is read as "I live in Delft" is when the user says it.
+
+    Args:
+        sentence: one sentence, such as a model, a program or a person wrote it down.
+        speaker: who is meant where it names them; the user, if not given.
+    """
+    speaker = speaker or Speaker()
+    for code in languages_with("facts"):
+        told = _tell_in_first_person(sentence.replace("'", "\u2019"), code, speaker)
+        found = read_facts(told, speaker=speaker) if told else []
+        if found:
+            break
+    else:
+        found = read_facts(sentence, speaker=speaker)
+    return tuple(each for each in found if each.attribute != SAME)
+
+
+def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
+    """Return a sentence as whoever it is about would say it; empty where it is about others."""
+    words = load(code, "facts")["words"]
+    who = speaker.name or words["user"]
+    if who.rpartition(" ")[2].casefold() not in sentence.casefold():
+        return ""
+    names = {"who": re2.escape(who), "letters": load(code, "facts")["fragments"]["letters"]}
+    for source, becomes in words.get("in_first_person", {}).items():
+        sentence = compile_form(expand(source, names)).sub(becomes, sentence).strip()
+    return sentence
 
 
 def _words(sentence: str) -> frozenset[str]:
