@@ -140,9 +140,7 @@ def read_facts(
 
 
 @lru_cache(maxsize=4096)
-def read_written_facts(
-    sentence: str, speaker: Speaker | None = None
-) -> tuple[FactStatement, ...]:
+def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[FactStatement, ...]:
     """Return what a sentence of the third person states, as facts and notes are written.
 
     "The user lives in Delft" is read as "I live in Delft" is when the user says it.

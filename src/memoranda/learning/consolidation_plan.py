@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import INSTRUCTION, FactStatement
+from memoranda.facts.reader import INSTRUCTION, FactStatement, Speaker, read_written_facts
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back, topic
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
@@ -338,8 +338,26 @@ class ConsolidationPlan:
         self.actions.append(Supersede(known.record.id, by.id, self.now, confidence, reason))
 
 
+def with_attribute(record: Record) -> Record:
+    """Return a fact with the attribute that its text states, where it was stored without one.
+
+    So a fact that a person or a program wrote down, or that came from elsewhere, is ended by
+    what ends one that was learned. A text that states several attributes has none: it is ended
+    as a whole only by what contradicts its words.
+    """
+    if record.attribute is not None or record.kind is not Kind.FACT:
+        return record
+    named = record.user if record.user.casefold() in record.content.casefold() else ""
+    found = read_written_facts(record.content, Speaker(named))
+    if len(found) != 1:
+        return record
+    [fact] = found
+    subject = "user" if named and fact.subject == named.casefold() else fact.subject
+    return replace(record, subject=subject, attribute=fact.attribute, value=fact.value)
+
+
 def _known_fact(candidate: CandidateFact) -> _KnownFact:
-    record, last = candidate.record, candidate.said_last
+    record, last = with_attribute(candidate.record), candidate.said_last
     said = when_said(record)
     time = StatementTime(said, min(record.event_time, said))
     if last is not None and last > said:

@@ -29,7 +29,12 @@ from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
-from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan
+from memoranda.learning.consolidation_plan import (
+    ORIGIN,
+    CandidateFact,
+    ConsolidationPlan,
+    with_attribute,
+)
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
@@ -59,6 +64,8 @@ BEFORE = 6
 CANDIDATES = 8
 # Facts of one attribute that a new one is compared with, the latest.
 MOST_OF_ATTRIBUTE = 100
+# Facts, the latest, among which those are looked for that were written down without an attribute.
+MOST_STATED = 500
 # Lines of a report.
 MOST_LINES = 200
 # Who said what nobody is named for.
@@ -223,7 +230,8 @@ class Consolidator:
             only: the one relation to known facts that counts; all, if not given.
         """
         scope = scope or self.records.scope
-        candidates = [self._candidates(scope, claim) for claim in claims]
+        stated = self._stated(scope) if any(each.fact for each in claims) else []
+        candidates = [self._candidates(scope, claim, stated) for claim in claims]
         claims = [_correct_known(*each) for each in zip(claims, candidates, strict=True)]
         plan = ConsolidationPlan(
             session=session,
@@ -323,7 +331,16 @@ class Consolidator:
         asked = extract_claims(model, page, before=context, reader=self.dates)
         return self.models.wait(asked)
 
-    def _candidates(self, scope: Scope, claim: Claim) -> list[CandidateFact]:
+    def _stated(self, scope: Scope) -> list[Record]:
+        """Return the facts that nobody learned from a talk, by the attributes that they state."""
+        where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
+        known = self.records.store.records(scope, where, order=Order.LATEST, limit=MOST_STATED)
+        unread = (each for each in known if each.attribute is None and each.origin != ORIGIN)
+        return [read for each in unread if (read := with_attribute(each)).attribute is not None]
+
+    def _candidates(
+        self, scope: Scope, claim: Claim, stated: Sequence[Record]
+    ) -> list[CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
         found: dict[str, tuple[Record, float | None]] = {}
@@ -337,6 +354,9 @@ class Consolidator:
             known = replace(where, attribute=name, retired=name in INSTRUCTIONS)
             for record in store.records(scope, known, order=Order.LATEST, limit=MOST_OF_ATTRIBUTE):
                 found.setdefault(record.id, (record, None))
+            for record in stated:
+                if record.attribute == name:
+                    found.setdefault(record.id, (record, None))
         cited = (source for record, _ in found.values() for source in record.source_ids)
         sources = store.get(scope, list(dict.fromkeys(cited)))
         candidates = []

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import NamedTuple, TypeVar
 
 from memoranda.errors import InvalidInput
-from memoranda.learning.claims import Category, Claim, Turn
+from memoranda.facts.reader import Speaker, read_written_facts
+from memoranda.facts.requests import read_instruction
+from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.parsed_text import UNSPACED, replace_idioms
 from memoranda.model.checks import storable
@@ -221,6 +223,20 @@ def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: 
         event_time=event_time,
         confidence=min(1.0, max(0.0, drawn.confidence)),
     )
+
+
+def split_attributes(claim: Claim) -> list[Claim]:
+    """Return a claim with the attribute that it states; one for each, where it states several.
+
+    So what a model draws from a talk is stored, ended and kept as what rules draw from it.
+    """
+    own = claim.speaker in ROLES
+    facts = read_written_facts(claim.content, Speaker("" if own else claim.speaker))
+    if not facts and own and claim.category is Category.INSTRUCTION:
+        return [replace(claim, fact=read_instruction(claim.content, claim.content, "en"))]
+    if len(facts) == 1:
+        return [replace(claim, fact=facts[0])]
+    return [replace(claim, content=each.content, fact=each) for each in facts] or [claim]
 
 
 def _holds(text: str, quote: str) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
@@ -23,6 +22,7 @@ from memoranda.learning.llm.claim_checking import (
     ClaimAnswer,
     ClaimChecker,
     numbers,
+    split_attributes,
     stems,
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
@@ -83,10 +83,11 @@ def read_proposal(
         if _normal(line) not in before:
             new.setdefault(_normal(line), line)
     checker = _LineChecker([_own_words(turn) for turn in turns], (), reader)
-    checked = (checker.check_line(content) for content in new.values())
+    checked = [claim for claim in map(checker.check_line, new.values()) if claim is not None]
+    claims = [each for claim in checked for each in split_attributes(claim)]
     # Of many claims of so short a talk, the rest is invented.
     most = MOST_PER_TURN * sum(turn.person for turn in turns)
-    return MemoryProposal(tuple(islice((each for each in checked if each), most)), kept)
+    return MemoryProposal(tuple(claims[:most]), kept)
 
 
 def _stands(line: str, now: set[str]) -> bool:

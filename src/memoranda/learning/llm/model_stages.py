@@ -23,6 +23,7 @@ from memoranda.learning.llm.claim_checking import (
     digits,
     find_cited,
     numbers,
+    split_attributes,
     stems,
 )
 from memoranda.model.models import Kind, Record
@@ -120,7 +121,8 @@ async def extract_claims(
             # What was claimed may be private; the reason is not.
             log.info("a claim of the model was dropped: %s", checked)
         else:
-            kept.setdefault(checked.content.casefold(), checked)
+            for claim in split_attributes(checked):
+                kept.setdefault(claim.content.casefold(), claim)
     places = {turn.id: place for place, turn in enumerate(page)}
     return sorted(kept.values(), key=lambda claim: places[claim.sources[0]])[:most]
 
