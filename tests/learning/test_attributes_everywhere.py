@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoranda import Memory
+from memoranda.entities.rules import RuleExtractor
 from memoranda.facts.reader import Speaker, read_facts, read_written_facts
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, extract_claims
-from memoranda.entities.rules import RuleExtractor
 from memoranda.testing.models import ScriptedLLM
 from memoranda.text.dates.statements import DateParser
 

@@ -140,3 +140,38 @@ def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     assert found.kept <= set(LINES)
     persons = {turn.id for turn in talk if turn.person}
     assert all(set(claim.sources) & persons for claim in found.claims)
+
+
+PROPOSED = ">I would add: The user lives in Delft. The user works at Contoso. Shall I?"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes.", "ok", "Sounds good, save it.", "Go ahead.", "Agreed!", "Looks good to me.",
+        "Please do.", "Ja, bitte.", "In Ordnung.", "Vale, perfecto.", "D'accord.", "Va bene.",
+        "Akkoord.", "Pode ser.", "お願いします", "可以",
+    ],
+)  # fmt: skip
+def test_what_a_person_accepted_is_kept(answer):
+    """Lines that were proposed and agreed to, in whatever words, are claims with an attribute."""
+    update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
+    found = propose(update, PROPOSED, answer)
+    facts = [(claim.fact.attribute, claim.fact.value) for claim in found.claims]
+    assert facts == [("home", "Delft"), ("employer", "Contoso")]
+    assert found.kept == frozenset(LINES)
+
+
+@pytest.mark.parametrize(
+    "answer", ["No, don't.", "What's the weather?", "Yes, but not the job.", "Later.", "Hm."]
+)
+def test_what_nobody_accepted_as_a_whole_is_dropped(answer):
+    """A refusal, another subject, and an agreement to a part that cannot be told apart."""
+    update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
+    assert propose(update, PROPOSED, answer).claims == ()
+
+
+def test_ok_to_what_was_not_asked_accepts_nothing():
+    """An acknowledgement of a statement is no agreement to keep it."""
+    update = f"{MEMORY}- The user lives in Delft.\n"
+    assert propose(update, ">You live in Delft, as your profile says.", "ok").claims == ()

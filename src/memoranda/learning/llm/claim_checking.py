@@ -130,12 +130,20 @@ class ClaimChecker:
         """Return why the words of a claim are not those of the persons, if so."""
         if not self._is_said(content, spoken, evidence):
             return "no word of it was said"
-        agreed = any(EVIDENCE.pattern("affirmation").match(turn.text) for turn in spoken)
+        agreed = any(self._agrees(turn) for turn in spoken)
         asked = self._just_before(spoken[0]) if agreed else []
         if is_contrary(content, self._about(content), [turn.text for turn in [*asked, *spoken]]):
             return "the contrary of it was said"
         strange = names(content) - stems(self._text) - self._speakers
         return "a name in it was never said" if strange else None
+
+    def _agrees(self, turn: Turn) -> bool:
+        """Return whether a turn says yes, or accepts as a whole what was asked just before."""
+        before = self._just_before(turn)[-1:]
+        asked = any(each.text.rstrip().endswith(("?", "\uff1f")) for each in before)
+        said = ["affirmation", "acceptance"] if asked else ["affirmation"]
+        agrees = any(EVIDENCE.pattern(name).match(turn.text) for name in said)
+        return agrees and not EVIDENCE.pattern("reservation").search(turn.text)
 
     def _just_before(self, turn: Turn) -> list[Turn]:
         place = self._around.index(turn)
@@ -155,8 +163,8 @@ class ClaimChecker:
         answered = bool(numbers(content) & numbers(own))
         if not _overlaps(content, about, evidence):
             return not about and answered
-        answer = EVIDENCE.pattern("denial" if denies(content) else "affirmation")
-        confirmed = any(answer.match(turn.text) for turn in spoken)
+        denied = denies(content) and any(map(EVIDENCE.pattern("denial").match, own.splitlines()))
+        confirmed = denied or any(self._agrees(turn) for turn in spoken)
         # "33" and "yes" say as much as what they are an answer to.
         return bool(about & stems(own)) or answered or confirmed
 
