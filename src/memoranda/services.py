@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING
 from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
+from memoranda.facts.requests import INSTRUCTIONS, asks_memory
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Recall, Record, Scope
+from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
 from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
+from memoranda.model.requests import RequestReceipt
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.service import NotesEraser, RecordService
@@ -51,6 +54,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("memoranda.consolidate")
 
 EVENTS = ("remembered", "corrected", "forgotten")
+USER = "user"
+# Instructions of an attribute that a context may tell.
+MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read.
 LAST_MOMENTS = 2.0
 
@@ -213,7 +219,35 @@ class Services:
             end_session=self.session_ended,
             recall=recall,
             notes=None if notes is None else notes.context_text,
+            requests=partial(self.keep_requests, scope),
+            instructions=partial(self.instructions, scope),
         )
+
+    def keep_requests(
+        self, scope: Scope, session: str, messages: Sequence[Message]
+    ) -> Sequence[RequestReceipt]:
+        """Carry out what new messages of a session ask of memory; return what became of it."""
+        asking = [each for each in messages if each.role == USER and asks_memory(each.content)]
+        if not asking:
+            return ()
+        from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
+
+        return RequestKeeper(self.consolidator(scope)).keep(session, asking)
+
+    def instructions(self, scope: Scope) -> str:
+        """Return the lasting instructions that the user gave, a line each, the newest first."""
+        where = Filter(now=self.clock.now(), kinds=(Kind.FACT,))
+        found = [
+            record
+            for name in INSTRUCTIONS
+            for record in self.store.records(
+                scope, replace(where, attribute=name), order=Order.LATEST, limit=MOST_INSTRUCTIONS
+            )
+            # Nobody else's word becomes an instruction.
+            if record.trust is Trust.PERSON and record.superseded_by is None and record.value
+        ]
+        found.sort(key=lambda each: each.event_time, reverse=True)
+        return "\n".join(f"- {' '.join(record.content.split())}" for record in found)
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""

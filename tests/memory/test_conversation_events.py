@@ -250,7 +250,8 @@ def test_a_task_that_begins_is_told_with_its_message(chat):
 def test_an_unknown_event_is_refused(chat, wrong):
     """The message lists the events there are."""
     with pytest.raises(
-        errors.InvalidInput, match=r"is unknown; (did you mean pruned\? )?use one of added, appr"
+        errors.InvalidInput,
+        match=r"is unknown; (did you mean pruned\? )?use one of added, (request|appr)",
     ):
         chat.on(wrong, print)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from memoranda.agent import console
@@ -16,6 +16,7 @@ from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
+from memoranda.model.requests import RequestReceipt
 from memoranda.model.short_repr import ShortRepr, line_of
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
@@ -49,6 +50,7 @@ class Answer(ShortRepr):
         usage: what the model took; nothing without one.
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
         note: what a person should know beside it, in a line; ``None`` for nothing.
+        requests: what the message asked to remember, and what became of it.
     """
 
     text: str
@@ -58,6 +60,7 @@ class Answer(ShortRepr):
     usage: Usage = NO_USAGE
     command: str | None = None
     note: str | None = None
+    requests: tuple[RequestReceipt, ...] = ()
 
     def __str__(self) -> str:
         """The words."""
@@ -105,6 +108,7 @@ class Agent:
         self._tools = ToolList({**{tool.name: tool for tool in own}, **dict(given)}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
+        self._requests: list[RequestReceipt] = []
         self._chat = self._opened()
 
     def __repr__(self) -> str:
@@ -142,6 +146,7 @@ class Agent:
             return self.new()
         if self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
+        self._requests = []
         self._chat.add("user", said)
         self._read_notes()
         session = self._chat.session
@@ -149,8 +154,10 @@ class Agent:
         if len(before) > self.memory.settings.agent.memory_window:
             self._overflow(before)
         if self._model is None:
-            return self._recalled(said, on_text)
-        return self._answered(self._model, said, on_text)
+            answer = self._recalled(said, on_text)
+        else:
+            answer = self._answered(self._model, said, on_text)
+        return replace(answer, requests=tuple(self._requests))
 
     def new(self) -> Answer:
         """End the conversation and begin the next: what ``/new`` does (requirement S2.25).
@@ -251,13 +258,15 @@ class Agent:
         window = self.memory.settings.agent.memory_window
         most = max(2 * window, self.memory.settings.conversation.max_messages)
         name = self.model or ""
-        return self.memory.conversation(
+        opened = self.memory.conversation(
             self._present(),
             system=f"{self._system}\n\n{self._day}",
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
             max_messages=most,  # The window comes first: it leaves nothing unread behind.
         )
+        opened.on("request", lambda event: self._requests.append(event.subject))
+        return opened
 
     def _present(self) -> str:
         """Return the id of the current conversation: the newest of its name, or the next.

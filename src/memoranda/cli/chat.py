@@ -193,6 +193,8 @@ class ChatLoop:
         words.end()
         if plain and self.model is not None:
             self._print(*show_usage(answer, view))
+        for receipt in answer.requests:
+            self._print(*view.hang("", safe_text(one_line(receipt.line), "dim")))
         if answer.note is not None:
             self._print(*view.hang("", Text(answer.note, "dim")))
 
@@ -231,7 +233,11 @@ class ChatLoop:
             "tools": answer.tools,
             "command": answer.command,
         }
-        more = {"note": answer.note, "error": error}
+        asked = [
+            {"outcome": each.outcome.value, "record": each.record, "text": each.line}
+            for each in answer.requests
+        ]
+        more = {"requests": asked or None, "note": answer.note, "error": error}
         line |= {name: value for name, value in more.items() if value is not None}
         write_json(line, indent=None)
 

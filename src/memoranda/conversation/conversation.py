@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Self, Unpack
 
-from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_recalled_lines
+from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_lines, drop_recalled_lines
 from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
@@ -65,6 +65,7 @@ from memoranda.model.models import (
     ToolCall,
     ToolResult,
 )
+from memoranda.model.notes import line_of as note_line
 from memoranda.model.ports import Summarizer
 from memoranda.model.short_repr import line_of
 from memoranda.settings.settings import Settings
@@ -72,6 +73,7 @@ from memoranda.tokens.catalog import Catalog
 
 EVENTS = (
     "added",
+    "request",
     "approaching_limit",
     "pruned",
     "task_boundary",
@@ -412,6 +414,8 @@ class Conversation:
             fresh = [stored.get(message.id, message) for message in messages]
             events = self._pruner.after_adding(state, fresh, before)
         self._transcript.announce()
+        asked = self._services.requests(fresh) if self._services.requests else ()
+        events = [*(("request", receipt) for receipt in asked), *events]
         for name, subject in [*(("added", message) for message in fresh), *events]:
             self._events.emit(name, subject)
         return fresh
@@ -525,8 +529,11 @@ class Conversation:
         """
         asked = None if prompt is None else clean(prompt, "prompt")
         notes = self._services.notes() if self._services.notes else ""
+        given = self._services.instructions() if self._services.instructions else ""
+        if given:
+            notes = drop_lines(notes, {note_line(line[2:]) for line in given.splitlines()})
         with self._lock:
-            builder = self._builder(asked, budget, form, notes)
+            builder = self._builder(asked, budget, form, notes, given)
             wanted = builder.recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
@@ -535,13 +542,13 @@ class Conversation:
             if not self._limits.policy.stable:  # There the notes are to stay as they are.
                 notes = drop_recalled_lines(notes, memory)
         with self._lock:
-            builder = self._builder(asked, budget, form, notes)
+            builder = self._builder(asked, budget, form, notes, given)
             built = builder.build(memory)
             self._counted = builder.counted(built.tokens)
         return built
 
     def _builder(
-        self, prompt: str | None, budget: int | None, form: str, notes: str
+        self, prompt: str | None, budget: int | None, form: str, notes: str, instructions: str
     ) -> ContextBuilder:
         state = self._states.read()
         recapped: Sequence[Message] = ()
@@ -555,6 +562,7 @@ class Conversation:
             form=form,
             recalls=self._recall is not None,
             notes=notes,
+            instructions=instructions,
             recapped=recapped,
         )
 
@@ -678,7 +686,8 @@ class Conversation:
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``.
 
-        Events and their subjects: ``added`` (the message), ``approaching_limit`` (tokens,
+        Events and their subjects: ``added`` (the message), ``request`` (the receipt of what a
+        message asked to remember, or of an instruction), ``approaching_limit`` (tokens,
         limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message, why),
         ``summarized`` (id of the receipt), ``removed`` (the tombstone), ``cleared`` and
         ``ended`` (the conversation's id).

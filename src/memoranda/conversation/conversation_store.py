@@ -37,6 +37,7 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.requests import RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
@@ -87,6 +88,8 @@ class ConversationStore:
         recall: asks memory for a context of the conversation of that name; of none that is
             stored, where the name is ``None``.
         notes: gives the text of MEMORY.md, where it belongs into contexts.
+        requests: carries out what new messages of the conversation of that name ask of memory.
+        instructions: gives the lasting instructions of the user, a line each.
     """
 
     records: RecordService
@@ -96,6 +99,8 @@ class ConversationStore:
     end_session: Callable[[Scope, str], None]
     recall: Callable[[str | None, RecallRequest], Recall] | None
     notes: Callable[[], str] | None
+    requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]] | None = None
+    instructions: Callable[[], str] | None = None
 
     def transcript(self, id: str) -> StoredTranscript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
@@ -111,7 +116,12 @@ class ConversationStore:
         transcript = self.transcript(clean(id, "id"))
         other = transcript.open(options)
         own, summarizer = self._services(id), options.get("summarizer")
-        services = replace(own, notes=self.notes, summarizer=summarizer)
+        services = replace(
+            own,
+            notes=self.notes,
+            summarizer=summarizer,
+            requests=None if self.requests is None else partial(self.requests, id),
+        )
         return Conversation.over(transcript, chosen, services, other_model=other)
 
     def unsaved(
@@ -217,6 +227,7 @@ class ConversationStore:
             clock=self.records.clock,
             ids=self.ids,
             recall=None if self.recall is None else partial(self.recall, name),
+            instructions=self.instructions,
         )
 
 

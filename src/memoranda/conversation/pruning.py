@@ -31,6 +31,7 @@ from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
+from memoranda.model.requests import RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
@@ -139,6 +140,8 @@ class ConversationServices:
         recall: asks memory for a context.
         notes: gives the text of MEMORY.md as it is now; empty, if there is none.
         summarizer: says in short what is pruned; called in the background.
+        requests: carries out what new messages ask of memory.
+        instructions: gives the lasting instructions of the user, a line each.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -147,6 +150,8 @@ class ConversationServices:
     recall: Callable[[RecallRequest], Recall] | None = None
     notes: Callable[[], str] | None = None
     summarizer: Summarizer | None = None
+    requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] | None = None
+    instructions: Callable[[], str] | None = None
 
 
 DEFAULT_SERVICES = ConversationServices()

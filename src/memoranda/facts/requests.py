@@ -274,11 +274,19 @@ def _folded(text: str) -> dict[str | None, str]:
     """Return a text as it is, and as languages read it in which some accents do not count."""
     read: dict[str | None, str] = {None: text}
     if not text.isascii():
-        for code in languages_with("facts"):
+        for code in _folding_languages():
             folded = language_reader(code).fold(text)
             if folded != text:
                 read[code] = folded
     return read
+
+
+@cache
+def _folding_languages() -> tuple[str, ...]:
+    """Return the languages in which some accents do not count."""
+    return tuple(
+        code for code in languages_with("facts") if load(code, "facts")["words"].get("folds")
+    )
 
 
 def _reading(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[Request]:

@@ -230,6 +230,7 @@ class ConsolidationPlan:
             each
             for each, _ in self._known(index)
             if each.record.attribute in INSTRUCTIONS and each.time.said <= said
+            if each.sources.isdisjoint(claim.sources)
         ]
         meant = [each for each in given if is_about(revoked, each.record.content)]
         if not meant and points_back(revoked):

@@ -27,7 +27,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import SAME, replace_value
 from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.facts.values import same_value
-from memoranda.learning.claims import Claim, Relation, Turn
+from memoranda.learning.claims import Category, Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import (
     ORIGIN,
@@ -41,8 +41,8 @@ from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.actions import Action, AdvanceSession, Insert, Reinforce, Supersede, Touch
-from memoranda.model.checks import clean
-from memoranda.model.models import Kind, Record, Scope, Trust
+from memoranda.model.checks import clean, content_hash
+from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import DateReader
 from memoranda.model.query import Filter, Order, Vector
 from memoranda.model.reports import StageReport
@@ -66,6 +66,8 @@ CANDIDATES = 8
 MOST_OF_ATTRIBUTE = 100
 # Facts, the latest, among which those are looked for that were written down without an attribute.
 MOST_STATED = 500
+# What a person has asked for.
+_ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
 # Lines of a report.
 MOST_LINES = 200
 # Who said what nobody is named for.
@@ -220,6 +222,7 @@ class Consolidator:
         *,
         scope: Scope | None = None,
         only: Relation | None = None,
+        by_text: bool = True,
     ) -> list[Action]:
         """Return the plan for ``claims``, given the active facts.
 
@@ -228,10 +231,12 @@ class Consolidator:
             claims: what was drawn from it.
             scope: whose facts they become, if not this scope's.
             only: the one relation to known facts that counts; all, if not given.
+            by_text: also compare them with facts that are like them, which a search finds and
+                a model may judge; otherwise with those of the same attribute or the same text.
         """
         scope = scope or self.records.scope
-        stated = self._stated(scope) if any(each.fact for each in claims) else []
-        candidates = [self._candidates(scope, claim, stated) for claim in claims]
+        stated = self._stated(scope) if by_text and any(each.fact for each in claims) else []
+        candidates = [self._candidates(scope, each, stated, by_text=by_text) for each in claims]
         claims = [_correct_known(*each) for each in zip(claims, candidates, strict=True)]
         plan = ConsolidationPlan(
             session=session,
@@ -240,13 +245,14 @@ class Consolidator:
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
             judge=RuleJudge(threshold=self.settings.duplicate_at),
             now=self.records.now(),
-            between=self._similarities(claims),
+            between=self._similarities(claims) if by_text else {},
             agent=scope.agent,
             only=only,
             decay_rate=self.settings.decay_rate,
         )
         model = self.models.for_stage(self.records.scope, "conflict")
-        unclear = plan.find_unclear_pairs() if model is not None and only is None else {}
+        asks = model is not None and only is None and by_text
+        unclear = plan.find_unclear_pairs() if asks else {}
         if model is not None and unclear:
             try:
                 verdicts = self.models.wait(judge_pairs(model, list(unclear.values())))
@@ -284,6 +290,12 @@ class Consolidator:
             after, context = through, turns[-BEFORE:]
         return False
 
+    def episodes_before(self, session: str, episode: Record) -> list[Record]:
+        """Return the episodes before one of a session that help to understand it."""
+        place = episode.position or 0
+        found = self._episodes(session, max(-1, place - 1 - BEFORE), BEFORE)
+        return [each for each in found if (each.position or 0) < place]
+
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:
         store, scope = self.records.store, self.records.scope
         return session_episodes(store, scope, session, after=after, limit=limit)
@@ -309,7 +321,20 @@ class Consolidator:
             claims = self._extract([each for each in turns if each.agent == agent], before)
             # Whoever drew it: what opens a door never becomes knowledge.
             claims = [claim for claim in claims if secret_kind(claim.content) is None]
+            claims = self._without_ended(claims)
             yield from self.plan(session, claims, scope=replace(self.records.scope, agent=agent))
+
+    def _without_ended(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Return claims without those that were kept when they were asked for, and have ended."""
+        asked = [each for each in claims if each.category in _ASKED]
+        if not asked:
+            return list(claims)
+        cited = [source for claim in asked for source in claim.sources]
+        where = Filter.at_any_time(kinds=(Kind.FACT,), citing=cited)
+        known = self.records.store.records(self.records.scope, where, limit=None)
+        now = self.records.now()
+        ended = {each.content for each in known if not is_active(each, now)}
+        return [each for each in claims if each.category not in _ASKED or each.content not in ended]
 
     def _extract(self, turns: Sequence[Turn], before: Sequence[Turn]) -> list[Claim]:
         """Return what the model or the rules draw from ``turns``.
@@ -328,8 +353,18 @@ class Consolidator:
         # What was said in confidence, or taken back, is no model's business either.
         open_turns = blank_exclusions([*before, *turns])
         context, page = open_turns[: len(before)], open_turns[len(before) :]
-        asked = extract_claims(model, page, before=context, reader=self.dates)
-        return self.models.wait(asked)
+        drawn = self.models.wait(extract_claims(model, page, before=context, reader=self.dates))
+        # What a person asks for is read by rules, whatever a model makes of it.
+        asked = [
+            claim
+            for place, turn in enumerate(turns)
+            for claim in self.rules.read_requests(turn, before=[*before, *turns[:place]])[0]
+        ]
+        cited = {source for claim in asked for source in claim.sources}
+        others = (
+            each for each in drawn if each.category not in _ASKED or cited.isdisjoint(each.sources)
+        )
+        return [*asked, *others]
 
     def _stated(self, scope: Scope) -> list[Record]:
         """Return the facts that nobody learned from a talk, by the attributes that they state."""
@@ -339,13 +374,16 @@ class Consolidator:
         return [read for each in unread if (read := with_attribute(each)).attribute is not None]
 
     def _candidates(
-        self, scope: Scope, claim: Claim, stated: Sequence[Record]
+        self, scope: Scope, claim: Claim, stated: Sequence[Record], *, by_text: bool
     ) -> list[CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where, store = Filter(now=self.records.now(), kinds=(Kind.FACT,)), self.records.store
         found: dict[str, tuple[Record, float | None]] = {}
         ended = (claim.fact.ended if claim.fact else "") or ""
-        for text in filter(None, (claim.content, ended)):
+        same = replace(where, hashes=[content_hash(claim.content)])
+        for record in () if by_text else store.records(scope, same, limit=CANDIDATES):
+            found[record.id] = record, None
+        for text in filter(None, (claim.content, ended) if by_text else ()):
             for hit in self.searcher.retriever.search(scope, text, where, limit=CANDIDATES):
                 vector = hit.why.arms.get("vector")
                 found[hit.record.id] = hit.record, None if vector is None else vector.score

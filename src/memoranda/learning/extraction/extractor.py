@@ -131,9 +131,9 @@ class RuleFactExtractor:
         self, turn: Turn, *, before: Sequence[Turn] = ()
     ) -> tuple[list[Claim], list[RefusedRequest]]:
         """Return what a turn asks to keep, and what of that is refused."""
-        *earlier, open_turn = blank_exclusions([*before, turn])
-        if not turn.person:
+        if not turn.person or not asks_memory(turn.text):
             return [], []
+        *earlier, open_turn = blank_exclusions([*before, turn])
         reading = _requests_of(open_turn, earlier)
         drafts = [self._claim(draft, turn) for draft in reading.drafts]
         claims = {claim.content.casefold(): claim for claim in drafts if claim is not None}

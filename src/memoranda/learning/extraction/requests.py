@@ -181,7 +181,9 @@ class _RequestReader:
         if because:
             self._out.refused.append(RefusedRequest(_without_secret(content), because))
             return
-        facts = [each for each in read_facts(part.shown, said) if each.attribute != SAME]
+        # What hangs on a statement is no part of a value; what is quoted cannot be read.
+        read = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
+        facts = [each for each in read if each.attribute != SAME]
         first = replace(facts[0], content=content) if facts else None
         self._out.drafts.append(_draft(content, Category.REMEMBER, first))
         for other in facts[1:]:

@@ -1,0 +1,78 @@
+"""Carries out at once what a person asks of memory in the message that they have just sent.
+
+What it stores is what consolidation would: that finds it there, and stores nothing twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.learning.claims import Claim
+from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
+from memoranda.model.actions import Action, Close, Insert
+from memoranda.model.models import Message
+from memoranda.model.requests import RequestOutcome, RequestReceipt
+
+log = logging.getLogger("memoranda.requests")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKeeper:
+    """Keeps what messages ask to be remembered, and instructions given or taken back.
+
+    Attributes:
+        consolidator: reads the messages, and plans what is stored.
+    """
+
+    consolidator: Consolidator
+
+    def keep(self, session: str, messages: Sequence[Message]) -> list[RequestReceipt]:
+        """Carry out the requests of stored messages; return what became of each.
+
+        Where that fails the session's consolidation does it later.
+        """
+        receipts: list[RequestReceipt] = []
+        for message in messages:
+            try:
+                receipts += self._keep(session, message)
+            except StoreClosed:
+                raise
+            except MemorandaError as error:
+                log.warning("a request waits for the end of its session: %s", error)
+        return receipts
+
+    def _keep(self, session: str, message: Message) -> Iterator[RequestReceipt]:
+        consolidator, records = self.consolidator, self.consolidator.records
+        episode = records.store.get(records.scope, [message.record_id or ""]).get(
+            message.record_id or ""
+        )
+        if episode is None:
+            return
+        reader = TurnReader(records, consolidator.searcher)
+        earlier = consolidator.episodes_before(session, episode)
+        turns, _ = reader.read([*earlier[-BEFORE:], episode], reader.recalled(session))
+        *before, turn = turns
+        before = [each for each in before if each.agent in {None, turn.agent}]
+        claims, refused = consolidator.rules.read_requests(turn, before=before)
+        scope = replace(records.scope, agent=turn.agent)
+        actions = consolidator.plan(session, claims, scope=scope, by_text=False)
+        ending = {each.id for each in actions if isinstance(each, Close)}
+        ended = records.store.get(records.scope, list(ending))
+        records.apply(actions)
+        yield from _receipts(claims, actions)
+        for old in ended.values():
+            yield RequestReceipt(RequestOutcome.ENDED, old.content, old.id)
+        for each in refused:
+            yield RequestReceipt(RequestOutcome.REFUSED, each.content, None, each.because)
+
+
+def _receipts(claims: Sequence[Claim], actions: Sequence[Action]) -> Iterator[RequestReceipt]:
+    stored = {each.record.content: each.record.id for each in actions if isinstance(each, Insert)}
+    for claim in claims:
+        taken_back = claim.fact is not None and claim.fact.takes_back
+        if claim.content in stored or not taken_back:
+            stored_as = stored.get(claim.content)
+            yield RequestReceipt(RequestOutcome.REMEMBERED, claim.content, stored_as)
