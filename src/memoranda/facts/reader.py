@@ -33,6 +33,7 @@ _ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
+_LONE_LETTER = compile_pattern(r"\b[^\W\d_]\b")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
@@ -40,6 +41,8 @@ RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
 _ELIDED = 2
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
+# Function words by which one language knows a sentence better than another.
+_PLAINLY = 2
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
 
 
@@ -133,10 +136,12 @@ def read_facts(
         read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         if read:
             found[code] = read
-    if len(found) > 1:
-        best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
-        return found[best]
-    return next(iter(found.values()), [])
+    if not found:
+        return []
+    best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
+    most = max(_known_words(code, words) for code in languages_with("facts"))
+    # A sentence that is plainly in another language only looks like one of this.
+    return found[best] if _known_words(best, words) + _PLAINLY > most else []
 
 
 @lru_cache(maxsize=4096)
@@ -174,7 +179,7 @@ def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
 
 def _words(sentence: str) -> frozenset[str]:
     """Return the words of a sentence in small letters, with the parts of ``j'habite``."""
-    found = {word.strip(_EDGE) for word in sentence.lower().split()}
+    found = {word.strip(_EDGE) for word in sentence.lower().replace("-", " ").split()}
     for word in tuple(found):
         head, mark, rest = word.partition("\u2019")
         # What is as short as the "s" of "it's" tells no language.
@@ -313,7 +318,7 @@ class LanguageReader:
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
-        sentence = sentence.translate(self._folds)
+        sentence = self.fold(sentence)
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
         forms, rules = self._forms
@@ -345,8 +350,15 @@ class LanguageReader:
         return bool(self._words.get("unspaced"))
 
     def fold(self, sentence: str) -> str:
-        """Return a sentence, as long, without the accents that do not count."""
-        return sentence.translate(self._folds)
+        """Return a sentence, as long, without the accents that do not count.
+
+        Letters of ``keeps`` keep theirs where they are a word: ``è`` is no ``e``.
+        """
+        folded = sentence.translate(self._folds)
+        for found in _LONE_LETTER.finditer(sentence) if folded != sentence else ():
+            if found[0] in self._words.get("keeps", ()):
+                folded = folded[: found.start()] + found[0] + folded[found.end() :]
+        return folded
 
     def may_open(self, sentence: str, start: int) -> bool:
         """Return whether an order or a request may begin at ``start``: there begins a clause."""
@@ -419,7 +431,7 @@ class LanguageReader:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
-            thing = groups.get("thing", "").strip(_EDGE)
+            thing = self._rewrite(groups.get("thing", "").strip(_EDGE), speaker)
             first, told = value.casefold().partition(" ")[0], value_key(f"{value} {thing}")
             if first in rule.never_first or not told.isdisjoint(rule.never):
                 continue
@@ -511,6 +523,10 @@ class LanguageReader:
             if cut == value:
                 break
             value = cut
+        return self._rewrite(value, speaker)
+
+    def _rewrite(self, value: str, speaker: Speaker) -> str:
+        """Return a value or thing in the words of somebody else: ``their`` for ``my``."""
         for pattern, becomes in self._rewrites:
             told = becomes.format(who=speaker.name or self._words["user"])
             value = pattern.sub(lambda _, told=told: told, value)
