@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import (
@@ -54,7 +53,7 @@ from memoranda.learning.verbs import is_finite, is_past
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
@@ -62,7 +61,6 @@ _EN = LanguageData("en", "extraction")
 THRESHOLD = 0.5
 _SURE = 0.9
 _MOST = 0.95
-_FOREIGN = 0.8
 _DATED = 0.08
 _DATED_PLAN = 0.16
 _WORTH_DATING = 0.12
@@ -84,9 +82,9 @@ class RuleFactExtractor:
     """Draws claims from turns without a model.
 
     Finds what persons state of themselves, of those near them and of their projects, and says
-    each as one sentence with names and dates in full. English; in German, Spanish and French
-    only what somebody asks to remember, and a few forms of name, age and taste. Stateless and
-    thread-safe; time is linear in the text.
+    each as one sentence with names and dates in full. English; in other languages the attributes
+    and requests that their ``facts.toml`` reads, in sentences of the same language. Stateless
+    and thread-safe; time is linear in the text.
     """
 
     def __init__(
@@ -224,18 +222,10 @@ class _TurnReader:
             replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
             for each in facts
         ]
-        if corrected is None:
-            foreign = (
-                None
-                if facts or sentence.question or is_refused(said)
-                else _read_foreign(sentence.shown, said, self.person)
-            )
-            if foreign is not None:
-                yield foreign
-                return
-            if any(each.language != "en" for each in facts) or not _is_english(sentence.shown):
-                yield from (_of_fact(each, self.person) for each in facts)
-                return
+        foreign = any(each.language != "en" for each in facts) or not _is_english(sentence.shown)
+        if corrected is None and foreign:
+            yield from (_of_fact(each, self.person) for each in facts)
+            return
         if corrected is not None:
             begin = corrected.end()
             sentence = TurnPart(sentence.shown[begin:], sentence.start + begin, sentence.question)
@@ -441,43 +431,6 @@ def _is_english(shown: str) -> bool:
         return True
     known = sum(word.strip(".,!?;:'\"").partition("'")[0] in _EN.words("english") for word in words)
     return known > len(words) * _LEAST_ENGLISH
-
-
-@cache
-def _foreign_pattern(name: str) -> re.Pattern[str]:
-    """Return a form of the files ``about_oneself``, in all their languages."""
-    files = [load(code, "about_oneself") for code in languages_with("about_oneself")]
-    forms = {
-        key: "|".join(file[key] for file in files if key in file) for each in files for key in each
-    }
-    return compile_pattern(expand(forms[name], forms), re.IGNORECASE)
-
-
-def _read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
-    """Return what a sentence in another language states; ``None`` for nothing known.
-
-    What somebody asks to remember is kept as it stands; the rest becomes English around their
-    own words.
-
-    Args:
-        shown: the sentence, masked.
-        said: the sentence as it is written, as long.
-        person: who says it.
-    """
-    denied = _foreign_pattern("denial").search(shown) is not None
-    for form, (becomes, kind) in load("en", "extraction")["foreign_statements"].items():
-        found = _foreign_pattern(form).search(shown)
-        asked = kind == Category.REMEMBER
-        if found is None or (denied and not asked):
-            continue
-        start, end = found.span(0 if asked else found.lastgroup or 0)
-        value = said[start:end].strip()
-        if asked:
-            value = value.rstrip(".! ").replace('"', "'")
-        text = becomes.format(whose=person.possessive, who=person.name, value=value)
-        text = text[0].upper() + text[1:]
-        return ClaimDraft(text, person.name, Category(kind), _FOREIGN)
-    return None
 
 
 def _find_person(group: Sequence[ClauseToken]) -> str:
