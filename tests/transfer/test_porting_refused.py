@@ -171,7 +171,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
                 memory.import_(tmp_path / name)
         with pytest.raises(InvalidInput, match="is a folder; name a file in it"):
             memory.import_(tmp_path, "openai")
-        with pytest.raises(InvalidInput, match="format='csv' is unknown; known are memoranda"):
+        with pytest.raises(InvalidInput, match="format='csv' is unknown; use one of memoranda"):
             memory.import_(tmp_path / "latin.jsonl", "csv")
         with pytest.raises(InvalidInput, match="cannot be written"):
             memory.export(tmp_path / "a\0b")
