@@ -10,6 +10,7 @@ from memoranda.facts.requests import (
     RequestKind,
     asks_memory,
     find_request,
+    find_requests,
     is_about,
     is_for_once,
     points_back,
@@ -130,3 +131,14 @@ def test_a_revocation_is_about_what_it_names():
     assert not is_about("suggest seafood", "Never recommend pork.")
     assert is_about("all my rules", "No bullet points.")
     assert points_back("do that")
+
+
+def test_several_instructions_of_a_sentence_are_several():
+    """What is to be instead of something revoked is an instruction of its own."""
+    found = find_requests("Never suggest pork, always offer fish, and call me Jo.")
+    assert [each.kind for each in found] == [RequestKind.STANDING] * 3
+    said = "You don't have to be brief any more, always give examples."
+    assert [each.kind for each in find_requests(said)] == [
+        RequestKind.REVOKED,
+        RequestKind.STANDING,
+    ]

@@ -26,7 +26,7 @@ from memoranda.facts.reader import (
     read_facts,
 )
 from memoranda.facts.values import value_key
-from memoranda.text.patterns import expand, languages_with, load, words_of
+from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
 ANSWER_LANGUAGE, CALLED = "answer_language", "called"
 # Attributes by which a person says how the assistant is to behave.
@@ -39,9 +39,12 @@ _ITEM = 3
 _LEAST_ITEMS = 3
 # Letters by which a word is known in another of its forms.
 _STEM = 4
+# Share of the telling words of a revocation that an instruction has which it ends.
+_MOSTLY = 0.66
 # Words of an instruction that says nothing but in which language to answer.
 _SHORT = 10
 _SHORT_UNSPACED = 24
+_CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
 
 
 class RequestKind(StrEnum):
@@ -82,17 +85,24 @@ class _RequestForm(NamedTuple):
 
 def asks_memory(text: str) -> bool:
     """Return whether a text may ask something of memory; false is sure, and quickly said."""
+    plain, forms = text.isascii(), _forms().anywhere
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
-    forms = _forms().anywhere
-    if text.isascii():
+    if plain:
         return bool(forms.Match(text))
     text = mask_halves(text)
     return any(forms.Match(each) for each in {*_folded(text).values()})
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
-    """Return what a sentence asks of memory, if anything.
+    """Return what a sentence asks of memory first, if anything; see :func:`find_requests`."""
+    return next(iter(find_requests(sentence, question=question)), None)
+
+
+def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
+    """Return what a sentence asks of memory, in the order of its words.
+
+    Several instructions may follow each other; a request to remember goes to the end.
 
     Args:
         sentence: one sentence, masked where no rule may read.
@@ -100,17 +110,28 @@ def find_request(sentence: str, *, question: bool = False) -> Request | None:
     """
     sentence = sentence.replace("'", "\u2019")
     forms = _forms()
-    found: list[Request] = []
+    found: list[_Reading] = []
     for code, folded in _folded(sentence).items():
         for index in sorted(forms.anywhere.Match(folded) or ()):
             if code in {None, forms.rows[index].language}:
-                found += _reading(forms.rows[index], folded, question=question)
-    if len({each.language for each in found}) > 1:
+                found += _readings(forms.rows[index], folded, question=question)
+    if len({each.request.language for each in found}) > 1:
         words = frozenset(sentence.casefold().split())
-        best = max((each.language for each in found), key=lambda code: _known(code, words))
-        found = [each for each in found if each.language == best]
+        codes = (each.request.language for each in found)
+        best = max(codes, key=lambda code: _known(code, words))
+        found = [each for each in found if each.request.language == best]
     order = list(RequestKind)
-    return min(found, key=lambda each: (each.lead, order.index(each.kind)), default=None)
+    found.sort(key=lambda each: (each.request.lead, order.index(each.request.kind)))
+    chosen: list[Request] = []
+    read = 0
+    for request, stop in found:
+        if chosen and (request.lead < read or request.kind is RequestKind.REMEMBER):
+            continue
+        if chosen and chosen[-1].end > request.lead:
+            chosen[-1] = replace(chosen[-1], end=request.lead)
+        chosen.append(request)
+        read = len(sentence) if request.kind is RequestKind.REMEMBER else stop
+    return chosen
 
 
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
@@ -224,7 +245,8 @@ def is_about(revoked: str, instruction: str) -> bool:
     if compile_form(_own("everything")).search(revoked):
         return True
     one, other = _telling(revoked), _telling(instruction)
-    if one and all(any(_same_word(each, word) for word in other) for each in one):
+    shared = sum(any(_same_word(each, word) for word in other) for each in one)
+    if one and shared >= _MOSTLY * len(one):
         return True
     about = topic(revoked)
     return about is not None and about == topic(instruction)
@@ -289,34 +311,39 @@ def _folding_languages() -> tuple[str, ...]:
     )
 
 
-def _reading(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[Request]:
-    """Yield the request that a sentence makes by one form."""
+class _Reading(NamedTuple):
+    """A request, and where the form that it fits ends."""
+
+    request: Request
+    stop: int
+
+
+def _readings(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[_Reading]:
+    """Yield the requests that a sentence makes by one form."""
     reader: LanguageReader = language_reader(form.language)
+    told = form.kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
     for found in compile_form(form.source).finditer(sentence):
-        start, end = found.span()
-        before = sentence[:start]
-        if not reader.may_open(sentence, start) or _fits(form.language, "reported", before):
+        lead, stop = found.span()
+        if not reader.may_open(sentence, lead):
             continue
-        about = form.kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
-        if _fits(form.language, "not_asked" if about else "not_instructed", sentence[start:]):
+        if _fits(form.language, "reported", sentence[:lead]):
             continue
-        if not about:
-            if question and not _fits(form.language, "polite", sentence[start:]):
-                continue
-            end = _end_of_instruction(form.language, sentence, end)
-        elif (what := _span(found, "what")) is not None:
-            begin, stop = what
-            listed = _fits(form.language, "plural", sentence[start:begin])
+        if _fits(form.language, "not_asked" if told else "not_instructed", sentence[lead:]):
+            continue
+        if question and not told and not _fits(form.language, "polite", sentence[lead:]):
+            continue
+        start, end, listed = lead, _end_of_instruction(form.language, sentence, stop), False
+        if told:
+            start, end = _span(found, "what") or (stop, stop)
+            listed = _fits(form.language, "plural", sentence[lead:start])
             kept = _pattern(form.language, "subordinate")
-            word = kept and stop > begin and kept.search(sentence[:begin])
-            begin = word.start() if word else begin
-            yield Request(form.kind, form.language, start, begin, stop, listed)
-            return
-        else:
-            yield Request(form.kind, form.language, start, end, end)
-            return
-        yield Request(form.kind, form.language, start, start, end)
-        return
+            word = kept and end > start and kept.search(sentence[:start])
+            start = word.start() if word else start
+        if form.kind is RequestKind.REVOKED:
+            # Behind a comma stands what is to be instead.
+            end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
+        request = Request(form.kind, form.language, lead, start, end, listed)
+        yield _Reading(request, stop)
 
 
 def _span(found: Any, name: str) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from memoranda.facts.requests import (
     RequestKind,
     continues,
     find_request,
+    find_requests,
     is_aside,
     is_for_once,
     is_hypothetical,
@@ -84,17 +85,17 @@ def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") ->
 class _RequestReader:
     def __init__(self, text: str, sentences: Sequence[TurnPart], before: str) -> None:
         self._text, self._sentences, self._before = text, sentences, before
-        self._found = [find_request(each.shown, question=each.question) for each in sentences]
+        self._all = [find_requests(each.shown, question=each.question) for each in sentences]
+        self._found = [next(iter(each), None) for each in self._all]
         self._out = RequestReading()
 
     def read(self) -> RequestReading:
-        for place, request in enumerate(self._found):
-            if request is None or place in self._out.covered:
-                continue
-            if request.kind is RequestKind.REMEMBER:
-                self._remember(place, request)
-            else:
-                self._instruct(place, request)
+        for place, requests in enumerate(self._all):
+            for request in requests if place not in self._out.covered else ():
+                if request.kind is RequestKind.REMEMBER:
+                    self._remember(place, request)
+                else:
+                    self._instruct(place, request)
         return self._out
 
     # Statements to keep
