@@ -70,7 +70,8 @@ def ask(question: dict[str, Any], memory: Memory) -> dict[str, bool]:
 def wrong_facts(history: dict[str, Any], memory: Memory) -> Iterator[str]:
     """Yield the active facts that are wrong."""
     for record in memory.records(kind="fact", limit=1_000):
-        if any(re.search(pattern, record.content) for pattern in history["wrong"]):
+        active = record.superseded_by is None
+        if active and any(re.search(pattern, record.content) for pattern in history["wrong"]):
             yield record.content
 
 
@@ -125,7 +126,8 @@ def _show_details(
     for content in wrong:
         print(f"wrong: {content}")
     for record in memory.records(kind="fact", limit=1_000):
-        print(f"- {record.content}  ({record.subject} · {record.attribute} · {record.value})")
+        sign = "-" if record.superseded_by is None else "x"
+        print(f"{sign} {record.content}  ({record.subject} · {record.attribute} · {record.value})")
 
 
 def main() -> None:

@@ -261,6 +261,7 @@ class LanguageReader:
                 self._nouns[bare.lower().translate(self._folds)] = written
         names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
         self._pronouns = {word for words in names for word in words}
+        self._leads = frozenset(self._words["openings"])
         self._guards = {
             name: re2.compile(expand(table["words"][name], self), form_options())
             for name in ("doubt", "question")
@@ -324,7 +325,7 @@ class LanguageReader:
         forms, rules = self._forms
         for index in sorted(forms.Match(sentence) or ()):
             rule = rules[index]
-            for match in compile_form(rule.source).finditer(sentence):
+            for match in self._matches(rule, sentence):
                 start, end = match.span(0)
                 clash = not rule.beside and any(
                     start < last and first < end and (rule.fallback or name == rule.attribute)
@@ -366,6 +367,17 @@ class LanguageReader:
         if not before or before[-1] in _OPENS or self.unspaced:
             return True
         return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self.openings
+
+    def _matches(self, rule: _Rule, sentence: str) -> Iterator[Any]:
+        """Yield where a form fits, without the words that only lead to a name: "FYI Ana"."""
+        for match in compile_form(rule.source).finditer(sentence):
+            named = match.groupdict().get("named") or ""
+            begin = match.span(match.re.groupindex["named"])[0] if named else 0
+            while named.partition(" ")[0].casefold() in self._leads and " " in named:
+                first, _, named = named.partition(" ")
+                begin += len(first) + 1
+            cut = begin and named != match.groupdict().get("named")
+            yield (compile_form(rule.source).match(sentence, begin) or match) if cut else match
 
     def _opens(self, sentence: str, match: Any) -> bool:
         """Return whether a clause may begin where a form begins, with the subject it has."""
@@ -431,14 +443,16 @@ class LanguageReader:
             value = self._clean(each, speaker)
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
-            thing = self._rewrite(groups.get("thing", "").strip(_EDGE), speaker)
+            thing = self._without_lead(groups.get("thing", "").strip(_EDGE))
+            thing = self._rewrite(thing, speaker)
             first, told = value.casefold().partition(" ")[0], value_key(f"{value} {thing}")
             if first in rule.never_first or not told.isdisjoint(rule.never):
                 continue
             attribute, noun = rule.attribute, self._plain(groups.get("relation", ""))
             if attribute == RELATION:
+                value = value.removesuffix("\u2019s").removesuffix("'s")
                 attribute, subject, who = self._relations[noun], own, named
-            if thing and self._is_unclear(thing):
+            if thing and (self._is_unclear(thing) or self._points(thing)):
                 continue
             if thing:
                 subject, thing = thing.casefold(), self._name_thing(match, said, thing, named)
@@ -541,6 +555,15 @@ class LanguageReader:
     def _rewrites(self) -> Sequence[tuple[Any, str]]:
         table = self._words.get("rewrites", {})
         return [(compile_form(expand(source, self)), becomes) for source, becomes in table.items()]
+
+    def _without_lead(self, thing: str) -> str:
+        """Return a thing without what joins its clause to another: ``so rehearsals``."""
+        first, _, rest = thing.partition(" ")
+        return rest if rest and first.casefold() in self._words.get("joining", ()) else thing
+
+    def _points(self, thing: str) -> bool:
+        """Return whether a thing is only pointed at: ``his lesson``, ``me``."""
+        return not set(self._plain(thing).split()).isdisjoint(self._words.get("pointing", ()))
 
     def _is_unclear(self, value: str) -> bool:
         """Return whether a value cannot be understood alone: ``it``, ``there``, ``this``."""

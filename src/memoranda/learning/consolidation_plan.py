@@ -27,6 +27,7 @@ from memoranda.learning.deduplication import (
 from memoranda.model.actions import Action, Close, Insert, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
+from memoranda.text.patterns import compile_pattern
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
@@ -46,6 +47,10 @@ CLEAR = 0.8
 ROUGHLY = timedelta(days=31)
 # Likeness of vectors from which a pair that no rule decides is worth a model's look.
 LIKELY = 0.5
+# What was asked for; and of what kinds of facts those last that hold a name or a number.
+_KEPT = frozenset({Category.REMEMBER, Category.INSTRUCTION})
+_OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.CORRECTION}
+_CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -521,5 +526,10 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
 
 
 def _lasts(claim: Claim) -> bool:
-    """Return whether a fact never fades: it was asked for, or a newer value will end it."""
-    return claim.fact is not None or claim.category in {Category.REMEMBER, Category.INSTRUCTION}
+    """Return whether a fact never fades: it was asked for, a newer value will end it, or it names.
+
+    What holds a name or a number beside whom it is about can be asked for years later.
+    """
+    told = claim.content[1:].replace(claim.speaker, "")
+    concrete = claim.category in _OF_A_LIFE and _CONCRETE.search(told) is not None
+    return claim.fact is not None or claim.category in _KEPT or concrete

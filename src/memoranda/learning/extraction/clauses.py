@@ -174,6 +174,7 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
         after = low[place + 1] if place + 1 < len(low) else ""
         elsewhere = (
             (each == "following" and place)
+            or (each == "us" and before == "of")
             or (each == "similar" and before == "something")
             or (each == "each" and after.startswith("other"))
             or (each in _EN.words("second") and not hearer)
@@ -227,6 +228,10 @@ def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
         if cause and low[place + 2] in {"the", "that", "this", "these", "those", "it"}:
             end = _before_links(low, place, least)
             break
+    # "…, so no calls before noon": what follows from a statement is none of its own.
+    so = next((at for at in range(least + 1, end - 1) if low[at : at + 2] == [",", "so"]), None)
+    if so is not None and any(carries_content(word) for word in words[least:so]):
+        end = so
     for place in range(end - 1, least, -1):
         empty = low[place] in _EN.words("tail_openings") and not any(
             carries_content(word) for word in words[place + 1 : end]

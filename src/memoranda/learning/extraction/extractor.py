@@ -31,6 +31,7 @@ from memoranda.learning.extraction.exclusions import (
     is_refused,
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
+from memoranda.learning.extraction.references import spell_out
 from memoranda.learning.extraction.requests import RefusedRequest, RequestReading, read_requests
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
@@ -73,7 +74,7 @@ _LEAST_ENGLISH = 0.2
 _DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
-_CAPITAL = compile_pattern(r"(?<=[\w,;] )[A-Z][a-z]+|^[A-Z][a-z]+ ")
+_CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
 _PICTURE = compile_pattern("[\u2600-\u27bf\ufe0f\U0001f1e6-\U0001faff]")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
 
@@ -111,6 +112,7 @@ class RuleFactExtractor:
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
+            turn = replace(turn, text=spell_out(turn.text, named))  # noqa: PLW2901
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
             reader.stated = stated.get(turn.speaker)
             reader.requests = _requests_of(turn, around[:place])

@@ -11,7 +11,7 @@ from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
 from memoranda.learning.extraction.sentences import MASK
-from memoranda.learning.verbs import is_finite, is_participle
+from memoranda.learning.verbs import is_finite, is_participle, is_past
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -19,6 +19,8 @@ _LONGEST_NAME = 3
 _LONGEST_LEAD = 14
 _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
+# What a title adds: ``Dr Hale`` is of interest, whatever is said.
+_TITLED = 0.12
 # Score of ``a timeout of 30 s``.
 _NOUN_OF_VALUE = 0.58
 
@@ -278,6 +280,8 @@ def _of_group(
     """Return what is said of something of the speaker's own."""
     reading = read_predicate(spelled, chat=setting.chat)
     copula = spelled[0] in {"am", "was", "were"}
+    if group[-1:] and group[-1] in _EN.words("body_parts") and is_past(spelled[0]):
+        return None
     told = any(each not in _EN.words("stop", "evaluative") for each in spelled[1:])
     if relative and reading is not None:
         return reading._replace(category=Category.RELATION, score=reading.score + 0.02)
@@ -307,15 +311,31 @@ def _attribute(group: Low, spelled: Low) -> ClauseStatement:
     return ClauseStatement(Category(kind), 0.4 if judged else 0.72, 1)
 
 
-def _named(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
+def _named(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``Ana works at Siemens`` where Ana is a person."""
     verb = _group_end(low, 0)
-    if low[0].removesuffix("'s") not in setting.people or verb is None or verb > _LONGEST_NAME:
+    title = len(low) > 1 and low[0] in _EN.words("titles") and words[1].text[0].isupper()
+    known = title or low[0].removesuffix("'s") in setting.people
+    short = low[0].endswith("'s") and _tells_after_is(low[1:2])
+    if short:
+        spelled, verb = ["am", *low[1:]], 1
+    elif verb is not None and verb <= _LONGEST_NAME:
+        spelled = _as_first_person(low, verb)
+    else:
         return None
-    reading = read_predicate(_as_first_person(low, verb), chat=setting.chat)
+    reading = read_predicate(spelled, chat=setting.chat) if known else None
     if reading is None:
         return None
-    return reading._replace(category=Category.RELATION, rest=verb, subject=verb, third=True)
+    score = reading.score + _TITLED * title
+    return reading._replace(
+        category=Category.RELATION, score=score, rest=verb, subject=verb, third=True
+    )
+
+
+def _tells_after_is(after: Low) -> bool:
+    """Return whether ``Ana's`` is ``Ana is`` before this word, and nothing of hers."""
+    plain = _has(after, "articles", "prepositions", "traits", "relatives") or _has(after, "adverbs")
+    return plain or (bool(after) and after[0].endswith("ing"))
 
 
 def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:

@@ -50,7 +50,7 @@ def replace_time(text: str, mention: DateMention) -> str:
     verb = _DATA.subject.match(text, mention.end)
     starts = _starts(text, mention.start)
     as_noun = governed or (verb and (starts or verb[0][1:] == "s"))
-    if not as_noun or preposition not in {"on", "in", "around"}:
+    if written[:3].lower() == "on " or not as_noun or preposition not in {"on", "in", "around"}:
         said = f"{preposition} {said}"
     if governed and governed["owner"]:
         said = said.removeprefix("the ")

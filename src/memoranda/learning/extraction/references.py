@@ -1,0 +1,143 @@
+"""Says who and what is meant by ``Mum``, ``she`` and ``it``, where only one can be.
+
+A fact stands alone: so the words that point at somebody or something of the sentence before are
+replaced by what they point at, before a sentence is read. In doubt they stay as they are, and
+what is said with them is not learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+import re2
+
+from memoranda.model.models import Mention
+from memoranda.text.patterns import LanguageData, expand, load
+
+_EN = LanguageData("en", "references")
+_SHE = "she"
+# The kinds of names that may be those of persons.
+_NAMES = frozenset({"person", "other"})
+
+
+class PersonMention(NamedTuple):
+    """A person whom a text brings up: where, by what words, as what relative, and how surely."""
+
+    start: int
+    name: str
+    noun: str
+    sure: bool = True
+
+
+def spell_out(text: str, mentions: Iterable[Mention]) -> str:
+    """Return ``text`` with words in place of the pronouns that can mean one thing only.
+
+    Args:
+        text: what one person said.
+        mentions: the names in it.
+    """
+    text = _spell_kin(text.replace("\u2019", "'"))
+    text = _find("joined").sub(_spell_joined, text)
+    text = _find("numbered").sub(_spell_joined, text)
+    text = _find("mine_of_need").sub(_spell_mine, text)
+    names = {each.text: each.type == "person" for each in mentions if each.type in _NAMES}
+    return _spell_persons(text, names)
+
+
+@cache
+def _find(name: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(expand(load("en", "references")[name], _EN), options)
+
+
+def _spell_kin(text: str) -> str:
+    """Return ``my dad`` for the ``Dad`` of whoever speaks."""
+    parts, done = [], 0
+    for found in _find("kin").finditer(text):
+        start, end = _place(found, "noun")
+        before = text[:start].rstrip()
+        last = before.rpartition(" ")[2].lower()
+        # "my Dad", "Tom's Mum"; and "Mum, I said" speaks to her.
+        if before and (last in _EN.words("determiners") or last.endswith("'s")):
+            continue
+        if text[end : end + 1] == "," or last in _EN.words("addressed"):
+            continue
+        opens = not before or before[-1] in ".!?:\n"
+        whose = "My" if opens else "my"
+        parts += [text[done:start], f"{whose} {found['noun'].lower()}"]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _spell_joined(found: Any) -> str:
+    """Return ``a choir, my choir is called`` for ``a choir, it's called``."""
+    opens = found["pronoun"][0].isupper()
+    words = f"{'My' if opens else 'my'} {found['thing']} is"
+    return _put(found, "pronoun", words).replace(f" and {words}", f", and {words}")
+
+
+def _spell_mine(found: Any) -> str:
+    return _put(found, "mine", f"my {found['thing']}")
+
+
+def _put(found: Any, name: str, words: str) -> str:
+    """Return what was found with other words for a part of it."""
+    (start, end), begin = _place(found, name), found.start()
+    return f"{found[0][: start - begin]}{words}{found[0][end - begin :]}"
+
+
+def _place(found: Any, name: str) -> tuple[int, int]:
+    return cast("tuple[int, int]", found.span(found.re.groupindex[name]))
+
+
+def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
+    """Return the one person of this sentence and the one before for ``he`` and ``she``."""
+    people = sorted(_people(text, names))
+    parts, done = [], 0
+    for found in _find("he_or_she").finditer(text):
+        start, end = _place(found, "pronoun")
+        heard = _sentence_before(text, start)
+        near = [each for each in people if heard <= each.start < start]
+        who = _only_one(near, found["pronoun"].lower())
+        if who is None:
+            continue
+        name = who.name
+        opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n"
+        name = name[0].upper() + name[1:] if opens else name
+        parts += [text[done:start], name]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _people(text: str, names: Mapping[str, bool]) -> Iterator[PersonMention]:
+    """Yield the persons of a text: relatives with their name or without, and other names."""
+    taken: set[int] = set()
+    for found in _find("relative").finditer(text):
+        name, noun = found["name"] or "", found["noun"].lower()
+        taken.update(range(*found.span()))
+        yield PersonMention(found.start(), name or f"my {found['noun']}", noun)
+    for name in names:
+        for found in _find("word").finditer(text):
+            begin = found.start()
+            after = text[begin + len(name) : begin + len(name) + 1]
+            ends = not after.isalnum()
+            if begin not in taken and ends and text.startswith(name, begin):
+                yield PersonMention(begin, name, "", names[name])
+
+
+def _sentence_before(text: str, place: int) -> int:
+    """Return where the sentence before that of ``place`` begins."""
+    stops = [found.end() for found in _find("stop").finditer(text[:place])]
+    return stops[-2] if len(stops) > 1 else 0
+
+
+def _only_one(people: Iterable[PersonMention], pronoun: str) -> PersonMention | None:
+    """Return whom ``he`` or ``she`` means; ``None`` where it may be several."""
+    other = _EN.words("males" if pronoun == _SHE else "females")
+    found = {each.name: each for each in people if each.noun not in other}
+    if sure := {name: each for name, each in found.items() if each.sure}:
+        found = sure
+    return next(iter(found.values())) if len(found) == 1 else None
