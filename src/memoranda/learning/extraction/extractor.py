@@ -16,6 +16,7 @@ from memoranda.facts.reader import (
     tells_by_asking,
 )
 from memoranda.facts.requests import asks_memory
+from memoranda.facts.values import value_key
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
@@ -268,6 +269,8 @@ class _TurnReader:
             if draft is not None and len(main) == 1 and main[0] in left and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0])
+            elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
+                yield draft
         yield from (_of_fact(each, self.person, kind) for each in left)
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
@@ -425,6 +428,12 @@ def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
     """Return whether a sentence tells the value of a fact."""
     told = stated.value or stated.ended
     return bool(told) and str(told).casefold() in draft.content.casefold()
+
+
+def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
+    """Return whether a sentence speaks of what a fact says, in whatever words."""
+    told = value_key(draft.content)
+    return not told.isdisjoint(value_key(stated.value or stated.ended or stated.content))
 
 
 def _is_english(shown: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import re2
 
+from memoranda.facts.reader import mask_halves
 from memoranda.model.models import Mention
 from memoranda.text.patterns import LanguageData, expand, load
 
@@ -38,7 +39,8 @@ def spell_out(text: str, mentions: Iterable[Mention]) -> str:
         text: what one person said.
         mentions: the names in it.
     """
-    text = _spell_kin(text.replace("\u2019", "'"))
+    # Half a character is no text that a rule can read.
+    text = _spell_kin(mask_halves(text.replace("\u2019", "'")))
     text = _find("joined").sub(_spell_joined, text)
     text = _find("numbered").sub(_spell_joined, text)
     text = _find("mine_of_need").sub(_spell_mine, text)
@@ -107,7 +109,10 @@ def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
         name = who.name
         opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n"
         name = name[0].upper() + name[1:] if opens else name
-        parts += [text[done:start], name]
+        lead = text[done:start]
+        if lead.endswith((" and ", " but ")) and not lead[:-5].endswith(","):
+            lead = f"{lead[:-5]},{lead[-5:]}"
+        parts += [lead, name]
         done = end
     return "".join([*parts, text[done:]])
 
@@ -119,6 +124,9 @@ def _people(text: str, names: Mapping[str, bool]) -> Iterator[PersonMention]:
         name, noun = found["name"] or "", found["noun"].lower()
         taken.update(range(*found.span()))
         yield PersonMention(found.start(), name or f"my {found['noun']}", noun)
+        # "My boss's son" brings up two.
+        if owned := _find("owned").match(text[found.end() :]):
+            yield PersonMention(found.start(), owned["noun"], owned["noun"].lower())
     for name in names:
         for found in _find("word").finditer(text):
             begin = found.start()
