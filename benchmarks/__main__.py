@@ -19,6 +19,7 @@ from benchmarks import (
     facts,
     frozen,
     history_entries,
+    learning,
     memories,
     ner,
     notes_speed,
@@ -59,6 +60,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "memories": memories.run,
     "serving": serving.run,
     "sessions": sessions.run,
+    "learning": learning.run,
 }
 
 

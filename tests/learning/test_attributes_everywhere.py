@@ -1,6 +1,8 @@
 """A fact's attribute counts alike whoever wrote the fact: rules, a model, a person's hand."""
 
 import asyncio
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -160,3 +162,19 @@ def test_what_is_said_of_long_before_ends_no_fact_of_today():
         memory.remember("Ana lives in Delft", event_time=datetime.now(UTC) - timedelta(days=1))
         talk(memory, "In 2009 I lived in Porto.")
         assert "Ana lives in Delft" in active(memory)
+
+
+def test_who_learns_nothing_loads_no_forms(tmp_path):
+    """Storing and finding what a program gives costs nothing of what reading a language takes."""
+    code = f"""
+import sys
+from memoranda import Memory
+with Memory({str(tmp_path / "m.db")!r}, user="ana") as memory:
+    memory.remember("Ana lives in Delft")
+    assert memory.search("Delft")
+reader = sys.modules.get("memoranda.facts.reader")
+print(reader.language_reader.cache_info().currsize if reader else 0)
+"""
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    assert ran.stdout.strip() == "0"
