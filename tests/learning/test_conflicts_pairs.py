@@ -236,3 +236,47 @@ def test_the_pairs_are_many_and_of_all_sorts():
     assert len(PAIRS) == len(set(PAIRS)) > 150
     assert min(counts.values()) >= 15
     assert counts.most_common(1)[0][0] is Relation.NONE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "My sister Dana lives in Leeds and we want to visit her over Easter, any good trains?",
+            "Dana has moved to Bristol, so we need other trains from London for the visit.",
+        ),
+        (
+            "I work at Contoso as a data analyst and I'd like to negotiate my salary.",
+            "I started a new job at Fabrikam this month, and I want to make a good impression.",
+        ),
+        (
+            "Our standup is on Monday at 9 am and I keep being late, how can I get better at it?",
+            "Our standup has been moved to Tuesday at 10 am, so how should I plan my morning?",
+        ),
+        (
+            "I drive a Volvo V70 and it makes a strange noise when I brake. What could it be?",
+            "I bought a Tesla last week, what should I know about charging at home?",
+        ),
+        (
+            "My rent is 900 euros and I'm wondering whether to move to a cheaper place.",
+            "They put my rent up to 980 euros, can I do something about that?",
+        ),
+    ],
+)
+def test_a_message_changes_what_an_older_one_states_of_an_attribute(old, new):
+    """Whatever else they say, and in whatever words the newer one tells the new value."""
+    assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.UPDATE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My appointment is on March 3 at 9.", "My appointment is on April 9, for the eyes."),
+        ("I drive a Volvo.", "My wife drives a Tesla and I like it."),
+        ("My rent is 900 euros.", "My gym costs 40 euros, is that too much?"),
+        ("I live in Leeds and love it.", "I lived in Oslo when I was a student."),
+    ],
+)
+def test_a_message_about_something_else_changes_nothing(old, new):
+    """Another appointment, another person, another price, another time."""
+    assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.NONE

@@ -134,7 +134,8 @@ def read_facts(
         if signs is not None and signs.isdisjoint(words):
             continue
         read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
-        if read:
+        # "Your studio looks great" is no Italian, though "studio" is a verb there.
+        if read and _known_words(code, words) >= _known_words("en", words):
             found[code] = read
     if not found:
         return []

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import INSTRUCTION, FactStatement, Speaker, read_written_facts
-from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back, topic
-from memoranda.facts.values import same_value, value_key
+from memoranda.facts.reader import Speaker, read_written_facts
+from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
-from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.conflicts import RuleJudge, judge_fact
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
@@ -37,10 +35,6 @@ DECAY_RATE = 0.1
 SUPERSEDED = 0.3
 # Confidence of a verdict from which it counts.
 LEAST = 0.6
-# The attribute of who has died.
-GONE = "gone"
-# Confidence of a verdict on two values of one attribute.
-SAME_ATTRIBUTE = 0.95
 # Confidence from which a verdict counts against a protected fact, and no model is asked.
 CLEAR = 0.8
 # How far what is said of the past may be off: "last week", "in May".
@@ -258,7 +252,8 @@ class ConsolidationPlan:
         """Yield what has to do with a claim, by a verdict that counts."""
         claim = self.claims[index]
         for known, likeness in self._known(index):
-            verdict = _judge_attribute(claim, known)
+            fact = claim.fact
+            verdict = None if fact is None else judge_fact(known.record, fact)
             if verdict is not None:
                 pass
             elif (given := self.overrides.get((index, known.record.id))) is None:
@@ -437,59 +432,6 @@ def _ordered(
     if _time_of(claim).counts_after(known.time):
         return _fact_statement(known.record), _claim_statement(claim, likeness)
     return _claim_statement(claim), _fact_statement(known.record, likeness)
-
-
-def _judge_attribute(claim: Claim, known: _KnownFact) -> Verdict | None:
-    """Return how a claim stands to a fact where both have an attribute; else ``None``.
-
-    Of an attribute with one value, the newer value takes the place of the older; of one with
-    many, only what is said to have ended, or is denied, does.
-    """
-    new, old = claim.fact, known.record
-    if new is None or old.attribute is None or old.subject is None:
-        return None
-    names = {new.subject, *(each.casefold() for each in new.aliases)}
-    if new.attribute == GONE:
-        told = (old.subject, old.value or "")
-        ends = any(same_value(one, each) for one in told for each in names)
-        return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
-    about = any(same_value(old.subject, each) for each in names)
-    if about and old.attribute in attributes()[new.attribute].ends and new.value:
-        return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
-    if not about or old.attribute != new.attribute:
-        return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
-    if new.attribute == INSTRUCTION:
-        relation = _relate_instructions(new.value or "", old.value or old.content)
-    else:
-        relation = _relate_values(new, old)
-    return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
-
-
-def _relate_instructions(new: str, old: str) -> Relation:
-    """Return how the newer of two instructions stands to the older."""
-    if value_key(new) == value_key(old):
-        return Relation.DUPLICATE
-    about = topic(new)
-    return Relation.UPDATE if about is not None and about == topic(old) else Relation.NONE
-
-
-def _relate_values(new: FactStatement, old: Record) -> Relation:
-    """Return how the newer of two values of one attribute stands to the older."""
-    excluding = Relation.UPDATE if attributes()[new.attribute].single else Relation.NONE
-    if new.value is None and old.value is None:
-        return Relation.DUPLICATE if old.content == new.content else Relation.NONE
-    if new.value is None:
-        ended = not new.ended or same_value(old.value or "", new.ended)
-        return Relation.UPDATE if ended else Relation.NONE
-    if old.value is not None and new.ended and same_value(old.value, new.ended):
-        return Relation.UPDATE
-    if old.value is None:
-        again = value_key(new.value) <= value_key(old.content)
-        return Relation.UPDATE if again else excluding
-    if same_value(old.value, new.value):
-        more = value_key(old.value) < value_key(new.value)
-        return Relation.UPDATE if more else Relation.DUPLICATE
-    return excluding
 
 
 def _may_be_one(claim: Claim, known: _KnownFact) -> bool:

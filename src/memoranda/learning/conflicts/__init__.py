@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoranda.learning.conflicts.facts import judge_fact
 from memoranda.learning.conflicts.judge import RuleJudge
 
-__all__ = ["RuleJudge"]
+__all__ = ["RuleJudge", "judge_fact"]

@@ -42,8 +42,10 @@ def find_changes(
         about: whether both are known to be about the same.
     """
     yield from _find_denial(old, new, short=short)
+    yield from _find_replacement(old, new, about=about)
+    yield from _find_new_version(old, new, about=about)
     if short:
-        for find in (_find_new_value, _find_reversal, _find_replacement, _find_new_version):
+        for find in (_find_new_value, _find_reversal):
             yield from find(old, new, about=about)
     yield from find_new_quantities(old, new, short=short)
 

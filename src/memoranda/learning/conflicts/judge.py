@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from memoranda.learning.claims import Category, Relation, Statement, Verdict
 from memoranda.learning.conflicts.changes import find_changes
 from memoranda.learning.conflicts.clauses import ParsedClause, split_clauses, text_content
+from memoranda.learning.conflicts.facts import find_new_values
 from memoranda.learning.deduplication import JACCARD, normalize_subject, score_duplicate
 from memoranda.learning.parsed_text import parse_text
 from memoranda.text.patterns import LanguageData
@@ -75,6 +76,9 @@ def _is_fact(statement: Statement) -> bool:
 
 def _findings(old: Statement, new: Statement, *, about: bool) -> Iterator[Verdict]:
     short = _is_fact(old) and _is_fact(new)
+    own = parse_text(old.text).texts | parse_text(new.text).texts
+    if not short or own & _EN.words("own_words"):
+        yield from find_new_values(old.text, new.text)
     for later in split_clauses(new.text):
         if short and _is_aside(later) and later.words[0].text not in _EN.words("relatives"):
             continue

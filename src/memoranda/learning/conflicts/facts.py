@@ -1,0 +1,100 @@
+"""How a newer fact stands to an older one, by their subjects, attributes and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from memoranda.facts.ontology import attributes
+from memoranda.facts.reader import INSTRUCTION, FactStatement, read_written_facts
+from memoranda.facts.requests import topic
+from memoranda.facts.values import same_value, value_key
+from memoranda.learning.claims import Relation, Verdict
+from memoranda.learning.parsed_text import parse_text
+from memoranda.model.models import Record
+from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.terms import cut_sentences
+
+_EN = LanguageData("en", "comparison")
+_CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
+# The attribute of who has died.
+GONE = "gone"
+# Confidence of a verdict on two values of one attribute.
+SAME_ATTRIBUTE = 0.95
+
+
+def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | None:
+    """Return how a fact stands to an older one where both have an attribute; else ``None``.
+
+    Of an attribute with one value, the newer value takes the place of the older; of one with
+    many, only what is said to have ended, or is denied, does.
+    """
+    if old.attribute is None or old.subject is None:
+        return None
+    names = {new.subject, *(each.casefold() for each in new.aliases)}
+    if new.attribute == GONE:
+        told = (old.subject, old.value or "")
+        ends = any(same_value(one, each) for one in told for each in names)
+        return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
+    about = any(same_value(old.subject, each) for each in names)
+    if about and old.attribute in attributes()[new.attribute].ends and new.value:
+        return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
+    if not about or old.attribute != new.attribute:
+        return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
+    if new.attribute == INSTRUCTION:
+        relation = _relate_instructions(new.value or "", old.value or old.content)
+    else:
+        relation = _relate_values(new, old)
+    return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _relate_instructions(new: str, old: str) -> Relation:
+    """Return how the newer of two instructions stands to the older."""
+    if value_key(new) == value_key(old):
+        return Relation.DUPLICATE
+    about = topic(new)
+    return Relation.UPDATE if about is not None and about == topic(old) else Relation.NONE
+
+
+def _relate_values(new: FactStatement, old: Record | FactStatement) -> Relation:
+    """Return how the newer of two values of one attribute stands to the older."""
+    excluding = Relation.UPDATE if attributes()[new.attribute].single else Relation.NONE
+    if new.value is None and old.value is None:
+        return Relation.DUPLICATE if old.content == new.content else Relation.NONE
+    if new.value is None:
+        ended = not new.ended or same_value(old.value or "", new.ended)
+        return Relation.UPDATE if ended else Relation.NONE
+    if old.value is not None and new.ended and same_value(old.value, new.ended):
+        return Relation.UPDATE
+    if old.value is None:
+        again = value_key(new.value) <= value_key(old.content)
+        return Relation.UPDATE if again else excluding
+    if same_value(old.value, new.value):
+        more = value_key(old.value) < value_key(new.value)
+        return Relation.UPDATE if more else Relation.DUPLICATE
+    return excluding
+
+
+def find_new_values(old: str, new: str) -> Iterator[Verdict]:
+    """Yield a verdict where a message gives an attribute that another one states a new value.
+
+    Args:
+        old: what was said before.
+        new: what was said later.
+    """
+    known = text_facts(old)
+    for fact in text_facts(new) if known else ():
+        # "The meeting is on Tuesday" may be said of the next one.
+        told = parse_text(new).texts
+        shifted = told & _EN.words("strong_cues") or not attributes()[fact.attribute].dated
+        for each in known:
+            verdict = judge_fact(each, fact)
+            if shifted and verdict is not None and verdict.relation is Relation.UPDATE:
+                yield verdict
+
+
+@lru_cache(maxsize=1024)
+def text_facts(text: str) -> tuple[FactStatement, ...]:
+    """Return what the sentences of a text, without program code, state of known attributes."""
+    sentences = cut_sentences(_CODE.sub(" . ", text), unspaced=False)
+    return tuple(fact for each in sentences for fact in read_written_facts(each))
