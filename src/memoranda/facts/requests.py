@@ -248,6 +248,9 @@ def is_about(revoked: str, instruction: str) -> bool:
     shared = sum(any(_same_word(each, word) for word in other) for each in one)
     if one and shared >= _MOSTLY * len(one):
         return True
+    language = compile_form(_own("languages"))
+    if language.search(revoked) and language.search(instruction):
+        return True
     about = topic(revoked)
     return about is not None and about == topic(instruction)
 
