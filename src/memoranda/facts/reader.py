@@ -29,9 +29,10 @@ from memoranda.text.patterns import (
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
 # Marks of all languages that end a clause, and those that may stand around a value.
-_ENDS = ",;:.!?\u2026\u3001\u3002\uff0c\uff01\uff1f\u2013\u2014-()[]"
+_ENDS = ",;:.!?~\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a\uff1b\uff5e\u2013\u2014-()[]\uff08\uff09"
 _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
+_BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _LONE_LETTER = compile_pattern(r"\b[^\W\d_]\b")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
@@ -130,8 +131,10 @@ def read_facts(
     found: dict[str, list[FactStatement]] = {}
     words = _words(sentence)
     for code in languages_with("facts"):
-        signs = _signs(code)
+        signs, script = _signs(code), _script(code)
         if signs is not None and signs.isdisjoint(words):
+            continue
+        if script is not None and not script.search(sentence):
             continue
         read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         # "Your studio looks great" is no Italian, though "studio" is a verb there.
@@ -212,6 +215,13 @@ def tells_by_asking(sentence: str) -> bool:
     return any(form and compile_form(form).match(sentence) for form in forms)
 
 
+@cache
+def _script(code: str) -> Any:
+    """Return the letters of which a sentence of the language has one; ``None`` if any will do."""
+    own = load(code, "facts")["words"].get("script")
+    return None if own is None else compile_form(own)
+
+
 def _known_words(code: str, words: frozenset[str]) -> int:
     if code not in languages_with("function_words"):
         return 0
@@ -250,7 +260,7 @@ class LanguageReader:
         self._data = LanguageData(code, "facts")
         table = load(code, "facts")
         self._words: dict[str, Any] = dict(table["words"])
-        self._folds = _folds(self._words.get("folds", ""))
+        self._folds = _folds(self._words.get("folds", ""), self._words.get("variants", ""))
         self._relations: dict[str, str] = {}
         # How facts write a noun: with its article and capital, where the file gives them.
         self._nouns: dict[str, str] = {}
@@ -364,8 +374,10 @@ class LanguageReader:
 
     def may_open(self, sentence: str, start: int) -> bool:
         """Return whether an order or a request may begin at ``start``: there begins a clause."""
+        if self.unspaced:
+            return self._begins(sentence[:start])
         before = sentence[:start].rstrip()
-        if not before or before[-1] in _OPENS or self.unspaced:
+        if not before or before[-1] in _OPENS:
             return True
         return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self.openings
 
@@ -383,13 +395,16 @@ class LanguageReader:
     def _opens(self, sentence: str, match: Any) -> bool:
         """Return whether a clause may begin where a form begins, with the subject it has."""
         start, named = match.span(0)[0], match.groupdict()
+        if self.unspaced:
+            bare = named.get("bare") is not None
+            return self._begins(sentence[:start]) and not (bare and self._other(sentence[:start]))
         before = sentence[:start].rstrip()
         if "bare" in named and named["bare"] is not None:
             return self._may_leave_out(before)
         other = (named.get("named") or "").casefold().split(" ")[0].partition("\u2019")[0]
         if other and other in self._pronouns:
             return False
-        if not before or before[-1] in _OPENS or self._words.get("unspaced"):
+        if not before or before[-1] in _OPENS:
             return True
         last = before.rsplit(None, 1)[-1].casefold().strip(_EDGE)
         within = len(before) == start and before[-1].isalnum() and sentence[start].isalnum()
@@ -405,6 +420,19 @@ class LanguageReader:
         own = self._words.get("own", ())
         alone = first in own and lead.isdisjoint(own) and last not in self._words["reporting"]
         return alone and opening in self._words.get("adjuncts", ())
+
+    def _begins(self, before: str) -> bool:
+        """Return whether a clause may begin after ``before``, in a script without spaces."""
+        return not before or before[-1] in _BREAKS or before.endswith(tuple(self.openings))
+
+    def _other(self, before: str) -> bool:
+        """Return whether the clauses before one without subject are about somebody else."""
+        told = {
+            name: max((found.end() for found in compile_form(form).finditer(before)), default=-1)
+            for name in ("others", "speaking")
+            if (form := expand(self._words[name], self))
+        }
+        return told["others"] > told["speaking"]
 
     def _may_leave_out(self, before: str) -> bool:
         """Return whether a clause after ``before`` may leave out ``I``.
@@ -571,14 +599,23 @@ class LanguageReader:
         if not value:
             return False
         unclear = self._words.get("unclear", ())
+        if self.unspaced and value.startswith(tuple(unclear)):
+            return True
         pointing = any(word.strip(_EDGE) in unclear for word in self._plain(value).split())
         return pointing or not any(char.isalnum() or char == MASK for char in value)
 
 
-def _folds(letters: str) -> dict[int, str]:
-    """Return the letters whose accents do not count, each with what it is without."""
+def _folds(letters: str, variants: str) -> dict[int, str]:
+    """Return by which letters others are read: without accents, or in their other shape.
+
+    Args:
+        letters: those whose accents do not count.
+        variants: pairs of a letter and the one it is read as.
+    """
     both = {*letters, *letters.upper()}
-    return {ord(each): unicodedata.normalize("NFD", each)[0] for each in both}
+    plain = {ord(each): unicodedata.normalize("NFD", each)[0] for each in both}
+    pairs = "".join(variants.split())
+    return plain | {ord(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)}
 
 
 @cache

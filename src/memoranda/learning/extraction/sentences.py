@@ -23,6 +23,7 @@ TEXT_LIMIT = 20_000
 SENTENCE_LIMIT = 1_500
 MASK = "\ue000"
 _BREAK = "\n"
+_ASKS = frozenset("?\uff1f")
 _LONGEST_ORDINAL = 12
 _CODE_SHARE = 0.06
 _CLOSING = {'"': '"', "“": "”", "«": "»", "'": "'"}
@@ -84,7 +85,7 @@ def _split(line: str, offset: int) -> Iterator[TurnPart]:
         if (short and goes_on) or _is_ordinal(line, begin, stop.end()):
             continue
         shown = line[begin : stop.end()][:SENTENCE_LIMIT]
-        yield TurnPart(shown, offset + begin, "?" in stop[0])
+        yield TurnPart(shown, offset + begin, not _ASKS.isdisjoint(stop[0]))
         begin = stop.end()
     if line[begin:].strip():
         yield TurnPart(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
