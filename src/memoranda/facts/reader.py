@@ -40,6 +40,8 @@ _SURROGATE = compile_pattern("[\ud800-\udfff]")
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
 # Letters that stand behind an apostrophe in English: "they're".
 _ELIDED = 2
+# Places of a sentence without spaces in which one form is tried.
+_MOST_MATCHES = 30
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 # Function words by which one language knows a sentence better than another.
@@ -313,6 +315,8 @@ class LanguageReader:
             for name in ("list", "anywhere", "known", "fallback", "beside")
         )
         never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
+        if self.unspaced:
+            never = frozenset(key for each in never for key in value_key(each))
         return _Rule(
             attribute=attribute,
             tells=tells,
@@ -342,13 +346,32 @@ class LanguageReader:
                     start < last and first < end and (rule.fallback or name == rule.attribute)
                     for first, last, name in taken
                 )
-                opens = rule.anywhere or self._opens(sentence, match)
+                may_open = self._opens_unspaced if self.unspaced else self._opens
+                opens = rule.anywhere or may_open(sentence, match)
                 if clash or not opens or self._is_doubtful(sentence, match):
                     continue
                 taken.append((start, end, rule.attribute))
                 if rule.tells != WAS:
                     found += self._statements(rule, match, said, speaker)
         return iter(sorted(found, key=lambda each: each.start))
+
+    def _tries(self, form: Any, sentence: str) -> Iterator[Any]:
+        """Yield where a form fits.
+
+        Without spaces a form is also found in the middle of a word or clause, where it may hide
+        one that begins in time; so the search goes on inside, some times.
+        """
+        if not self.unspaced:
+            yield from form.finditer(sentence)
+            return
+        begin = 0
+        for _ in range(_MOST_MATCHES):
+            match = form.search(sentence, begin)
+            if match is None:
+                return
+            yield match
+            start, end = match.span(0)
+            begin = max(end, start + 1) if self._begins(sentence[:start]) else start + 1
 
     @property
     def openings(self) -> Sequence[str]:
@@ -383,7 +406,7 @@ class LanguageReader:
 
     def _matches(self, rule: _Rule, sentence: str) -> Iterator[Any]:
         """Yield where a form fits, without the words that only lead to a name: "FYI Ana"."""
-        for match in compile_form(rule.source).finditer(sentence):
+        for match in self._tries(compile_form(rule.source), sentence):
             named = match.groupdict().get("named") or ""
             begin = match.span(match.re.groupindex["named"])[0] if named else 0
             while named.partition(" ")[0].casefold() in self._leads and " " in named:
@@ -395,9 +418,6 @@ class LanguageReader:
     def _opens(self, sentence: str, match: Any) -> bool:
         """Return whether a clause may begin where a form begins, with the subject it has."""
         start, named = match.span(0)[0], match.groupdict()
-        if self.unspaced:
-            bare = named.get("bare") is not None
-            return self._begins(sentence[:start]) and not (bare and self._other(sentence[:start]))
         before = sentence[:start].rstrip()
         if "bare" in named and named["bare"] is not None:
             return self._may_leave_out(before)
@@ -420,6 +440,13 @@ class LanguageReader:
         own = self._words.get("own", ())
         alone = first in own and lead.isdisjoint(own) and last not in self._words["reporting"]
         return alone and opening in self._words.get("adjuncts", ())
+
+    def _opens_unspaced(self, sentence: str, match: Any) -> bool:
+        """Return the same in a script without spaces."""
+        before, named = sentence[: match.span(0)[0]], match.groupdict()
+        if self._plain(named.get("person") or "") in self._relations:
+            return False  # "My friend's sister" is no sister of the user.
+        return self._begins(before) and (named.get("bare") is None or not self._other(before))
 
     def _begins(self, before: str) -> bool:
         """Return whether a clause may begin after ``before``, in a script without spaces."""
