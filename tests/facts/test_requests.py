@@ -43,6 +43,7 @@ ASKED = [
         "Write this down: deposit 400; rent 900; due Fridays.",
         ["Deposit 400.", "Rent 900.", "Due Fridays."],
     ),
+    ("Log this: the meter stood at 5120.", ["The meter stood at 5120."]),
     ("Please remember: eggs, not milk.", ["Eggs, not milk."]),
 ]
 STANDING = [
@@ -55,6 +56,10 @@ STANDING = [
     "No calls after nine pm.",
     "Could you always give prices in pounds?",
     "Use they/them pronouns from now on.",
+    "Please use a formal tone with me.",
+    "Talk to me like I'm five.",
+    "I don't want you to use emojis.",
+    "Whenever we talk about money, use Swiss francs.",
 ]
 NO_REQUEST = [
     "Do you remember the name of that cafe?",
@@ -70,6 +75,10 @@ NO_REQUEST = [
     "I forgot to note the number.",
     "Save the file and restart.",
     "Give me a list of museums.",
+    "Always look on the bright side.",
+    "Reply to Tom that I'm busy.",
+    "Explain it in simple words.",
+    "Write to my landlord in German.",
 ]
 
 

@@ -232,7 +232,8 @@ class ConsolidationPlan:
             if each.sources.isdisjoint(claim.sources)
         ]
         meant = [each for each in given if is_about(revoked, each.record.content)]
-        if not meant and points_back(revoked):
+        nameless = points_back(revoked)
+        if not meant and nameless and not claim.fact.content:
             meant = sorted(given, key=lambda each: each.time.said)[-1:]
         for known in meant:
             if not known.over and self.agent in {None, known.record.agent}:
@@ -242,7 +243,7 @@ class ConsolidationPlan:
         ended = any(
             each.attribute in INSTRUCTIONS and is_about(revoked, each.content) for each in former
         )
-        if claim.fact.content and not meant and not ended:
+        if claim.fact.content and not meant and not ended and not nameless:
             kept = replace(claim.fact, value=claim.content, ended=None)
             self.claims = [*self.claims]
             self.claims[index] = replace(claim, fact=kept)
