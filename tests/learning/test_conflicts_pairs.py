@@ -280,3 +280,10 @@ def test_a_message_changes_what_an_older_one_states_of_an_attribute(old, new):
 def test_a_message_about_something_else_changes_nothing(old, new):
     """Another appointment, another person, another price, another time."""
     assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.NONE
+
+
+def test_what_somebody_never_did_is_over_once_they_speak_of_it_as_done():
+    """Also where the deed stands in a clause about something else."""
+    old = "I have never written any unit tests for the payment module, where should I start?"
+    new = "The unit tests that I wrote for the payment module in February fail since the upgrade."
+    assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.UPDATE

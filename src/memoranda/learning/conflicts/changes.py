@@ -41,7 +41,9 @@ def find_changes(
         short: whether both stand in single facts rather than messages.
         about: whether both are known to be about the same.
     """
-    yield from _find_denial(old, new, short=short)
+    # What somebody tells of themselves is told with other words around it than a fact is.
+    own = not new.texts.isdisjoint(_EN.words("own_words"))
+    yield from _find_denial(old, new, short=short and not own)
     yield from _find_replacement(old, new, about=about)
     yield from _find_new_version(old, new, about=about)
     if short:
