@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from memoranda.model.models import Hit, Kind, Recall
-from memoranda.search.recall import is_small_talk, mask_secrets, remembered
+from memoranda.search.recall import mask_secrets, remembered
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
+from memoranda.text.small_talk import is_small_talk
 
 MOST = 5
 LEAST_COVERAGE = 0.34

@@ -294,6 +294,7 @@ class IndexRow(NamedTuple):
         created_ms: when it was recorded.
         valid_until_ms: when it stopped being believed.
         confidence: how far it is believed.
+        subject, attribute: what a fact is about, where that is known.
     """
 
     ordinal: int
@@ -308,6 +309,8 @@ class IndexRow(NamedTuple):
     created_ms: int
     valid_until_ms: int | None
     confidence: float
+    subject: str | None = None
+    attribute: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

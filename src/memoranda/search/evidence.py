@@ -177,7 +177,7 @@ class ScoredRecords:
         rows = list(score)
         new, factor = self.score.copy(), self.precedence.copy()
         new[rows] = list(score.values())
-        factor[rows] *= new[rows] / self.score[rows]
+        factor[rows] *= new[rows] / np.maximum(self.score[rows], 1e-9)
         return replace(self, precedence=factor, score=new)
 
     def lowered(self, rows: Places, factor: float) -> ScoredRecords:

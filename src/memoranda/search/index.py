@@ -29,6 +29,8 @@ from memoranda.model.query import IndexChanges, IndexRow, IndexVersion, Lineage
 CACHE_BYTES = 1024 * 2**20
 NEVER = np.iinfo(np.int64).max
 NO_NUMBER = -1
+# Texts that stand in the table as numbers.
+NUMBERED = ("session", "agent", "speaker", "subject", "attribute")
 KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 ROW = np.dtype(
     [
@@ -45,6 +47,8 @@ ROW = np.dtype(
         ("created", np.int64),
         ("until", np.int64),
         ("confidence", np.float32),
+        ("subject", np.int32),
+        ("attribute", np.int32),
     ]
 )
 
@@ -134,6 +138,8 @@ class Rows:
         sessions: number of each session in ``table["session"]``.
         agents: number of each agent in ``table["agent"]``.
         speakers: number of each speaker in ``table["speaker"]``.
+        subjects: number of each subject of facts in ``table["subject"]``.
+        attributes: number of each attribute of facts in ``table["attribute"]``.
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
     """
@@ -144,6 +150,8 @@ class Rows:
     sessions: dict[str, int]
     agents: dict[str, int]
     speakers: dict[str, int]
+    subjects: dict[str, int]
+    attributes: dict[str, int]
     sources: Places
     replaced: Places
 
@@ -213,7 +221,7 @@ class UserIndex:
         self._version = IndexVersion()
         self._table = np.empty(0, ROW)
         self._vectors = np.empty((0, 0), np.float32)
-        self._numbers: dict[str, dict[str, int]] = {"session": {}, "agent": {}, "speaker": {}}
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in NUMBERED}
         self._rows: Rows | None = None
 
     def rows(self, store: SearchStore, scope: Scope) -> Rows:
@@ -284,6 +292,8 @@ class UserIndex:
             row.created_ms,
             NEVER if row.valid_until_ms is None else row.valid_until_ms,
             row.confidence,
+            self._number("subject", row.subject),
+            self._number("attribute", row.attribute),
         )
 
     def _number(self, column: str, value: str | None) -> int:

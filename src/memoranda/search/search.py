@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, Vector
 from memoranda.search import evidence, precedence
+from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.precedence import (
@@ -27,6 +29,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.text.small_talk import states_nothing
 
 log = logging.getLogger("memoranda.search")
 
@@ -34,6 +37,9 @@ MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
+STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and small talk alone
+REPEATED = 0.7  # of that of a weekly insight, which repeats facts
+FIRST_READ = 12  # the best records, of which is looked whether they state anything
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
 PRIORS = frozenset({"length", "user"})  # evidence that does not depend on the query
@@ -247,12 +253,23 @@ class SingleSearch:
         return scored, shown
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
-        """Return scores by all arms, with what is true now above what was, and what to show.
+        """Return scores by all arms, with the facts that are asked for first, and what to show."""
+        ranking = self.parts.ranking
+        own = self._fused()
+        if not ranking.precedence or ranking.only:
+            return self._by_precedence(own)
+        own = self._without_repetition(own)
+        scored, shown = self._by_precedence(own)
+        if ranking.facts == "off":
+            return scored, shown
+        return self._with_asked_facts(own, scored, shown)
+
+    def _by_precedence(self, scored: ScoredRecords) -> tuple[ScoredRecords, Mask]:
+        """Return scores with what is true now above what was, and what to show.
 
         Only so many candidates are looked at for that, the same whatever the limit.
         """
         rows, ranking, analyzer = self.rows, self.parts.ranking, self.parts.analyzer
-        scored = self._fused()
         found = self.wanted & _told(scored.evidence)
         long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
         asks = QuestionTense.THEN
@@ -287,6 +304,71 @@ class SingleSearch:
             fits = partial(self._fits, question)
             scored = scored.moved(precedence.raise_successors(rows, scored, shown, told, fits))
         return scored, shown
+
+    def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
+        """Return scores in which who states something goes before who only says the same words.
+
+        These are weekly insights, which repeat facts, and turns of questions and small talk.
+        """
+        repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
+        scored = scored.lowered(repeating, REPEATED)
+        found = self.wanted & _told(scored.evidence)
+        best = self._records(_best(scored.score, found, FIRST_READ))
+        empty = [
+            row
+            for row, record in best.items()
+            if record.kind is Kind.EPISODE and states_nothing(record.content)
+        ]
+        return scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
+
+    def _with_asked_facts(
+        self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
+    ) -> tuple[ScoredRecords, Mask]:
+        """Return scores in which the facts that a question asks for come first.
+
+        Args:
+            own: the scores of all records, each by itself.
+            scored: the same, with what facts lend to turns.
+            shown: which of them to show.
+        """
+        past = state_of(self.query) is QuestionTense.THEN
+        analyzer, read = self.parts.analyzer, self._records
+        facts = find_asked_facts(self.query, self.rows, self.visible, analyzer, read, past=past)
+        if not facts:
+            return scored, shown
+        share = self.words.share()
+
+        def fits(row: int) -> tuple[float, float]:
+            return float(share[row]), float(own.score[row])
+
+        facts = sorted(facts, key=fits, reverse=True)
+        chosen = choose_tellers(self.rows, facts, self.wanted, fits, read)
+        news = [row for row in self._news(own, shown, facts) if row not in chosen]
+        first: dict[int, list[int]] = {row: [] for row in news}
+        return put_first(scored, shown, first | chosen)
+
+    def _news(self, own: ScoredRecords, shown: Mask, facts: Sequence[int]) -> list[int]:
+        """Return the turn, if any, that says since then that what is asked has changed.
+
+        No fact could be read in it, or it would be among the ``facts`` that hold now.
+        """
+        table = self.rows.table
+        later = shown & (table["event"] > table["event"][facts].max())
+        later &= self.words.share() >= precedence.LEAST
+        repeat = [self.rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
+        later &= ~np.isin(table["speaker"], repeat)
+        later &= table["kind"] == KINDS[Kind.EPISODE]
+        if not later.any():
+            return []
+        question = read_question(self.query, self.terms, self.words.weights.tolist())
+        best = self._records(_best(own.score, later, FIRST_READ))
+        changed = (
+            row
+            for row, record in best.items()
+            if precedence.tells_change(question, record.content, self.parts.analyzer)
+            and speaks_of_same(self.rows, facts, record.content)
+        )
+        return list(itertools.islice(changed, 1))
 
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""

@@ -1,0 +1,133 @@
+"""Reads which attribute of whom or what a question asks for: "Where do I live?", of the user.
+
+A language's file ``questions.toml`` gives in its table ``asks``, for each attribute, the forms of
+the questions for it, for RE2. What a form captures as ``whom`` is only words: whose search it is
+knows which subjects there are, and takes what none of them fits for no question of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import re2
+
+from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
+
+# What stands for the attribute of the word for a person: "Who is my boss?" asks for the manager.
+RELATION = "relation"
+# Characters of a text that is one question; what is longer is more.
+LONGEST = 300
+# Words on the edges of what a form captures that tell nothing of it.
+_EDGE = " \t\n.,;:!?\"'’()"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAttribute:
+    """An attribute that a question asks for.
+
+    Attributes:
+        attribute: its name in the ontology.
+        about: the words for whom or what, as they stand in the question, without articles.
+        own: whether that is the user alone: "I", "my".
+        nouns: the words for people about the user among them: ``boss``.
+        former: whether the question asks how it was earlier.
+    """
+
+    attribute: str
+    about: str
+    own: bool
+    nouns: frozenset[str] = frozenset()
+    former: bool = False
+
+
+def read_asked(question: str) -> list[AskedAttribute]:
+    """Return the attributes that a question asks for; none for what is no such question."""
+    if len(question) > LONGEST:
+        return []
+    text = question.replace("'", "’")
+    found = {each for code in _languages() for each in _forms(code).read(text)}
+    return sorted(found, key=lambda each: (each.attribute, each.about))
+
+
+def relation_nouns(text: str) -> Mapping[str, str]:
+    """Return the words for people and animals in a text, each with its attribute."""
+    words = f" {' '.join(text.casefold().replace('’', ' ').split())} "
+    return {noun: name for noun, name in _relations().items() if f" {noun} " in words}
+
+
+def relation_attributes() -> frozenset[str]:
+    """Return the attributes of who somebody is to the user: ``manager``, ``partner``."""
+    return frozenset(_relations().values())
+
+
+@cache
+def _relations(*codes: str) -> Mapping[str, str]:
+    return {
+        noun.casefold(): attribute
+        for code in codes or languages_with("facts")
+        for attribute, nouns in load(code, "facts")["relations"].items()
+        for written in nouns
+        for noun in {written, written.partition(" ")[2] or written}
+    }
+
+
+@cache
+def _languages() -> tuple[str, ...]:
+    return tuple(code for code in languages_with("questions") if "asks" in load(code, "questions"))
+
+
+@cache
+def _forms(code: str) -> _QuestionForms:
+    return _QuestionForms(code)
+
+
+class _QuestionForms:
+    """The forms of one language, compiled once."""
+
+    def __init__(self, code: str) -> None:
+        self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
+        self._own = self._data.words("own_words")
+        self._small = self._own | words_of("function_words", code)
+        self._set = re2.Set.SearchSet(_options())
+        self._rules: list[tuple[str, str]] = []
+        for names, forms in load(code, "questions")["asks"].items():
+            for form in forms:
+                source = expand(form, self._data)
+                self._set.Add(source)
+                self._rules += [(names, source)]
+        self._set.Compile()
+        self._former = _compiled(self._data.source("formerly"))
+
+    def read(self, text: str) -> Iterator[AskedAttribute]:
+        former = self._former.search(text) is not None
+        for index in self._set.Match(text) or ():
+            names, source = self._rules[index]
+            match = _compiled(source).search(text)
+            groups = match.groupdict() if match else {}
+            words = (groups.get("whom") or "").casefold().replace("’s", "").replace("’", "")
+            plain = [word.strip(_EDGE) for word in words.split()]
+            about = " ".join(word for word in plain if word and word not in self._small)
+            own = not about and (not plain or any(word in self._own for word in plain))
+            nouns = frozenset(relation_nouns(about))
+            noun = (groups.get("noun") or "").casefold()
+            for name in names.split():
+                asked = _relations().get(noun) if name == RELATION else name
+                if asked is not None and (own or about):
+                    kept = nouns | ({noun} if name == RELATION else set())
+                    yield AskedAttribute(asked, about, own, frozenset(kept), former)
+
+
+@cache
+def _compiled(source: str) -> Any:
+    return re2.compile(source, _options())
+
+
+@cache
+def _options() -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    return options

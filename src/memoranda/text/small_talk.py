@@ -1,0 +1,59 @@
+"""Small talk: sentences that greet, thank, agree, wish or ask, and state nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from memoranda.text.patterns import WordLists, compile_pattern
+from memoranda.text.terms import cut_sentences
+
+_SAID = WordLists("small_talk")
+_WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
+_ASKS = ("?", "\uff1f", "\u061f")
+_EXCLAIMS = ("!", "\uff01")
+# Between clauses, one of which may state something.
+_CLAUSES = compile_pattern("[,;:\u2013\u2014\u3001\uff0c]")
+# Around a sentence.
+_EDGE = " \t\n\"'”’»)]*_"
+# Characters of a text that can be small talk alone; what is longer is about something.
+LONGEST = 200
+# Words of an exclamation that states nothing, whatever they are: "It's choir night!"
+FEW = 3
+# Words of an exclamation that begins as small talk does: "Happy birthday to the two of you!"
+MOST = 12
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a text only greets, thanks or agrees: memory has nothing to say to it."""
+    words = _words(text)
+    return bool(words) and all(word in _SAID.words for word in words)
+
+
+def states_nothing(text: str) -> bool:
+    """Return whether a text is made of questions and small talk alone."""
+    if len(text) > LONGEST:
+        return False
+    sentences = [each.strip(_EDGE) for each in cut_sentences(text, closing=True)]
+    return bool(text.strip()) and all(map(_is_empty, filter(None, sentences)))
+
+
+def _is_empty(sentence: str) -> bool:
+    if is_small_talk(sentence):
+        return True
+    words = _words(sentence)
+    if sentence.endswith(_ASKS):
+        return not (words and _CLAUSES.search(sentence)) or words[0] in _SAID.asking
+    if not sentence.endswith(_EXCLAIMS) or any(map(str.isdigit, sentence)):
+        return False
+    plain = sentence.casefold().replace("'", "’")
+    return len(words) <= FEW or (len(words) <= MOST and plain.startswith(_openers()))
+
+
+def _words(text: str) -> list[str]:
+    found: list[str] = _WORD.findall(text.casefold().replace("'", "’"))
+    return found
+
+
+@cache
+def _openers() -> tuple[str, ...]:
+    return tuple(_SAID.openers)

@@ -1,0 +1,134 @@
+"""What a question asks for by its attribute: the fact that holds now comes first."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.facts.questions import read_asked
+from memoranda.testing.clocks import FrozenClock
+from memoranda.text.small_talk import states_nothing
+
+BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+SESSIONS = [
+    ["I live in Largs.", "My boss is Alasdair.", "My sister Dana lives in Oslo."],
+    ["My sister's flat is lovely, and where she lives there is a boss of a mountain."],
+    ["We moved to Gourock.", "My new boss is called Shona."],
+    ["It's boss night!", "Where do people live who have no boss?"],
+]
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """A memory of four sessions, in which home and manager changed."""
+    clock = FrozenClock(BEGIN)
+    settings = Settings(timezone="UTC")
+    with Memory(":memory:", user="ana", settings=settings, clock=clock) as made:
+        for number, turns in enumerate(SESSIONS):
+            clock.set(BEGIN + timedelta(days=10 * number))
+            chat = made.conversation(f"session-{number}")
+            for text in turns:
+                chat.add("user", text)
+            chat.end()
+            made.consolidate()
+        clock.set(BEGIN + timedelta(days=60))
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("Where do I live?", "Gourock"),
+        ("Which town do we live in these days?", "Gourock"),
+        ("whereabouts am I living now", "Gourock"),
+        ("Who is my boss?", "Shona"),
+        ("who do I report to", "Shona"),
+        ("What's the name of my manager?", "Shona"),
+        ("Where does my sister live?", "Oslo"),
+        ("Where is Dana living?", "Oslo"),
+        ("What's my sister called?", "Dana"),
+    ],
+)
+@pytest.mark.parametrize("kind", [None, "fact"])
+def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value, kind):
+    """In whatever words it is asked, of memory as a whole or of facts alone."""
+    assert value in memory.search(question, kind=kind, limit=3)[0].record.content
+
+
+def test_who_asks_for_the_past_is_not_given_the_present(memory):
+    """A question about how it was puts nothing first."""
+    first = memory.search("Where did I live before?", limit=1)[0].record.content
+    assert "Gourock" not in first
+
+
+@pytest.mark.parametrize("question", ["Where do I live?", "Who is my boss?"])
+def test_small_talk_is_found_but_never_before_a_statement(memory, question):
+    """It is a factor in the score: nothing is left out for it."""
+    hits = memory.search(question, limit=50)
+    assert not states_nothing(hits[0].record.content)
+    assert any(states_nothing(hit.record.content) for hit in hits)
+
+
+def test_no_statement_is_shown_beside_the_fact_that_stands_for_it(memory):
+    """A fact that is put first takes the place of its turns."""
+    hits = memory.search("Where is Dana living?", limit=50)
+    ids = [hit.record.id for hit in hits]
+    for hit in hits:
+        assert not set(hit.record.source_ids) & set(ids) or hit.record.kind != "fact"
+
+
+def test_another_user_is_told_nothing(memory):
+    """What is known of one user puts nothing first for another."""
+    assert memory.as_user("ben").search("Where do I live?") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute", "about"),
+    [
+        ("Where do I live?", "home", ""),
+        ("Which company do we work for now?", "employer", ""),
+        ("What do they call me?", "called", ""),
+        ("How much is my rent?", "price", "rent"),
+        ("When is the board meeting?", "date", "board meeting"),
+        ("What's my wife's name?", "partner", ""),
+        ("How old is Declan?", "age", "declan"),
+        ("What am I allergic to?", "allergy", ""),
+    ],
+)
+def test_a_question_names_its_attribute(question, attribute, about):
+    """What it is about is told in words, or it is the user's own."""
+    asked = [(each.attribute, each.about) for each in read_asked(question)]
+    assert (attribute, about) in asked
+
+
+@pytest.mark.parametrize(
+    "text", ["I moved to Oslo.", "Book me a table for two.", "Can you fix this function?", ""]
+)
+def test_what_is_no_such_question_asks_for_no_attribute_of_the_user(text):
+    """A statement, an order or another question puts no fact about the user first."""
+    assert not [each for each in read_asked(text) if each.own]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Noted!", "It's choir night!", "Happy new studio!", "Danke!", "¿Qué tal?",
+        "Gracias, hasta luego",
+        "What should she eat on the day?", "Merci beaucoup", "お大事に\uff01",
+    ],
+)  # fmt: skip
+def test_a_pleasantry_or_a_question_states_nothing(text):
+    """In any language."""
+    assert states_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We're in Gourock!! Keys on Friday.", "They moved it to Friday!", "It is at 9!",
+        "I moved to Oslo, can you help?", "Ich wohne jetzt in Bonn.", "",
+    ],
+)  # fmt: skip
+def test_what_tells_something_is_no_small_talk(text):
+    """An exclamation mark or a question behind it takes nothing from a statement."""
+    assert not states_nothing(text)
