@@ -32,7 +32,7 @@ from memoranda.learning.extraction.exclusions import (
     is_refused,
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
-from memoranda.learning.extraction.references import spell_out
+from memoranda.learning.extraction.references import name_relatives, spell_out
 from memoranda.learning.extraction.requests import RefusedRequest, RequestReading, read_requests
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
@@ -151,7 +151,7 @@ class RuleFactExtractor:
             score += _DATED_PLAN if draft.category is Category.PLAN else _DATED
         if round(score, 3) < self._threshold:
             return None
-        content = self._dates.resolve(draft.content, turn.at) if times else draft.content
+        content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
         content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
@@ -193,7 +193,9 @@ class _TurnReader:
         self.hearers = frozenset(speakers - {turn.speaker})
         hearer = next(iter(self.hearers)) if len(self.hearers) == 1 and not self.chat else ""
         self.person = Person("the user" if self.chat else turn.speaker.strip(), hearer)
-        names = (mention.text for mention in mentions if mention.type == "person")
+        names = [mention.text for mention in mentions if mention.type == "person"]
+        if self.chat:
+            names += name_relatives(mask_halves(turn.text))
         self.people = {
             name.split()[0].lower(): name
             for name in names

@@ -48,6 +48,11 @@ def spell_out(text: str, mentions: Iterable[Mention]) -> str:
     return _spell_persons(text, names)
 
 
+def name_relatives(text: str) -> Iterator[str]:
+    """Yield the names by which a text calls relatives: ``my aunt Vera``."""
+    return (found["name"] for found in _find("relative").finditer(text) if found["name"])
+
+
 @cache
 def _find(name: str) -> Any:
     options = re2.Options()
@@ -110,8 +115,12 @@ def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
         opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n"
         name = name[0].upper() + name[1:] if opens else name
         lead = text[done:start]
-        if lead.endswith((" and ", " but ")) and not lead[:-5].endswith(","):
-            lead = f"{lead[:-5]},{lead[-5:]}"
+        # A name, unlike "she", opens no clause by itself.
+        joined = next(
+            (each for each in (", and ", ", but ", " and ", " but ", ", ") if lead.endswith(each)),
+            "",
+        )
+        lead = f"{lead.removesuffix(joined)}; " if joined else lead
         parts += [lead, name]
         done = end
     return "".join([*parts, text[done:]])

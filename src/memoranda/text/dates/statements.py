@@ -32,7 +32,7 @@ from memoranda.text.dates.expressions import (
     within_calendar,
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
-from memoranda.text.dates.wording import replace_time
+from memoranda.text.dates.wording import note_day, replace_time
 from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import compile_pattern
 
@@ -76,8 +76,9 @@ class DateParser:
     def resolve(self, text: str, said_at: datetime) -> str:
         """Return ``text`` with its relative times in absolute words: "on 7 May 2023".
 
-        Times that are absolute already stay as they are; words of other languages than
-        English keep standing, with the date after them in parentheses.
+        Times that are absolute already stay as they are; words of other languages than English
+        keep standing, with the date after them in parentheses. Where words are left that count
+        from the day they were said on, and mean no sure day, that day stands at the end.
 
         Raises:
             InvalidInput: ``said_at`` has no time zone.
@@ -86,7 +87,7 @@ class DateParser:
         for mention in self.read(text, said_at):
             parts += [text[done : mention.start], replace_time(text, mention)]
             done = mention.end
-        return "".join([*parts, text[done:]])
+        return note_day("".join([*parts, text[done:]]), said_at)
 
 
 # --- cutting a text ----------------------------------------------------------------------

@@ -57,6 +57,13 @@ def replace_time(text: str, mention: DateMention) -> str:
     return said[0].upper() + said[1:] if written[:1].isupper() and starts else said
 
 
+def note_day(text: str, said_at: datetime) -> str:
+    """Return a sentence with the day it was said on, where words of time are left that need it."""
+    if _DATA.unplaced.search(text) is None:
+        return text
+    return f"{text.removesuffix('.')} (said on {_day(said_at)})."
+
+
 def _starts(text: str, start: int) -> bool:
     """Return whether a sentence or a clause begins at ``start``."""
     return _DATA.beginning.search(text, max(0, start - REACH), start) is not None or start == 0
