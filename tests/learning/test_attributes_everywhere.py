@@ -32,6 +32,7 @@ PAIRS = [
     ("Ich wohne in Bremen.", "Der Nutzer wohnt in Bremen."),
     ("Ich arbeite bei Siemens.", "Der Nutzer arbeitet bei Siemens."),
     ("Vivo en Granada.", "El usuario vive en Granada."),
+    ("Ik woon in Gent.", "De gebruiker woont in Gent."),
     ("Trabajo en Correos.", "El usuario trabaja en Correos."),
 ]
 
