@@ -209,6 +209,22 @@ def _signs(code: str) -> frozenset[str] | None:
     return frozenset(own) | (words_of("function_words", code) - words_of("function_words", "en"))
 
 
+def find_text_request(text: str) -> int | None:
+    """Return where a text asks to work on another text, which follows; ``None`` if nowhere.
+
+    Of the languages whose file tells it: "traduce esto al inglés: …".
+    """
+    text = mask_halves(text.replace("'", "\u2019"))
+    starts = []
+    for code in languages_with("facts"):
+        form = load(code, "facts")["words"].get("text_request")
+        reader = language_reader(code) if form else None
+        found = reader and compile_form(expand(form, reader)).search(reader.fold(text))
+        if found:
+            starts.append(found.span(0)[0])
+    return min(starts, default=None)
+
+
 def tells_by_asking(sentence: str) -> bool:
     """Return whether a question only asks if somebody knows what it tells: ``sai che …?``."""
     sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))

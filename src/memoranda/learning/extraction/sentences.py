@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memoranda.facts.reader import find_text_request
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -132,7 +133,8 @@ def blank_texts(text: str) -> str:
         asked = found[0] + (rest[0] if rest else "")
         if _EN.pattern("about_code").search(asked) is None:
             return cut_out(text, found.start(), len(text))
-    return text
+    start = find_text_request(text)
+    return text if start is None else cut_out(text, start, len(text))
 
 
 def _report_end(text: str, start: int) -> int:
