@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from memoranda.text.patterns import LanguageData, compile_pattern, languages_with, load
+from memoranda.text.patterns import compile_pattern, languages_with, load
 
 _WORD = compile_pattern(r"[^\W_]+(?:[.@'’+#-]+[^\W_]+)*[+#]*")
 _UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
@@ -35,6 +35,5 @@ def _small_words() -> frozenset[str]:
     return frozenset(
         word
         for code in languages_with("facts")
-        if "small_words" in load(code, "facts")
-        for word in LanguageData(code, "facts").words("small_words")
+        for word in load(code, "facts")["words"].get("small_words", ())
     )
