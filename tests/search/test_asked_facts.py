@@ -93,6 +93,10 @@ def test_another_user_is_told_nothing(memory):
         ("What's my wife's name?", "partner", ""),
         ("How old is Declan?", "age", "declan"),
         ("What am I allergic to?", "allergy", ""),
+        ("Wo wohne ich jetzt?", "home", ""),
+        ("Wie alt ist Dana?", "age", "dana"),
+        ("¿Dónde vivo?", "home", ""),
+        ("¿A qué soy alérgica?", "allergy", ""),
     ],
 )
 def test_a_question_names_its_attribute(question, attribute, about):
