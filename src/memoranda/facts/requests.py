@@ -308,9 +308,11 @@ def _folded(text: str) -> dict[str | None, str]:
 
 @cache
 def _folding_languages() -> tuple[str, ...]:
-    """Return the languages in which some accents do not count."""
+    """Return the languages in which accents do not count, or letters have variants."""
     return tuple(
-        code for code in languages_with("facts") if load(code, "facts")["words"].get("folds")
+        code
+        for code in languages_with("facts")
+        if not {"folds", "variants"}.isdisjoint(load(code, "facts")["words"])
     )
 
 
