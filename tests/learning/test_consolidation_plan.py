@@ -209,7 +209,7 @@ def test_a_new_fact_carries_all_that_was_known_of_it():
     (insert,) = of(made, Insert)
     record = insert.record
     assert (record.kind, record.origin, record.source_role) == (Kind.FACT, "consolidation", "user")
-    assert (record.event_time, record.confidence, record.decay_rate) == (when, 0.7, 0.0)
+    assert (record.event_time, record.confidence, record.decay_rate) == (when, 0.7, 0.1)
     assert record.source_ids == ("ep_0_Ana lives in Oslo.",)
     assert (record.tags, record.session_id) == (("state",), "s")
     assert record.metadata == {"subject": "Ana", "category": "state", "said_at": SAID.isoformat()}

@@ -54,15 +54,15 @@ def test_what_is_said_twice_at_once_is_one_fact(memory):
 
 def test_being_said_again_keeps_a_fact_fresh(memory):
     """A credit lets the fact fade anew, from the strength it had."""
-    talk(memory, "one", "I used to sail in Porto.")
+    talk(memory, "one", "I used to sail with old friends.")
     memory.consolidate()
-    strength = fact(memory, "Porto").confidence
+    strength = fact(memory, "friends").confidence
     clock_of(memory).advance(10 * DAY)
     memory.decay()
-    assert fact(memory, "Porto").confidence < strength
-    talk(memory, "two", "I used to sail in Porto.")
+    assert fact(memory, "friends").confidence < strength
+    talk(memory, "two", "I used to sail with old friends.")
     memory.consolidate()
-    assert fact(memory, "Porto").confidence == pytest.approx(strength)
+    assert fact(memory, "friends").confidence == pytest.approx(strength)
 
 
 def test_names_numbers_and_negations_that_differ_are_no_duplicates(memory):

@@ -26,14 +26,18 @@ def memory():
 
 def learned(memory, *lines):
     """Say lines and learn from them; return the facts."""
-    talk(memory, "s", *(lines or ("I used to sail in Porto.", "I used to row with Rex.")))
+    talk(
+        memory,
+        "s",
+        *(lines or ("I used to sail with old friends.", "I used to row with my cousins.")),
+    )
     memory.consolidate()
     return facts(memory)
 
 
 def test_sixty_nights_follow_the_curve(memory):
     """Seed 004: confidence × exp(-rate × days) each night, until the threshold retires it."""
-    porto = fact_of(learned(memory), "Porto")
+    porto = fact_of(learned(memory), "friends")
     begun, strength = porto.strength_at, porto.confidence
     last = math.log(strength / THRESHOLD) / RATE
     for night in range(1, 61):
@@ -57,7 +61,7 @@ def fact_of(found, words):
 
 def test_recall_refreshes(memory):
     """What is recalled is believed as at first, and fades anew from then."""
-    porto = fact_of(learned(memory), "Porto")
+    porto = fact_of(learned(memory), "friends")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
     assert memory.get(porto.id).confidence < porto.confidence / 2
@@ -72,7 +76,7 @@ def test_recall_refreshes(memory):
 
 def test_search_alone_keeps_nothing_fresh(memory):
     """Looking through memory, as a person does, is no use by an agent."""
-    porto = fact_of(learned(memory), "Porto")
+    porto = fact_of(learned(memory), "friends")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
     memory.search("Where did the user sail?", kind="fact")
@@ -81,7 +85,7 @@ def test_search_alone_keeps_nothing_fresh(memory):
 
 def test_what_is_protected_never_fades(memory):
     """Confirmed facts, facts to remember, reflections, episodes and contexts stay as they are."""
-    porto = fact_of(learned(memory), "Porto")
+    porto = fact_of(learned(memory), "friends")
     kept = [
         memory.confirm(porto.id),
         memory.remember("Ana was born in Faro."),
@@ -121,7 +125,7 @@ def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
     """Seed 004: soft deletion takes vectors and links; words, history and ``as_of`` remain."""
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
-        talk(memory, "s", "I used to sing with Marta in Berlin.")
+        talk(memory, "s", "I am planning to sing with Marta in Berlin.")
         memory.consolidate()
         memory.embed_pending()
         gone = fact(memory, "Marta")
@@ -170,9 +174,9 @@ def test_fading_twice_or_in_two_processes_changes_nothing(tmp_path):
 
 def test_nights_that_were_missed_make_no_difference(memory):
     """A machine that slept for a month comes to the same as one that ran every night."""
-    porto = fact_of(learned(memory), "Porto")
+    porto = fact_of(learned(memory), "friends")
     with closing(remembering()) as other:
-        same = fact_of(learned(other), "Porto")
+        same = fact_of(learned(other), "friends")
         for _ in range(15):
             clock_of(memory).advance(DAY)
             memory.decay()
@@ -202,7 +206,7 @@ def test_a_new_retention_ends_what_an_old_database_holds(tmp_path):
     """Seed 001: ``retention.episode = "30d"`` on an existing file retires what is older."""
     path, clock = tmp_path / "memory.db", FrozenClock(START)
     with closing(keeping(path, clock)) as memory:
-        talk(memory, "old", "I used to sail in Porto.", ("assistant", "Good."))
+        talk(memory, "old", "I used to sail with old friends.", ("assistant", "Good."))
         memory.consolidate()
         memory.remember("Ana was born in Faro.")
         clock.advance(29 * DAY)
@@ -223,7 +227,7 @@ def test_a_new_retention_ends_what_an_old_database_holds(tmp_path):
         memory.rebuild()
         assert [item.session_id for item in memory.records(kind="episode")] == ["new"]
         memory.embed_pending()
-        found = memory.search("Did I sail in Porto?", kind="episode", limit=10)
+        found = memory.search("Did I sail with old friends?", kind="episode", limit=10)
         assert {hit.record.session_id for hit in found} <= {"new"}
         assert memory.verify() == []
 
@@ -232,7 +236,7 @@ def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
     """Retention ends what was said; it does not take back what it says."""
     clock = FrozenClock(START)
     with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
-        talk(memory, "s", "I used to sail in Porto.")
+        talk(memory, "s", "I used to sail with old friends.")
         clock.advance(2 * DAY)
         assert memory.expire().count == 1
         assert memory.consolidate().count == 1

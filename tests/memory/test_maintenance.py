@@ -99,14 +99,14 @@ def test_the_jobs_do_their_work_for_all_users(memory):
     """Every user of the store is served, and learns only what is theirs."""
     bo = memory.as_user("bo")
     maintenance = begun(memory)
-    talk(memory, "s", "I used to sail in Porto.")
-    talk(bo, "s", "I used to sail in Rome.")
+    talk(memory, "s", "I used to sail with old friends.")
+    talk(bo, "s", "I used to sail with cousins.")
     clock_of(memory).advance(DAY)
     told = []
     watching = memory.schedule(lambda user, report: told.append((user, report.stage)))
     watching.step()
-    assert contents(memory) == ["The user used to sail in Porto."]
-    assert contents(bo) == ["The user used to sail in Rome."]
+    assert contents(memory) == ["The user used to sail with old friends."]
+    assert contents(bo) == ["The user used to sail with cousins."]
     assert ("ana", "consolidate") in told
     assert ("bo", "consolidate") in told
     clock_of(memory).advance(60 * DAY)

@@ -162,7 +162,7 @@ def test_completion_of_a_session_is_recorded(memory):
 
 def test_what_faded_is_in_no_vector_and_no_link(memory):
     """S4.54: retired by decay, a fact waits for no vector and links to no entity."""
-    talk(memory, "s", "I used to sing with Marta in Berlin.")
+    talk(memory, "s", "I am planning to sing with Marta in Berlin.")
     memory.consolidate()
     memory.embed_pending()
     (fact,) = facts(memory)

@@ -43,7 +43,7 @@ ROUGHLY = timedelta(days=31)
 LIKELY = 0.5
 # What was asked for; and of what kinds of facts those last that hold a name or a number.
 _KEPT = frozenset({Category.REMEMBER, Category.INSTRUCTION})
-_OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.CORRECTION}
+_OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.STATE, Category.CORRECTION}
 _CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
