@@ -361,7 +361,8 @@ def with_attribute(record: Record) -> Record:
 def _known_fact(candidate: CandidateFact) -> _KnownFact:
     record, last = with_attribute(candidate.record), candidate.said_last
     said = when_said(record)
-    time = StatementTime(said, min(record.event_time, said))
+    begun = said if record.attribute is not None else record.event_time
+    time = StatementTime(said, min(begun, said))
     if last is not None and last > said:
         time = time.confirmed(StatementTime(last, last))
     over = record.superseded_by is not None
@@ -408,7 +409,9 @@ def _may_retire(claim: Claim, old: Record, verdict: Verdict) -> bool:
 
 
 def _time_of(claim: Claim) -> StatementTime:
-    return StatementTime(claim.said_at, min(claim.said_at, claim.event_time))
+    # A value of an attribute is so when it is said: "we moved in March" tells where we live now.
+    begun = claim.said_at if claim.fact is not None else claim.event_time
+    return StatementTime(claim.said_at, min(claim.said_at, begun))
 
 
 def _claim_statement(claim: Claim, likeness: float | None = None) -> Statement:

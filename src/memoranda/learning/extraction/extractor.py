@@ -268,7 +268,8 @@ class _TurnReader:
             # Whom it names on the way ("my sister Ana") is a fact beside it.
             named = {each.subject for each in inside}
             main = [each for each in inside if (each.value or "").casefold() not in named]
-            if draft is not None and len(main) == 1 and main[0] in left and _says(draft, main[0]):
+            alone = len(main) == 1 and main[0] in left
+            if draft is not None and alone and draft.score >= THRESHOLD and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0])
             elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
