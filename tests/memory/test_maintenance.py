@@ -172,7 +172,7 @@ def test_of_two_processes_one_runs_each_job(tmp_path):
         closing(remembering(path, clock=clock)) as other,
     ):
         both = [begun(one), begun(other)]
-        one.remember_many(["Ana lives in Porto.", "Rex is Ana's dog.", "Ana eats no peanuts."])
+        one.remember_many(["Bea lives in Rome.", "Tom is Bea's cat.", "Bea eats no pork."])
         clock.set(SUNDAY - HOUR)
         for each in both:
             each.step()

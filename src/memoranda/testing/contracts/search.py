@@ -63,7 +63,7 @@ class IndexContract(Contract):
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
         for user in (ana, ana.planner, ana.writer):
             (row,) = user.index_changes(IndexVersion()).rows
-            assert row[1:] == (*text, *times, 0.5)
+            assert row[1:] == (*text, *times, 0.5, None, None)
         assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
         for user in (ben, ana.writer):
             assert user.get([row.ordinal]) == {}
