@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import re2
 
+from memoranda.facts.reader import RELATION, compile_form, form_options
 from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
 
-# What stands for the attribute of the word for a person: "Who is my boss?" asks for the manager.
-RELATION = "relation"
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
 # Words on the edges of what a form captures that tell nothing of it.
@@ -91,7 +89,7 @@ class _QuestionForms:
         self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
         self._own = self._data.words("own_words")
         self._small = self._own | words_of("function_words", code)
-        self._set = re2.Set.SearchSet(_options())
+        self._set = re2.Set.SearchSet(form_options())
         self._rules: list[tuple[str, str]] = []
         for names, forms in load(code, "questions")["asks"].items():
             for form in forms:
@@ -99,13 +97,13 @@ class _QuestionForms:
                 self._set.Add(source)
                 self._rules += [(names, source)]
         self._set.Compile()
-        self._former = _compiled(self._data.source("formerly"))
+        self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
         former = self._former.search(text) is not None
         for index in self._set.Match(text) or ():
             names, source = self._rules[index]
-            match = _compiled(source).search(text)
+            match = compile_form(source).search(text)
             groups = match.groupdict() if match else {}
             words = (groups.get("whom") or "").casefold().replace("’s", "").replace("’", "")
             plain = [word.strip(_EDGE) for word in words.split()]
@@ -114,20 +112,8 @@ class _QuestionForms:
             nouns = frozenset(relation_nouns(about))
             noun = (groups.get("noun") or "").casefold()
             for name in names.split():
+                # "Who is my boss?" asks for the manager.
                 asked = _relations().get(noun) if name == RELATION else name
                 if asked is not None and (own or about):
                     kept = nouns | ({noun} if name == RELATION else set())
                     yield AskedAttribute(asked, about, own, frozenset(kept), former)
-
-
-@cache
-def _compiled(source: str) -> Any:
-    return re2.compile(source, _options())
-
-
-@cache
-def _options() -> Any:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    return options

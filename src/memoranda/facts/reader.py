@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 import re2
 
 from memoranda.facts.values import same_value, value_key
-from memoranda.text.patterns import (
-    LanguageData,
-    compile_pattern,
-    expand,
-    languages_with,
-    load,
-    words_of,
-)
+from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
 MASK = "\ue000"
@@ -143,10 +136,10 @@ def read_facts(
             found[code] = read
     if not found:
         return []
-    best = max(found, key=lambda code: (_known_words(code, words), len(found[code])))
-    most = max(_known_words(code, words) for code in languages_with("facts"))
+    known = {code: known_words(code, words) for code in languages_with("facts")}
+    best = max(found, key=lambda code: (known[code], len(found[code])))
     # A sentence that is plainly in another language only looks like one of this.
-    return found[best] if _known_words(best, words) + _PLAINLY > most else []
+    return found[best] if known[best] + _PLAINLY > max(known.values()) else []
 
 
 @lru_cache(maxsize=4096)
@@ -227,7 +220,7 @@ def find_text_request(text: str) -> int | None:
 
 def tells_by_asking(sentence: str) -> bool:
     """Return whether a question only asks if somebody knows what it tells: ``sai che …?``."""
-    sentence = _SURROGATE.sub(MASK, sentence.replace("'", "\u2019"))
+    sentence = mask_halves(sentence.replace("'", "\u2019"))
     forms = (load(code, "facts")["words"].get("telling") for code in languages_with("facts"))
     return any(form and compile_form(form).match(sentence) for form in forms)
 
@@ -239,13 +232,14 @@ def _script(code: str) -> Any:
     return None if own is None else compile_form(own)
 
 
-def _known_words(code: str, words: frozenset[str]) -> int:
+def known_words(code: str, words: frozenset[str]) -> int:
+    """Return how many function words of a language are among some words in small letters."""
     if code not in languages_with("function_words"):
         return 0
     return len(words & words_of("function_words", code))
 
 
-class _Rule(NamedTuple):
+class _FactForm(NamedTuple):
     """One form of an attribute: the pattern, what it tells, and the sentence for it."""
 
     attribute: str
@@ -274,7 +268,6 @@ class LanguageReader:
     def __init__(self, code: str) -> None:
         """Take the forms of ``languages/<code>/facts.toml``; none is compiled yet."""
         self._code = code
-        self._data = LanguageData(code, "facts")
         table = load(code, "facts")
         self._words: dict[str, Any] = dict(table["words"])
         self._folds = _folds(self._words.get("folds", ""), self._words.get("variants", ""))
@@ -290,14 +283,9 @@ class LanguageReader:
         names = (self._words.get(each, ()) for each in ("unclear", "openings", "no_names"))
         self._pronouns = {word for words in names for word in words}
         self._leads = frozenset(self._words["openings"])
-        self._guards = {
-            name: re2.compile(expand(table["words"][name], self), form_options())
-            for name in ("doubt", "question")
-            if name in table["words"]
-        }
 
     @cached_property
-    def _forms(self) -> tuple[Any, Sequence[_Rule]]:
+    def _forms(self) -> tuple[Any, Sequence[_FactForm]]:
         """The forms as one set, and in its order what they tell; made for the first sentence."""
         forms, rules = re2.Set.SearchSet(form_options()), []
         for name, rows in load(self._code, "facts")["attributes"].items():
@@ -321,7 +309,7 @@ class LanguageReader:
         value = load(self._code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
-    def _rule(self, attribute: str, tells: str, form: str, rows: Any) -> _Rule:
+    def _rule(self, attribute: str, tells: str, form: str, rows: Any) -> _FactForm:
         fixed, arrow, bare = form.rpartition(" <- ")
         source = expand(bare if arrow else form, self)
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
@@ -332,7 +320,7 @@ class LanguageReader:
         never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
         if self.unspaced:
             never = frozenset(key for each in never for key in value_key(each))
-        return _Rule(
+        return _FactForm(
             attribute=attribute,
             tells=tells,
             source=source,
@@ -419,7 +407,7 @@ class LanguageReader:
             return True
         return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self.openings
 
-    def _matches(self, rule: _Rule, sentence: str) -> Iterator[Any]:
+    def _matches(self, rule: _FactForm, sentence: str) -> Iterator[Any]:
         """Yield where a form fits, without the words that only lead to a name: "FYI Ana"."""
         for match in self._tries(compile_form(rule.source), sentence):
             named = match.groupdict().get("named") or ""
@@ -443,7 +431,7 @@ class LanguageReader:
             return True
         last = before.rsplit(None, 1)[-1].casefold().strip(_EDGE)
         within = len(before) == start and before[-1].isalnum() and sentence[start].isalnum()
-        return not within and (last in self._words["openings"] or self._speaks(before, last, match))
+        return not within and (last in self._leads or self._speaks(before, last, match))
 
     def _speaks(self, before: str, last: str, match: Any) -> bool:
         """Return whether a form begins with whoever speaks, wherever it stands in its clause."""
@@ -484,7 +472,7 @@ class LanguageReader:
         words = [word.casefold().strip(_EDGE) for word in before.split()]
         plain = {word.partition("\u2019")[0] for word in words}
         joined = before[-1:] in _OPENS or (words[-1:] and words[-1] in self._words["joining"])
-        told = [word for word in words if word and word not in self._words["openings"]]
+        told = [word for word in words if word and word not in self._leads]
         without = bool(told) and told[0] in self._words.get("starting", ())
         if joined and (without or not plain.isdisjoint(self._words.get("own", ()))):
             return True
@@ -493,12 +481,17 @@ class LanguageReader:
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
         clause = sentence[: match.span(0)[1]]
-        told = tells_by_asking(sentence)
-        guards = (guard for name, guard in self._guards.items() if name == "doubt" or not told)
-        return any(guard.search(clause) for guard in guards)
+        if self._holds("doubt", clause):
+            return True
+        return self._holds("question", clause) and not tells_by_asking(sentence)
+
+    def _holds(self, name: str, text: str) -> bool:
+        """Return whether a text holds what a pattern of the file's table ``words`` finds."""
+        source = self._words.get(name)
+        return source is not None and bool(compile_form(expand(source, self)).search(text))
 
     def _statements(
-        self, rule: _Rule, match: Any, said: str, speaker: Speaker
+        self, rule: _FactForm, match: Any, said: str, speaker: Speaker
     ) -> Iterator[FactStatement]:
         groups = {
             name: said[slice(*match.span(number))]
@@ -596,7 +589,7 @@ class LanguageReader:
         return f"{determiner} {thing}" if article else thing
 
     def _split(self, whole: str) -> list[str]:
-        pattern = re2.compile(expand(self._words["separator"], self), form_options())
+        pattern = compile_form(expand(self._words["separator"], self))
         return [each for each in pattern.split(whole) if each and each.strip()]
 
     def _clean(self, value: str, speaker: Speaker) -> str:
@@ -617,12 +610,12 @@ class LanguageReader:
             value = pattern.sub(lambda _, told=told: told, value)
         return value
 
-    @property
+    @cached_property
     def _filler(self) -> Any:
         source = self._words.get("filler")
         return None if source is None else compile_form(expand(source, self))
 
-    @property
+    @cached_property
     def _rewrites(self) -> Sequence[tuple[Any, str]]:
         table = self._words.get("rewrites", {})
         return [(compile_form(expand(source, self)), becomes) for source, becomes in table.items()]

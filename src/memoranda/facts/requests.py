@@ -21,6 +21,7 @@ from memoranda.facts.reader import (
     LanguageReader,
     compile_form,
     form_options,
+    known_words,
     language_reader,
     mask_halves,
     read_facts,
@@ -110,15 +111,15 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     """
     sentence = sentence.replace("'", "\u2019")
     forms = _forms()
-    found: list[_Reading] = []
+    found: list[_RequestMatch] = []
     for code, folded in _folded(sentence).items():
         for index in sorted(forms.anywhere.Match(folded) or ()):
             if code in {None, forms.rows[index].language}:
-                found += _readings(forms.rows[index], folded, question=question)
+                found += _match_requests(forms.rows[index], folded, question=question)
     if len({each.request.language for each in found}) > 1:
         words = frozenset(sentence.casefold().split())
         codes = (each.request.language for each in found)
-        best = max(codes, key=lambda code: _known(code, words))
+        best = max(codes, key=lambda code: known_words(code, words))
         found = [each for each in found if each.request.language == best]
     order = list(RequestKind)
     found.sort(key=lambda each: (each.request.lead, order.index(each.request.kind)))
@@ -263,7 +264,7 @@ def points_back(revoked: str) -> bool:
 # Forms and words
 
 
-class _RequestForms(NamedTuple):
+class _RequestFormSet(NamedTuple):
     anywhere: Any
     rows: list[_RequestForm]
 
@@ -280,7 +281,7 @@ _BREAKS = (
 
 
 @cache
-def _forms() -> _RequestForms:
+def _forms() -> _RequestFormSet:
     rows: list[_RequestForm] = []
     anywhere = re2.Set.SearchSet(form_options())
     for code in languages_with("facts"):
@@ -292,7 +293,7 @@ def _forms() -> _RequestForms:
                 anywhere.Add(f"(?m){source}")
                 rows.append(_RequestForm(kind, code, source))
     anywhere.Compile()
-    return _RequestForms(anywhere, rows)
+    return _RequestFormSet(anywhere, rows)
 
 
 def _folded(text: str) -> dict[str | None, str]:
@@ -316,14 +317,16 @@ def _folding_languages() -> tuple[str, ...]:
     )
 
 
-class _Reading(NamedTuple):
+class _RequestMatch(NamedTuple):
     """A request, and where the form that it fits ends."""
 
     request: Request
     stop: int
 
 
-def _readings(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[_Reading]:
+def _match_requests(
+    form: _RequestForm, sentence: str, *, question: bool
+) -> Iterator[_RequestMatch]:
     """Yield the requests that a sentence makes by one form."""
     reader: LanguageReader = language_reader(form.language)
     told = form.kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
@@ -348,7 +351,7 @@ def _readings(form: _RequestForm, sentence: str, *, question: bool) -> Iterator[
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
         request = Request(form.kind, form.language, lead, start, end, listed)
-        yield _Reading(request, stop)
+        yield _RequestMatch(request, stop)
 
 
 def _span(found: Any, name: str) -> tuple[int, int] | None:
@@ -402,14 +405,6 @@ def _same_word(one: str, other: str) -> bool:
         return one in other or other in one
     length = max(_STEM, min(len(one), len(other)) - 2)
     return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
-
-
-def _known(code: str, words: frozenset[str]) -> int:
-    return len(words & words_of("function_words", code)) if _has_words(code) else 0
-
-
-def _has_words(code: str) -> bool:
-    return code in languages_with("function_words")
 
 
 def _own(name: str) -> str:

@@ -251,21 +251,24 @@ class ConsolidationPlan:
 
     def _clashes(self, index: int) -> Iterator[tuple[_KnownFact, Verdict]]:
         """Yield what has to do with a claim, by a verdict that counts."""
-        claim = self.claims[index]
         for known, likeness in self._known(index):
-            fact = claim.fact
-            verdict = None if fact is None else judge_fact(known.record, fact)
-            if verdict is not None:
-                pass
-            elif (given := self.overrides.get((index, known.record.id))) is None:
-                verdict = self.judge.judge(*_ordered(claim, known, likeness))
-            elif given.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
-                continue
-            else:
-                verdict = given
+            verdict = self._verdict(index, known, likeness)
             counts = verdict.relation is not Relation.NONE and verdict.confidence >= LEAST
             if counts and self.only in {None, verdict.relation}:
                 yield known, verdict
+
+    def _verdict(self, index: int, known: _KnownFact, likeness: float | None) -> Verdict:
+        """Return how a claim stands to a fact: by attributes, else as a model or the rules say."""
+        claim = self.claims[index]
+        verdict = None if claim.fact is None else judge_fact(known.record, claim.fact)
+        if verdict is not None:
+            return verdict
+        given = self.overrides.get((index, known.record.id))
+        if given is None:
+            return self.judge.judge(*_ordered(claim, known, likeness))
+        if given.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
+            return Verdict(Relation.NONE, given.confidence, "they cannot be one")
+        return given
 
     def _known(self, index: int) -> list[tuple[_KnownFact, float | None]]:
         """Return the facts that may be about the subject of a claim: no others does it retire."""

@@ -33,7 +33,7 @@ from memoranda.learning.extraction.exclusions import (
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
 from memoranda.learning.extraction.references import name_relatives, spell_out
-from memoranda.learning.extraction.requests import RefusedRequest, RequestReading, read_requests
+from memoranda.learning.extraction.requests import RefusedRequest, TurnRequests, read_requests
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
     Person,
@@ -203,7 +203,7 @@ class _TurnReader:
             and not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
         }
         self.stated: FactStatement | None = None  # What had a value last.
-        self.requests = RequestReading()
+        self.requests = TurnRequests()
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.topic = topic
 
@@ -407,10 +407,10 @@ class _TurnReader:
         return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
 
 
-def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> RequestReading:
+def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
     """Return what a turn asks of memory: only what is said to an assistant can."""
     if not turn.person or turn.speaker not in ROLES or not asks_memory(turn.text):
-        return RequestReading()
+        return TurnRequests()
     before = next((each.text for each in reversed(earlier) if each.speaker == turn.speaker), "")
     text = mask_halves(turn.text)
     return read_requests(text, list(split_sentences(text)), mask_halves(before))

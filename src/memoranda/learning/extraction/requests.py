@@ -57,7 +57,7 @@ class RefusedRequest:
 
 
 @dataclass(slots=True)
-class RequestReading:
+class TurnRequests:
     """What the requests of one turn come to.
 
     Attributes:
@@ -71,7 +71,7 @@ class RequestReading:
     covered: set[int] = field(default_factory=set)
 
 
-def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") -> RequestReading:
+def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") -> TurnRequests:
     """Return what a turn asks of memory.
 
     Args:
@@ -87,9 +87,9 @@ class _RequestReader:
         self._text, self._sentences, self._before = text, sentences, before
         self._all = [find_requests(each.shown, question=each.question) for each in sentences]
         self._found = [next(iter(each), None) for each in self._all]
-        self._out = RequestReading()
+        self._out = TurnRequests()
 
-    def read(self) -> RequestReading:
+    def read(self) -> TurnRequests:
         for place, requests in enumerate(self._all):
             for request in requests if place not in self._out.covered else ():
                 if request.kind is RequestKind.REMEMBER:
