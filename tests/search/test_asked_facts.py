@@ -69,6 +69,39 @@ def test_small_talk_is_found_but_never_before_a_statement(memory, question):
     assert any(states_nothing(hit.record.content) for hit in hits)
 
 
+@pytest.mark.parametrize(
+    ("told", "answer", "question"),
+    [
+        (
+            "We called her Biscuit in the end, the puppy.",
+            "That is a fine name for a dog.",
+            "What is the name of the dog?",
+        )
+    ],
+)
+def test_a_statement_goes_before_the_answer_to_it(told, answer, question):
+    """What an assistant only says again stands behind what somebody told."""
+    with Memory(":memory:", user="ana") as made:
+        chat = made.conversation("one")
+        chat.add("user", told)
+        chat.add("assistant", answer)
+        found = [hit.record.content for hit in made.search(question, kind="episode")]
+        assert found == [told, answer]
+
+
+def test_only_a_new_number_goes_before_the_fact_that_holds():
+    """A later turn that speaks of another change is no answer."""
+    with Memory(":memory:", user="ana") as made:
+        for number, text in enumerate(
+            ["I drive a Kia Niro.", "She now has to drive over to us, since her car moved."]
+        ):
+            chat = made.conversation(f"session-{number}")
+            chat.add("user", text)
+            chat.end()
+            made.consolidate()
+        assert "Kia" in made.search("What car am I driving?")[0].record.content
+
+
 def test_no_statement_is_shown_beside_the_fact_that_stands_for_it(memory):
     """A fact that is put first takes the place of its turns."""
     hits = memory.search("Where is Dana living?", limit=50)

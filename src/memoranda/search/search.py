@@ -14,6 +14,7 @@ import numpy as np
 
 from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
+from memoranda.facts.ontology import attributes
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
@@ -39,6 +40,8 @@ EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
 STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and small talk alone
 REPEATED = 0.7  # of that of a weekly insight, which repeats facts
+ANSWERS = 0.9  # of that of an assistant's short answer to a statement
+SHORT_ANSWER = 160  # characters of such an answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
@@ -308,7 +311,8 @@ class SingleSearch:
     def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
         """Return scores in which who states something goes before who only says the same words.
 
-        These are weekly insights, which repeat facts, and turns of questions and small talk.
+        These are weekly insights, which repeat facts, turns of questions and small talk, and the
+        assistant's answers to what somebody told.
         """
         repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
         scored = scored.lowered(repeating, REPEATED)
@@ -319,7 +323,17 @@ class SingleSearch:
             for row, record in best.items()
             if record.kind is Kind.EPISODE and states_nothing(record.content)
         ]
-        return scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
+        scored = scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
+        answers = [row for row, record in best.items() if self._only_answers(row, record)]
+        return scored.lowered(np.array(answers, np.intp), ANSWERS)
+
+    def _only_answers(self, row: int, record: Record) -> bool:
+        """Return whether a turn is the assistant's short answer to what somebody told."""
+        if record.source_role not in precedence.REPEATERS or len(record.content) > SHORT_ANSWER:
+            return False
+        before = self.rows.beside(row, -1)
+        told = None if before is None else self._records([before]).get(before)
+        return told is not None and "?" not in told.content
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
@@ -353,6 +367,8 @@ class SingleSearch:
         No fact could be read in it, or it would be among the ``facts`` that hold now.
         """
         table = self.rows.table
+        if not all(map(self._holds_number, facts)):
+            return []
         later = shown & (table["event"] > table["event"][facts].max())
         later &= self.words.share() >= precedence.LEAST
         repeat = [self.rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
@@ -369,6 +385,12 @@ class SingleSearch:
             and speaks_of_same(self.rows, facts, record.content)
         )
         return list(itertools.islice(changed, 1))
+
+    def _holds_number(self, row: int) -> bool:
+        """Return whether the value of a fact is a time, an amount or a number."""
+        record = self._records([row])[row]
+        known = attributes()[record.attribute or ""]
+        return known.dated or any(map(str.isdigit, record.value or ""))
 
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
