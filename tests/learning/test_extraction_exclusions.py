@@ -389,3 +389,19 @@ def test_a_pronoun_stands_for_the_person_not_for_what_is_theirs():
     assert said[-1] == "The user's husband loves jazz."
     assert not any("birthday loves" in content for content in said)
     assert not any("jazz" in each for each in page("My boss's son is a doctor, he loves jazz."))
+
+
+@pytest.mark.parametrize(
+    ("leaning", "whole"),
+    [
+        ("I started volunteering here in 2022.", "I started volunteering at the shelter in 2022."),
+        ("I played games and just hung out together.", "I played cards together with Rosa."),
+        ("I have been running longer since our last chat.", "I have been running longer."),
+        ("I finished another painting like that.", "I finished another painting."),
+        ("I met up in May.", "I met up with Rosa in May."),
+    ],
+)
+def test_what_can_be_understood_only_in_its_talk_is_no_fact(leaning, whole):
+    """What it points at, or who was there, would be missing; told in full it is one."""
+    assert contents(leaning) == []
+    assert contents(whole) != []

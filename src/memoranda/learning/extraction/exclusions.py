@@ -174,6 +174,13 @@ def is_refused(text: str) -> bool:
     return tells_secret(text) or is_order(text)
 
 
+def leans_on_talk(text: str) -> bool:
+    """Return whether a statement can be understood only in its talk: ``since our last chat``."""
+    half = _EN.pattern("half_told").search(text) is not None
+    alone = half and _EN.pattern("company", 0).search(text) is None
+    return alone or _EN.pattern("leaning").search(text) is not None
+
+
 def is_joke(text: str) -> bool:
     """Return whether ``text`` says that it is a joke or not meant seriously."""
     return _EN.pattern("joke").search(text) is not None

@@ -30,6 +30,7 @@ from memoranda.learning.extraction.exclusions import (
     is_joke,
     is_order,
     is_refused,
+    leans_on_talk,
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
 from memoranda.learning.extraction.references import name_relatives, spell_out
@@ -155,7 +156,8 @@ class RuleFactExtractor:
         content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
-        if not draft.own_words and _EN.pattern("own_words", 0).search(told):
+        misread = _EN.pattern("own_words", 0).search(told) is not None
+        if not draft.own_words and (misread or (draft.fact is None and leans_on_talk(told))):
             return None
         time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
         return Claim(
