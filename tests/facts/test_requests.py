@@ -45,8 +45,20 @@ ASKED = [
     ),
     ("Log this: the meter stood at 5120.", ["The meter stood at 5120."]),
     ("Please remember: eggs, not milk.", ["Eggs, not milk."]),
+    ("Pense à noter que le bureau ferme à 17 h.", ["Le bureau ferme à 17 h."]),
+    ("Faut que tu saches que je suis gaucher.", ["Je suis gaucher."]),
+    ("Tiens compte du fait que Paul dort le matin.", ["Paul dort le matin."]),
+    ("Tu noteras que je ne mange pas épicé.", ["Je ne mange pas épicé."]),
+    ("Garde ça en mémoire : la chaudière date de 2012.", ["La chaudière date de 2012."]),
+    ("Mon casier est le 212, tu peux le noter ?", ["Mon casier est le 212."]),
 ]
 STANDING = [
+    "Merci de toujours me vouvoyer.",
+    "J'aimerais que tu me parles toujours en anglais.",
+    "Dorénavant tu me réponds en breton.",
+    "Évitez le jargon, s'il vous plaît.",
+    "Je préfère qu'on se tutoie.",
+    "Ne me donne pas de conseils médicaux.",
     "Always cite your sources.",
     "Never recommend chain restaurants.",
     "From now on please reply in Dutch.",
@@ -62,6 +74,10 @@ STANDING = [
     "Whenever we talk about money, use Swiss francs.",
 ]
 NO_REQUEST = [
+    "Retiens ton souffle !",
+    "Souviens-toi de la fois où on a parlé de Rome.",
+    "Il faut toujours arroser le matin.",
+    "Mais comme toujours, il pleut.",
     "Do you remember the name of that cafe?",
     "I can never remember her birthday.",
     "Remember when we flew to Oslo?",

@@ -55,6 +55,19 @@ def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value, k
     assert value in memory.search(question, kind=kind, limit=3)[0].record.content
 
 
+def test_what_is_so_answers_before_what_is_not():
+    """Asked for allergies, the one that is there comes before the one that is denied."""
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as memory:
+        chat = memory.conversation("session")
+        chat.add("user", "I'm allergic to peanuts.")
+        chat.add("user", "I'm allergic to latex.")
+        chat.add("user", "I'm not allergic to peanuts any more.")
+        chat.end()
+        memory.consolidate()
+        first = memory.search("What am I allergic to?", kind="fact", limit=1)[0].record.content
+        assert "latex" in first
+
+
 def test_who_asks_for_the_past_is_not_given_the_present(memory):
     """A question about how it was puts nothing first."""
     first = memory.search("Where did I live before?", limit=1)[0].record.content
@@ -130,6 +143,13 @@ def test_another_user_is_told_nothing(memory):
         ("Wie alt ist Dana?", "age", "dana"),
         ("¿Dónde vivo?", "home", ""),
         ("¿A qué soy alérgica?", "allergy", ""),
+        ("Où est-ce que j'habite ?", "home", ""),
+        ("J'habite dans quelle ville maintenant ?", "home", ""),
+        ("Où habite Claire ?", "home", "claire"),
+        ("Comment s'appelle ma femme ?", "partner", ""),
+        ("À quoi suis-je allergique ?", "allergy", ""),
+        ("Je bosse où ?", "employer", ""),
+        ("Quel âge j'ai ?", "age", ""),
     ],
 )
 def test_a_question_names_its_attribute(question, attribute, about):

@@ -28,6 +28,7 @@ _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
 _LONE_LETTER = compile_pattern(r"\b[^\W\d_]\b")
+_GROUP = compile_pattern(r"\\(\d)")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
@@ -171,8 +172,14 @@ def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
         return ""
     names = {"who": re2.escape(who), "letters": load(code, "facts")["fragments"]["letters"]}
     for source, becomes in words.get("in_first_person", {}).items():
-        sentence = compile_form(expand(source, names)).sub(becomes, sentence).strip()
+        form = compile_form(expand(source, names))
+        sentence = form.sub(lambda found, told=becomes: _fill_groups(told, found), sentence).strip()
     return sentence
+
+
+def _fill_groups(template: str, found: Any) -> str:
+    """Return a replacement with what a form captured: RE2's own takes only ASCII."""
+    return _GROUP.sub(lambda group: found[int(group[1])] or "", template)
 
 
 def _words(sentence: str) -> frozenset[str]:

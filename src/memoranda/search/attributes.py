@@ -71,7 +71,10 @@ def find_asked_facts(
         for row, fits in facts.fitting(each):
             found[row] = max(fits, found.get(row, 0))
     best = max(found.values(), default=0)
-    return [row for row, fits in found.items() if fits == best]
+    rows_found = [row for row, fits in found.items() if fits == best]
+    told = read(rows_found)
+    # What is so answers better than what is not: "is not allergic to nuts".
+    return [row for row in rows_found if told[row].value is not None] or rows_found
 
 
 def _current(rows: Rows, visible: Mask) -> Mask:
