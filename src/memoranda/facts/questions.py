@@ -32,6 +32,7 @@ class AskedAttribute:
         own: whether that is the user alone: "I", "my".
         nouns: the words for people about the user among them: ``boss``.
         former: whether the question asks how it was earlier.
+        language: whose forms it fits.
     """
 
     attribute: str
@@ -39,6 +40,7 @@ class AskedAttribute:
     own: bool
     nouns: frozenset[str] = frozenset()
     former: bool = False
+    language: str = "en"
 
 
 def read_asked(question: str) -> list[AskedAttribute]:
@@ -86,6 +88,7 @@ class _QuestionForms:
     """The forms of one language, compiled once."""
 
     def __init__(self, code: str) -> None:
+        self._code = code
         self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
         self._own = self._data.words("own_words")
         self._small = self._own | words_of("function_words", code)
@@ -116,4 +119,4 @@ class _QuestionForms:
                 asked = _relations().get(noun) if name == RELATION else name
                 if asked is not None and (own or about):
                     kept = nouns | ({noun} if name == RELATION else set())
-                    yield AskedAttribute(asked, about, own, frozenset(kept), former)
+                    yield AskedAttribute(asked, about, own, frozenset(kept), former, self._code)

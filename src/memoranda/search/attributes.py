@@ -51,7 +51,8 @@ def find_asked_facts(
         visible: those that count.
         analyzer: makes the terms by which names of things are compared.
         read: gives records by row.
-        past: whether the question is about the past: only dates still have one right answer.
+        past: whether the question is about the past, if it is English: only dates still have one
+            right answer. "Was" asks "what?" in German, whose own forms tell the past.
     """
     if not rows.attributes:
         return []
@@ -61,7 +62,7 @@ def find_asked_facts(
         for each in read_asked(question)
         if each.attribute in rows.attributes
         and not each.former
-        and (not past or known[each.attribute].dated)
+        and (not past or known[each.attribute].dated or each.language != "en")
     ]
     if not asked:
         return []
