@@ -202,7 +202,7 @@ def _amount(m: Match) -> tuple[str, int, int]:
         return unit, *FEW_MEANS
     said = _group(m, "n")
     count = w.number_of(said) if said else 1
-    return unit, count, count
+    return ("week", 2 * count, 2 * count) if unit == "fortnight" else (unit, count, count)
 
 
 def _day(c: RelativeCalendar, year: int, month: int, day: int) -> Bounds:
@@ -420,6 +420,22 @@ def _read_weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
     if m["way"].lower() == "before last":
         return TimeMeaning(c.days((number - today) % 7 - 14), "weekday")
     return TimeMeaning(c.days((number - today - 1) % 7 + 8), "weekday")
+
+
+def _read_weekday_on(m: Match, c: RelativeCalendar, weeks: int = 0) -> TimeMeaning:
+    """Read "a week on Friday", "Friday fortnight" and, with -1 week, "Friday just gone"."""
+    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
+    if weeks < 0:
+        return TimeMeaning(c.days((number - today) % 7 - 7), "day")
+    said = _group(m, "n")
+    weeks = (w.number_of(said) if said else 1) * (2 if w.unit_of(m["u"]) == "fortnight" else 1)
+    return TimeMeaning(c.days((number - today - 1) % 7 + 1 + 7 * weeks), "day")
+
+
+def _read_day_on(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning:
+    """Read "a week tomorrow" and "tomorrow week"."""
+    weeks = 2 if w.unit_of(m["u"]) == "fortnight" else 1
+    return TimeMeaning(c.days(offset + 7 * weeks), "day")
 
 
 def _read_weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:

@@ -87,6 +87,8 @@ def apply_offset(query: str, atom: TimeExpression) -> TimeExpression:
     else:
         bounds = _away(atom.found.bounds, w.unit_of(word), -count if way == "before" else count)
     found = replace(atom.found, bounds=bounds, in_year=None, options=(), needs_cue=False)
+    if number is None and w.unit_of(word) == "week":
+        found = replace(found, grain="week")
     return TimeExpression(match.start(), atom.finish, found)
 
 

@@ -41,7 +41,11 @@ PIECE = 600
 
 WEEK, A_YEAR = timedelta(days=8), 12  # months
 # So near in the past, and so far ahead, the present tense means the date that was.
-RECENT, FAR = timedelta(days=90), timedelta(days=240)
+RECENT, FAR = timedelta(days=60), timedelta(days=240)
+# Still farther ahead, a date without a year may be one that has just passed.
+TOO_FAR = timedelta(days=330)
+# So long ago, the day and month of a death or a wedding may be those of any year.
+OF_LATE = timedelta(days=60)
 
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
@@ -152,8 +156,10 @@ class _DatedSentence:
                 continue
             begin, end, bounds = placed
             reached = finish = self._without_stop(end)
-            words = self._text[begin:finish]
-            yield DateMention(words, begin, finish, *bounds, find_precision(bounds))
+            words, precision = self._text[begin:finish], find_precision(bounds)
+            if precision == "week" and atom.found.grain != "week":
+                precision = "span"  # "From 28 December to 3 January" are seven days, and no week.
+            yield DateMention(words, begin, finish, *bounds, precision)
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
@@ -272,7 +278,7 @@ class _DatedSentence:
         if bounds is None:
             return None
         begin, finish = (cue.begin if cue else atom.begin), atom.finish
-        several = found.grain == "stretch" or (found.grain == "day" and bounds[1] - bounds[0] > DAY)
+        several = found.grain in {"stretch", "span", "day"} and bounds[1] - bounds[0] > DAY
         if cue and cue.name == "from" and several:
             begin = cue.word
         name = cue.name if cue else ""
@@ -305,11 +311,18 @@ class _DatedSentence:
             return None
         if alone:
             return _nearest_hour(found.bounds, calendar, way)
+        ends = cue is not None and cue.name in {"by", "until"}
         if found.in_year and (way == tense.PRESENT or (cue and cue.name == "by")):
             way = tense.UNKNOWN if way == tense.PAST else tense.PRESENT
+        if ends and way == tense.UNKNOWN and not found.options:
+            way = tense.FUTURE
         options = found.options or cues.occurrences(found, calendar)
         options = cues.keep_weekday(self._text[atom.begin : atom.finish], options)
-        return choose_occurrence(options, calendar, way)
+        chosen = choose_occurrence(options, calendar, way)
+        if found.in_year and chosen and calendar.today - chosen[1] > OF_LATE:
+            # "My brother drowned on 8 May" is told years later as well.
+            return None if tense.is_of_a_life(self._text) else chosen
+        return chosen
 
     def _opened(self, bounds: Bounds, name: str, atom: TimeExpression) -> Bounds | None:
         """Apply "since", "before", "after" and "until"."""
@@ -353,7 +366,7 @@ def choose_occurrence(
     if way == tense.PRESENT and past and ahead and _just_over(past[-1], ahead[0], today):
         return past[-1]
     if way in {tense.FUTURE, tense.PRESENT}:
-        return ahead[0] if ahead else None
+        return ahead[0] if ahead and ahead[0][0] - today <= TOO_FAR else None
     return _nearest(past, ahead, today)
 
 

@@ -46,6 +46,10 @@ def _direction_of(text: str, match: re.Match[str]) -> str | None:
         before = max(0, match.start() - _ASIDE)
         adjective = word in not_past or _ENGLISH.participle.search(text, before, match.start())
         return None if adjective else PAST
+    if word == "got" and _ENGLISH.possesses.search(text, max(0, match.start() - 8), match.start()):
+        return PRESENT
+    if direction == PRESENT and word.endswith("'s") and word[:-2] not in _ENGLISH.words("said_of"):
+        return PRESENT if _ENGLISH.follows_is.match(text, match.end()) else None
     if direction == PRESENT and " " in word:
         last = word.split()[-1]
         if last in _ENGLISH.words("not_verbs"):
@@ -114,10 +118,21 @@ def find_direction(text: str, begin: int, end: int) -> str:
     return FUTURE if _ENGLISH.order.match(lowered[first:begin]) else UNKNOWN
 
 
+def is_of_a_life(text: str) -> bool:
+    """Return whether a sentence tells what is still told years later: a death, a wedding."""
+    return _ENGLISH.of_a_life.search(text.lower()) is not None
+
+
 def recurs(text: str, *, ahead: bool) -> bool:
-    """Return whether a sentence is about something that recurs."""
+    """Return whether a sentence is about something that recurs.
+
+    Args:
+        text: the sentence.
+        ahead: whether its verb looks ahead, or not back: then a birthday is the next one.
+    """
     return bool(
         _SHARED.habit.search(text)
+        or (ahead and _SHARED.monthly.search(text))
         or _SHARED.born.search(text)
         or (ahead and _SHARED.birthday.search(text))
     )

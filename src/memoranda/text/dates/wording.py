@@ -12,6 +12,7 @@ from functools import cache
 from memoranda.model.models import DateMention
 from memoranda.text.calendar import month_names
 from memoranda.text.dates.expressions import DAY, EARLIEST_YEAR
+from memoranda.text.dates.tense import is_of_a_life, recurs
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 
 _DATA = LanguageData("en", "date_wording")
@@ -45,21 +46,49 @@ def replace_time(text: str, mention: DateMention) -> str:
         return written
     if not all(word.lower() in _replaceable() for word in _WORDS.findall(written)):
         return written if _NOTED.match(text, mention.end) else f"{written} ({_numbers(mention)})"
+    if completed := _complete(mention):
+        return completed
     preposition, said = absolute_wording(mention)
     governed = _DATA.governed.search(text, max(0, mention.start - REACH), mention.start)
     verb = _DATA.subject.match(text, mention.end)
     starts = _starts(text, mention.start)
     as_noun = governed or (verb and (starts or verb[0][1:] == "s"))
-    if written[:3].lower() == "on " or not as_noun or preposition not in {"on", "in", "around"}:
+    # "The exam is tomorrow" is on a day; "it was in May" was not the month.
+    if governed and _DATA.being.search(governed[0]):
+        as_noun = mention.precision == "day" and not said.startswith("the ")
+    placed = _DATA.placed.match(written) or preposition not in {"on", "in", "around"}
+    if placed or not as_noun:
         said = f"{preposition} {said}"
     if governed and governed["owner"]:
         said = said.removeprefix("the ")
     return said[0].upper() + said[1:] if written[:1].isupper() and starts else said
 
 
+def _complete(mention: DateMention) -> str:
+    """Return "at Christmas 2025", "by the end of June 2026": the words, with the year they mean.
+
+    Empty where the time is no such part of a year.
+    """
+    written, since, until = mention.text, mention.since, mention.until
+    if found := _DATA.holiday.fullmatch(written):
+        ends = (found["lead"] or "").lower().startswith(("until", "till"))
+        year = (until - DAY if ends else until if since.year == EARLIEST_YEAR else since).year
+        lead = "at " if found["shift"] else found["lead"] or ""
+        return f"{lead}{found['name']} {year}"
+    if (found := _DATA.part_of_unit.fullmatch(written)) and since.year > EARLIEST_YEAR:
+        whole = f"{(until - DAY).year}" if found["year"] else _month(until - DAY)
+        return f"{found['lead'] or 'at '}the {found['part'].lower()} of {whole}"
+    return ""
+
+
 def note_day(text: str, said_at: datetime) -> str:
-    """Return a sentence with the day it was said on, where words of time are left that need it."""
-    if _DATA.unplaced.search(text) is None:
+    """Return a sentence with the day it was said on, where words of time are left that need it.
+
+    A day of every year, and what is told years later, need none.
+    """
+    plain = _DATA.noted.search(text) or is_of_a_life(text)
+    habit = recurs(text, ahead=True) and _DATA.shift.search(text) is None
+    if plain or habit or _DATA.unplaced.search(text) is None:
         return text
     return f"{text.removesuffix('.')} (said on {_day(said_at)})."
 
@@ -147,7 +176,8 @@ def _months(since: datetime, until: datetime) -> tuple[str, str]:
         return "in", f"the {year}s"
     if since.month == until.month == 1:
         return "between", f"{year} and {last.year}"
-    return "between", f"{_month(since)} and {_month(last)}"
+    first = _name(since) if year == last.year else _month(since)
+    return "from", f"{first} to {_month(last)}"
 
 
 def _hours(mention: DateMention) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
 
 _TENS = "十"
-_BRIEF_UNITS = frozenset({"day", "hour", "minute"})
+_UNSHIFTED_UNITS = frozenset({"day", "hour", "minute", "fortnight"})
 
 
 def _codes() -> tuple[str, ...]:
@@ -128,7 +128,7 @@ _LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "number": numbers,
     "shift_word": shifts,
     "unit": units,
-    "long_unit": lambda: [word for word, unit in units().items() if unit not in _BRIEF_UNITS],
+    "long_unit": lambda: [word for word, unit in units().items() if unit not in _UNSHIFTED_UNITS],
     "ordinal": ordinals,
     "week_ordinal": week_ordinals,
     "zh_relative_year": lambda: chinese("relative_years"),
