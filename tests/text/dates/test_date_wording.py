@@ -48,6 +48,25 @@ I was born on 5 May 1990. | I was born on 5 May 1990.
 I've worked there since 2016. | I've worked there since 2016.
 I stayed until 2018. | I stayed until 2018.
 The other day I may have said it. | The other day I may have said it.
+I was away from 28 December to 3 January. | I was away from 28 December 2022 to 3 January 2023.
+We're in Rome from 25 July till 1 August. | We're in Rome from 25 July to 1 August 2023.
+We have got the kids from the 3rd to the 9th of June. | We have got the kids from 3 to 9 June 2023.
+The exam is in a fortnight. | The exam is around 22 May 2023.
+I defend a week on Friday. | I defend on 19 May 2023.
+I met Ana on Friday just gone. | I met Ana on 5 May 2023.
+The exam is next month. | The exam is in June 2023.
+The concert is tonight. | The concert is on the evening of 8 May 2023.
+It ends at the end of the month. | It ends at the end of May 2023.
+We got engaged at Christmas. | We got engaged at Christmas 2022.
+The user's cat was buried on Saturday. | The user's cat was buried on 6 May 2023.
+The exam has been set for 14 June. | The exam has been set for 14 June 2023.
+I retired at Easter. | I retired at Easter (said on 8 May 2023).
+I take statistics next term. | I take statistics next term (said on 8 May 2023).
+My brother drowned on 14 August. | My brother drowned on 14 August.
+We got married on 14 June. | We got married on 14 June.
+The rent goes out on the 3rd. | The rent goes out on the 3rd.
+My birthday is on 12 June. | My birthday is on 12 June.
+The shop is open from March to October. | The shop is open from March to October.
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
 El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
 """
@@ -94,9 +113,12 @@ PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))
 def test_only_times_change(text, said_at):
     """What is no time stands unchanged; a text without times is returned as it is."""
     found, resolved = DateParser().read(text, said_at), DateParser().resolve(text, said_at)
+    told, noted, _ = resolved.partition(" (said on ")
+    if noted:  # Some of it counts from the day it was said on, and means no sure day.
+        text = text.removesuffix(".")
     if not found:
-        assert resolved == text
+        assert told == text
         return
-    assert resolved.startswith(text[: found[0].start])
-    assert resolved.endswith(text[found[-1].end :])
+    assert told.startswith(text[: found[0].start])
+    assert told.endswith(text[found[-1].end :])
     assert all(absolute_wording(mention) for mention in found)

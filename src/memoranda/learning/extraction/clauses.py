@@ -75,10 +75,15 @@ def _is_adjunct(part: str) -> bool:
 def _is_asking(part: str) -> bool:
     words = _words_after_lead(part)
     first = words[0].strip(_EDGE) if words else ""
-    if first in {"when", "while", "where"}:
+    if first in {"when", "while", "where"} or is_elided_past(first, "".join(words[1:2])):
         return "?" in part
     dated = first == "may" and words[1:] and words[1][0].isdigit()
     return not dated and first in _EN.words("interrogatives")
+
+
+def is_elided_past(first: str, second: str) -> bool:
+    """Return whether "had the scan on Tuesday" leaves out who did, instead of asking."""
+    return first == "had" and second in _EN.words("determiners")
 
 
 def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[int, int]:
@@ -117,7 +122,11 @@ def weigh_words(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, fl
         lasting: whether the kind of statement is of interest even if it is one word:
             ``vegetarian``.
     """
-    told = [(place, word) for place, word in enumerate(words) if carries_content(word)]
+    told = [
+        (place, word)
+        for place, word in enumerate(words)
+        if carries_content(word) or _is_thing(words, place)
+    ]
     named = sum(
         place > 0 and (not word.text[0].islower() or word.text[0] == MASK) for place, word in told
     )
@@ -141,6 +150,12 @@ def carries_content(word: ClauseToken) -> bool:
         return True
     empty = low in _EN.words("stop", "vague", "evaluative", "light", "mental", "adverbs")
     return low[0].isalpha() and len(low) >= _SHORTEST and not empty
+
+
+def _is_thing(words: Sequence[ClauseToken], place: int) -> bool:
+    """Return whether a word that may be a verb of the mind is one's own: ``my notice``."""
+    own = place > 0 and words[place - 1].low in {"my", "our"}
+    return own and words[place].low in _EN.words("mental")
 
 
 def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, persons: bool) -> int:
@@ -183,7 +198,11 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
         if elsewhere:
             return place
         if each in _EN.words("pronouns") or _points(low, place):
-            if each in {"this", "these", "those"}:
+            # "They operated on my knee": whoever they are; "it's our wedding on 12 July".
+            head = each.partition("'")[0]
+            if place == 0 and (head == "they" or (each == "it's" and after in {"my", "our"})):
+                clear = True
+            elif each in {"this", "these", "those"}:
                 mere_article = each == "this" and after in _EN.words("evaluative")
                 clear = mere_article or after in _EN.words("calendar_units")
             elif each in _EN.words("he_and_she"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import (
@@ -20,6 +22,7 @@ from memoranda.facts.values import value_key
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
+    is_elided_past,
     measure_kept,
     split_clauses,
     weigh_words,
@@ -50,6 +53,7 @@ from memoranda.learning.extraction.statements import (
     complete_percent,
     find_topic,
     find_values,
+    read_dated,
     read_statement,
 )
 from memoranda.learning.verbs import is_finite, is_past
@@ -114,9 +118,11 @@ class RuleFactExtractor:
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
-            turn = replace(turn, text=spell_out(turn.text, named))  # noqa: PLW2901
+            text = turn.text if asks_memory(turn.text) else _with_apostrophes(turn.text)
+            turn = replace(turn, text=spell_out(text, named))  # noqa: PLW2901
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
             reader.stated = stated.get(turn.speaker)
+            reader.tells_time = partial(self._tells_time, said_at=turn.at)
             reader.requests = _requests_of(turn, around[:place])
             found: dict[str, Claim] = {}
             for draft in list(reader.drafts()):
@@ -141,18 +147,28 @@ class RuleFactExtractor:
         claims = {claim.content.casefold(): claim for claim in drafts if claim is not None}
         return list(claims.values()), reading.refused
 
+    def _tells_time(self, said: str, said_at: datetime) -> bool:
+        """Return whether words tell a time other than the day they are said on."""
+        tonight = said_at.date() + timedelta(days=1)
+        times = self._dates.read(said, said_at)
+        if any(
+            not said_at.date() <= each.since.date() < each.until.date() <= tonight for each in times
+        ):
+            return True
+        return not times and self._dates.resolve(said, said_at) != said
+
     def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
             return None
         own = draft.fact is not None and draft.content == draft.fact.content
         timeless = own and not (draft.fact and attributes()[draft.fact.attribute].dated)
         times = [] if timeless else self._dates.read(draft.content, turn.at)
+        content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
         score = draft.score
-        if times:
+        if times or content != draft.content:
             score += _DATED_PLAN if draft.category is Category.PLAN else _DATED
         if round(score, 3) < self._threshold:
             return None
-        content = draft.content if timeless else self._dates.resolve(draft.content, turn.at)
         content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
@@ -206,6 +222,7 @@ class _TurnReader:
         }
         self.stated: FactStatement | None = None  # What had a value last.
         self.requests = TurnRequests()
+        self.tells_time: Callable[[str], bool] = bool
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.topic = topic
 
@@ -271,7 +288,8 @@ class _TurnReader:
             named = {each.subject for each in inside}
             main = [each for each in inside if (each.value or "").casefold() not in named]
             alone = len(main) == 1 and main[0] in left
-            if draft is not None and alone and draft.score >= THRESHOLD and _says(draft, main[0]):
+            least = THRESHOLD - _DATED_PLAN * (alone and attributes()[main[0].attribute].dated)
+            if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0])
             elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
@@ -308,7 +326,10 @@ class _TurnReader:
                 surely corrects something.
         """
         words = split_tokens(clause.shown)
-        if clause.question or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
+        asks = clause.question or (words and words[0].low in _EN.words("asking_words"))
+        if asks and words[1:] and is_elided_past(words[0].low, words[1].low):
+            asks = clause.question
+        if asks or len(words) < _SHORTEST:
             return None
         setting = ClauseContext(self.chat, frozenset(self.people), kind, opens=before is None)
         pronoun = _EN.pattern("he_or_she").match(clause.shown)
@@ -319,6 +340,8 @@ class _TurnReader:
             stated = None
         self._note_person(words, stated)
         draft = self._draft(said, clause.shown, stated, kind) if stated else None
+        if draft is None or draft.score < THRESHOLD - _DATED:
+            draft = self._dated(clause, said, setting) or draft
         if draft is None:
             return None
         self.topic = find_topic(draft.content) or self.topic
@@ -326,6 +349,22 @@ class _TurnReader:
             told = rewrite(before.shown, before.shown, self.person)
             draft = draft._replace(content=complete_percent(draft.content, told))
         return draft
+
+    def _dated(self, clause: TurnPart, said: str, setting: ClauseContext) -> ClaimDraft | None:
+        """Return what a clause states that is worth knowing for the time that it tells."""
+        if not self.tells_time(said):
+            return None
+        # "My viva's in a fortnight": the verb stands alone in what is kept.
+        short = _EN.pattern("short_is").search(clause.shown)
+        shown = clause.shown
+        if short is not None:
+            said, shown = (
+                f"{each[: short.end()]} is{each[short.end() + 2 :]}" for each in (said, shown)
+            )
+        stated = read_dated(split_tokens(shown), setting)
+        if stated is None:
+            return None
+        return self._draft(said, shown, stated, setting.kind, dated=True)
 
     def _of_last(
         self, clause: TurnPart, said: str, pronoun: re.Match[str], setting: ClauseContext
@@ -350,6 +389,7 @@ class _TurnReader:
         kind: Category | None,
         *,
         whole: bool = False,
+        dated: bool = False,
     ) -> ClaimDraft | None:
         """Return what can stand alone of a statement, in the third person; ``None`` if too little.
 
@@ -359,6 +399,7 @@ class _TurnReader:
             stated: what it states.
             kind: what its statement is whatever it says, if given.
             whole: keep the clause from its beginning on.
+            dated: it is kept for the time that it tells, so that a verb alone will do.
         """
         tokens = split_tokens(shown)
         words, rest = tokens[stated.first :], stated.rest - stated.first
@@ -367,7 +408,7 @@ class _TurnReader:
         count, bonus = weigh_words(told, lasting=stated.category in _LASTING)
         if length <= rest or count == 0:
             return None
-        if count <= _FEW and stated.category in _DOINGS and _is_bare(told):
+        if count <= _FEW and not dated and stated.category in _DOINGS and _is_bare(told):
             bonus -= _BARE
         score = round(stated.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
@@ -443,10 +484,18 @@ def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
 
 def _is_english(shown: str) -> bool:
     words = shown.lower().split()
-    if {"my", "our"}.intersection(words):
+    if not _EN.words("surely_english").isdisjoint(each.replace("\u2019", "'") for each in words):
         return True
     known = sum(word.strip(".,!?;:'\"").partition("'")[0] in _EN.words("english") for word in words)
     return known > len(words) * _LEAST_ENGLISH
+
+
+def _with_apostrophes(text: str) -> str:
+    """Return what is typed without apostrophes with them: ``im home`` is ``I'm home``."""
+    if not _EN.pattern("unmarked").search(text) or not _is_english(text):
+        return text
+    written = _EN.mapping("apostrophes")
+    return _EN.pattern("unmarked").sub(lambda found: written[found[0].lower()], text)
 
 
 def _find_person(group: Sequence[ClauseToken]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from memoranda.facts.reader import FactStatement
@@ -19,6 +20,10 @@ _LONGEST_NAME = 3
 _LONGEST_LEAD = 14
 _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
+# Who is these is not there: they tell something of a day, whatever they judge elsewhere.
+_AWAY = frozenset(
+    {"back", "off", "away", "out", "free", "here", "there", "up", "down", "done", "open"}
+)
 # What a title adds: ``Dr Hale`` is of interest, whatever is said.
 _TITLED = 0.12
 # Score of ``a timeout of 30 s``.
@@ -367,6 +372,142 @@ def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | 
 
 def _is_value(word: str) -> bool:
     return word in _EN.words("days_and_months") or any(map(str.isdigit, word))
+
+
+def read_dated(words: Words, setting: ClauseContext) -> ClauseStatement | None:
+    """Return what a clause states that tells a time: ``My sister flies in on the 28th``.
+
+    It is not looked at whether it tells one. A day makes worth knowing what would be small talk
+    without it, so any verb will do, but those of what somebody only has in mind.
+    """
+    low = [word.low for word in words]
+    if _has(low, "hypothetical", "second", "interrogatives_of_doubt") or low[0] == "here's":
+        return None
+    if any(one in _EN.words("mental") and other == "that" for one, other in pairwise(low)):
+        return None
+    start = _own_subject(low)
+    if start is not None:
+        return _own_event(low, start)
+    if setting.opens and (elided := _own_elided(low)):
+        return elided
+    for first in _dated_subjects(low):
+        verb = _dated_verb(low, first, setting)
+        if verb is not None:
+            past = is_past(low[verb]) and low[verb] not in _EN.words("same_in_past")
+            score = 0.5 if _has(low[first:verb], "occasions", "relatives") else 0.46
+            kind = Category.EVENT if past else Category.PLAN
+            third = not _EN.words("relatives").isdisjoint(
+                each.removesuffix("'s") for each in low[first:verb]
+            )
+            return ClauseStatement(kind, score, max(verb, first + 1), subject=verb, third=third)
+    return None
+
+
+def _own_elided(low: Low) -> ClauseStatement | None:
+    """Read ``Flying to Denver on Thursday``, ``Had the scan on Friday``, ``Off to Rome``."""
+    if low[0] in _EN.words("elided_past"):
+        return ClauseStatement(Category.EVENT, 0.44, 0, prefix="I")
+    doing = low[0].endswith("ing") and _base_of_doing(low[0]) in _EN.words("dated_verbs")
+    if (doing and not any(map(_may_be_present, low[1:]))) or (
+        low[0] in _AWAY - {"here", "there", "up", "down", "done", "open", "free"}
+        and low[1:2]
+        and low[1] in _EN.words("prepositions")
+    ):
+        return ClauseStatement(Category.PLAN, 0.44, 0, prefix="I am")
+    return None
+
+
+def _base_of_doing(word: str) -> str:
+    """Return the verb of a word in "-ing", as far as its spelling tells."""
+    stem = word.removesuffix("ing")
+    known = _EN.words("dated_verbs")
+    short = stem[:-1] if stem[-1:] == stem[-2:-1] else stem
+    return next((each for each in (stem, f"{stem}e", short) if each in known), stem)
+
+
+def _own_event(low: Low, start: int) -> ClauseStatement | None:
+    """Read what ``I`` or ``we`` do or did on a day."""
+    tail = low[start].partition("'")[2]
+    told = [each for each in low[start + 1 :] if each not in _EN.words("adverbs", "fillers")]
+    due = told[:2] in (["need", "to"], ["needs", "to"])
+    unsettled = bool(told) and told[0] in _EN.words("unsettled", "never_told") and not due
+    if not told or unsettled or tail in {"d", "s"}:
+        return None
+    being = tail in {"m", "re"} or told[0] in _EN.words("be_forms")
+    said = told[1:] if being and not tail else told
+    if being and (not said or said[0] in _EN.words("unsettled", "evaluative") - _AWAY):
+        return None
+    promises = (
+        (told[0] == "will" or tail == "ll") and _has(told[:2], "promised") and "be" not in told[:2]
+    )
+    if promises or (told[0] in _EN.words("modals") and told[0] not in {"will", "must"}):
+        return None
+    past = is_past(told[0]) and told[0] not in _EN.words("same_in_past")
+    return ClauseStatement(Category.EVENT if past else Category.PLAN, 0.46, start + 1)
+
+
+def _dated_subjects(low: Low) -> Iterator[int]:
+    """Yield where the subject of a clause may begin: at its start, or after words of time."""
+    yield 0
+    for place, each in enumerate(low[:_LONGEST_GROUP]):
+        lead = low[0] in _EN.words("time_leads") or _has(low[:place], "time_units")
+        if place and lead and each in {"my", "our", "the", "they", "they're"}:
+            yield place
+
+
+def _dated_verb(low: Low, first: int, setting: ClauseContext) -> int | None:
+    """Return the place of the verb after a subject that is one's own, or that comes to oneself."""
+    verb = _event_verb(low, first)
+    if verb is None or _has(low[verb : verb + 3], "unsettled", "never_told"):
+        return None
+    group = [each.removesuffix("'s") for each in low[first:verb]]
+    rest = low[verb:]
+    if "it" in low[first + 1 :]:
+        return None
+    own = bool({"my", "our", "me", "us"}.intersection(low))
+    relative = _has(group, "relatives") or group[0] in setting.people
+    if group[0].startswith("they"):
+        return verb if own else None
+    if group[0] in {"it", "there"}:
+        return verb if own and _has(rest, "occasions") else None
+    if group[0] in {"my", "our"} or relative or own:
+        return verb
+    known = _has(group, "occasions") and not (
+        low[verb] in {"was", "were"} and not is_participle(rest[1])
+    )
+    known = known or (setting.chat and _has(group, "callers", "household"))
+    return verb if known and group[0] not in _EN.words("pronouns", "pointers") else None
+
+
+def _event_verb(low: Low, first: int) -> int | None:
+    """Return the place of the finite verb of a subject; of ``viva's in``, that of the subject."""
+    for place in range(first, min(len(low), first + _LONGEST_GROUP)):
+        each, after = low[place], low[place + 1] if place + 1 < len(low) else ""
+        led = each == "to" and low[place - 1] in _EN.words("occasions")  # "our flight to Oslo"
+        if each in _EN.words("group_breaks") and not led:
+            return None
+        if each == "they're" or (each.endswith("'s") and (_is_after_is(after) or each == "it's")):
+            return place + 1 if after else None
+        if place == first:
+            continue
+        plain = each.removesuffix("es") if each.endswith(("ches", "shes", "oes")) else each
+        base = plain[:-3] + "y" if plain.endswith("ies") else plain.removesuffix("s")
+        listed = {each, base, plain} & _EN.words("dated_verbs")
+        if (is_finite(each) or listed) and not _is_noun_here(low, place):
+            return place
+    return None
+
+
+def _is_after_is(word: str) -> bool:
+    """Return whether ``viva's`` is ``viva is`` before a word."""
+    return word.endswith("ing") or word in _EN.words("after_short_is")
+
+
+def _is_noun_here(low: Low, place: int) -> bool:
+    """Return whether a word that may be a verb belongs to the subject: ``school play is``."""
+    after = low[place + 1 : place + 3]
+    finite = any(is_finite(each) and each not in _EN.words("habits") for each in after[:1])
+    return finite or low[place - 1] in {"my", "our", "the", "a", "an"}
 
 
 def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:

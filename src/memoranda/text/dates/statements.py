@@ -305,9 +305,10 @@ class _DatedSentence:
             return None
         way = self._direction(atom, cue)
         ahead = way in {tense.FUTURE, tense.PRESENT}
-        if found.only:
-            return found.bounds if ahead else None
-        if tense.recurs(self._text, ahead=way != tense.PAST):
+        later = ahead or (way == tense.UNKNOWN and tense.is_of_a_day(self._text))
+        if found.only and later:
+            return found.bounds
+        if found.only or tense.recurs(self._text, ahead=way != tense.PAST):
             return None
         if alone:
             return _nearest_hour(found.bounds, calendar, way)
@@ -319,10 +320,9 @@ class _DatedSentence:
         options = found.options or cues.occurrences(found, calendar)
         options = cues.keep_weekday(self._text[atom.begin : atom.finish], options)
         chosen = choose_occurrence(options, calendar, way)
-        if found.in_year and chosen and calendar.today - chosen[1] > OF_LATE:
-            # "My brother drowned on 8 May" is told years later as well.
-            return None if tense.is_of_a_life(self._text) else chosen
-        return chosen
+        # "My brother drowned on 8 May" is told years later as well.
+        old = found.in_year and chosen and calendar.today - chosen[1] > OF_LATE
+        return None if old and tense.is_of_a_life(self._text) else chosen
 
     def _opened(self, bounds: Bounds, name: str, atom: TimeExpression) -> Bounds | None:
         """Apply "since", "before", "after" and "until"."""
@@ -383,8 +383,8 @@ def _nearest(past: list[Bounds], ahead: list[Bounds], today: datetime) -> Bounds
 
 
 def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
-    """Return whether a date of every year was lately, and is far ahead: "ends on March 29"."""
-    return today - past[1] < RECENT and ahead[0] - today > FAR
+    """Return whether a day of every year was lately, and is far ahead: "ends on March 29"."""
+    return past[1] - past[0] <= DAY and today - past[1] < RECENT and ahead[0] - today > FAR
 
 
 def find_precision(bounds: Bounds) -> str:

@@ -45,18 +45,24 @@ def _direction_of(text: str, match: re.Match[str]) -> str | None:
     if direction == "regular":
         before = max(0, match.start() - _ASIDE)
         adjective = word in not_past or _ENGLISH.participle.search(text, before, match.start())
-        return None if adjective else PAST
-    if word == "got" and _ENGLISH.possesses.search(text, max(0, match.start() - 8), match.start()):
-        return PRESENT
+        caused = _ENGLISH.causative.search(text, before, match.start())
+        caused = caused and _ENGLISH.caused.search(caused[0])
+        return None if adjective or caused else PAST
+    if word == "got":
+        has = _ENGLISH.possesses.search(text, max(0, match.start() - 8), match.start())
+        ready = _ENGLISH.got_ready.match(text, match.start())
+        return PRESENT if has else None if ready else PAST
     if direction == PRESENT and word.endswith("'s") and word[:-2] not in _ENGLISH.words("said_of"):
         return PRESENT if _ENGLISH.follows_is.match(text, match.end()) else None
-    if direction == PRESENT and " " in word:
-        last = word.split()[-1]
-        if last in _ENGLISH.words("not_verbs"):
-            return None
-        regular = last.endswith("ed") and last not in not_past
-        return PAST if regular or last in _ENGLISH.words("past_forms") else PRESENT
-    return direction
+    return _behind_subject(word.split()[-1]) if direction == PRESENT and " " in word else direction
+
+
+def _behind_subject(verb: str) -> str | None:
+    """Return which way a word behind "we" looks; nothing if it is no verb."""
+    if verb in _ENGLISH.words("not_verbs"):
+        return None
+    regular = verb.endswith("ed") and verb not in _ENGLISH.words("not_past")
+    return PAST if regular or verb in _ENGLISH.words("past_forms") else PRESENT
 
 
 def is_moved(text: str, begin: int) -> bool:
@@ -116,6 +122,11 @@ def find_direction(text: str, begin: int, end: int) -> str:
         if markers:
             return markers[place]
     return FUTURE if _ENGLISH.order.match(lowered[first:begin]) else UNKNOWN
+
+
+def is_of_a_day(text: str) -> bool:
+    """Return whether "in two weeks" is when something is, and not how long it takes."""
+    return _ENGLISH.takes_time.search(text.lower()) is None
 
 
 def is_of_a_life(text: str) -> bool:
