@@ -32,6 +32,11 @@ PAIRS = [
     ("Ich wohne in Bremen.", "Der Nutzer wohnt in Bremen."),
     ("Ich arbeite bei Siemens.", "Der Nutzer arbeitet bei Siemens."),
     ("Vivo en Granada.", "El usuario vive en Granada."),
+    ("私は京都に住んでいます。", "ユーザーは京都に住んでいる。"),
+    ("妻の名前は由美子です。", "ユーザーの妻の名前は由美子。"),
+    ("卵アレルギーです。", "ユーザーに卵のアレルギーがある。"),
+    ("我住在成都。", "用户住在成都。"),
+    ("我老婆叫陈静。", "用户的老婆叫陈静。"),
     ("Ik woon in Gent.", "De gebruiker woont in Gent."),
     ("Trabajo en Correos.", "El usuario trabaja en Correos."),
 ]

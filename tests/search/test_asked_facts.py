@@ -150,6 +150,12 @@ def test_another_user_is_told_nothing(memory):
         ("À quoi suis-je allergique ?", "allergy", ""),
         ("Je bosse où ?", "employer", ""),
         ("Quel âge j'ai ?", "age", ""),
+        ("今どこに住んでる?", "home", ""),
+        ("妻の名前は?", "partner", ""),
+        ("田中さんの仕事は?", "job", "田中"),
+        ("我現在住哪裡?", "home", ""),
+        ("我妹妹在哪里上班?", "employer", "妹妹"),
+        ("我最喜欢的水果是什么", "favourite", "水果"),
     ],
 )
 def test_a_question_names_its_attribute(question, attribute, about):

@@ -13,7 +13,7 @@ from functools import cache
 
 import re2
 
-from memoranda.facts.reader import RELATION, compile_form, form_options
+from memoranda.facts.reader import RELATION, compile_form, form_options, language_reader
 from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
@@ -91,7 +91,9 @@ class _QuestionForms:
         self._code = code
         self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
         self._own = self._data.words("own_words")
-        self._small = self._own | words_of("function_words", code)
+        listed = code in languages_with("function_words")
+        self._small = self._own | (words_of("function_words", code) if listed else frozenset())
+        self._fold = language_reader(code).fold
         self._set = re2.Set.SearchSet(form_options())
         self._rules: list[tuple[str, str]] = []
         for names, forms in load(code, "questions")["asks"].items():
@@ -103,6 +105,7 @@ class _QuestionForms:
         self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
+        text = self._fold(text)
         former = self._former.search(text) is not None
         for index in self._set.Match(text) or ():
             names, source = self._rules[index]

@@ -45,6 +45,8 @@ _MOSTLY = 0.66
 # Words of an instruction that says nothing but in which language to answer.
 _SHORT = 10
 _SHORT_UNSPACED = 24
+_UNSPACED = compile_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_KANA = compile_pattern(r"[\u3040-\u309f]")
 _CLAUSE = compile_pattern(r"\s*[,;\u3001\uff0c\uff1b]\s*")
 
 
@@ -386,7 +388,16 @@ def _answer_language(text: str, language: str) -> str | None:
 
 def _telling(text: str) -> frozenset[str]:
     """Return the words of an instruction that tell it from others."""
-    return frozenset(value_key(text.replace("\u2019", "'"))) - _untold()
+    words = frozenset(value_key(text.replace("\u2019", "'"))) - _untold()
+    small = compile_form(_own("untold_unspaced"))
+    told: set[str] = set()
+    for word in words:
+        if _UNSPACED.search(word):
+            rest = [each for each in small.split(word) if each]
+            told.update(rest or ([word] if _KANA.search(word) else ()))
+        else:
+            told.add(word)
+    return frozenset(told)
 
 
 @cache
@@ -401,8 +412,9 @@ def _untold() -> frozenset[str]:
 def _same_word(one: str, other: str) -> bool:
     if one == other:
         return True
-    if any("\u3040" <= char <= "\u9fff" for char in one + other):
-        return one in other or other in one
+    if _UNSPACED.search(one + other):
+        shared = any(one[at : at + 2] in other for at in range(len(one) - 1))
+        return shared or one in other or other in one
     length = max(_STEM, min(len(one), len(other)) - 2)
     return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
 
