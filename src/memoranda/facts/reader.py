@@ -27,7 +27,7 @@ _EDGE = _ENDS + " \t\n\"'`*_\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u30
 _OPENS = frozenset(_EDGE) - {" ", "\t", "'", "_", "\u2019"}
 _BREAKS = frozenset(_EDGE) - {"'", "_", "\u2019"}
 _PICTURE = compile_pattern("[\u2600-\u27bf\U0001f1e6-\U0001faff]")
-_LONE_LETTER = compile_pattern(r"\b[^\W\d_]\b")
+_LAST_LETTER = compile_pattern(r"[^\W\d_]\b")
 _GROUP = compile_pattern(r"\\(\d)")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
@@ -397,12 +397,16 @@ class LanguageReader:
     def fold(self, sentence: str) -> str:
         """Return a sentence, as long, without the accents that do not count.
 
-        Letters of ``keeps`` keep theirs where they are a word: ``è`` is no ``e``.
+        Letters of ``keeps`` keep theirs where they are a word, ``è`` is no ``e``, and those of
+        ``keeps_last`` at the end of one: ``trabajó`` is no ``trabajo``.
         """
         folded = sentence.translate(self._folds)
-        for found in _LONE_LETTER.finditer(sentence) if folded != sentence else ():
-            if found[0] in self._words.get("keeps", ()):
-                folded = folded[: found.start()] + found[0] + folded[found.end() :]
+        alone, last = (self._words.get(name, "") for name in ("keeps", "keeps_last"))
+        for found in _LAST_LETTER.finditer(sentence) if folded != sentence else ():
+            start, end = found.span()
+            lone = not sentence[start - 1 : start].isalnum()
+            if found[0].lower() in (alone if lone else last):
+                folded = folded[:start] + found[0] + folded[end:]
         return folded
 
     def may_open(self, sentence: str, start: int) -> bool:
