@@ -32,6 +32,8 @@ _GROUP = compile_pattern(r"\\(\d)")
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 # What becomes the attribute of the word for a person, and of what was spoken of last.
 RELATION, SAME, INSTRUCTION = "relation", "same", "instruction"
+# That something is over, which is only named: "I quit Lupo", of whatever is known of it.
+OVER = "over"
 # Letters that stand behind an apostrophe in English: "they're".
 _ELIDED = 2
 # Places of a sentence without spaces in which one form is tried.
@@ -530,7 +532,10 @@ class LanguageReader:
             if thing and (self._is_unclear(thing) or self._points(thing)):
                 continue
             if thing:
-                subject, thing = thing.casefold(), self._name_thing(match, said, thing, named)
+                subject, thing = (
+                    thing.casefold(),
+                    self._name_thing(match, said, thing, named, rule.says),
+                )
             written = self._nouns.get(noun, noun)
             filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
             filled["whose"] = words["whose"].format(who=named, noun=written)
@@ -583,8 +588,8 @@ class LanguageReader:
         """Return a text as forms read it: small, without the accents that do not count."""
         return text.lower().translate(self._folds)
 
-    def _name_thing(self, match: Any, said: str, thing: str, own: str) -> str:
-        """Return how a fact names a thing: "the user's rent", "the board meeting"."""
+    def _name_thing(self, match: Any, said: str, thing: str, own: str, says: str) -> str:
+        """Return how a fact whose sentence is ``says`` names a thing: "the user's rent"."""
         mine = self._words.get("mine", ())
         if not mine:
             return thing
@@ -597,6 +602,7 @@ class LanguageReader:
         if determiner in mine:
             return str(self._words["whose"].format(who=own, noun=thing))
         article = determiner in self._words.get("small_words", ())
+        article = article and "of {thing}" not in says
         return f"{determiner} {thing}" if article else thing
 
     def _split(self, whole: str) -> list[str]:

@@ -70,6 +70,8 @@ class Claim:
         event_time: when it happened or will; ``said_at`` where it has no time of its own.
         confidence: 0 to 1.
         fact: its attribute and value, where they could be read.
+        stands_alone: whether it says something even where nothing is known of what its fact
+            points at, as "We sold the boat on Sunday" does.
     """
 
     content: str
@@ -82,6 +84,7 @@ class Claim:
     confidence: float = 0.8
     person: bool = True
     fact: FactStatement | None = None
+    stands_alone: bool = True
 
 
 class Relation(StrEnum):

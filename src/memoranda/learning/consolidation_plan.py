@@ -12,8 +12,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from memoranda.facts.reader import Speaker, read_written_facts
+from memoranda.facts.reader import (
+    OVER,
+    SAME,
+    FactStatement,
+    Speaker,
+    read_written_facts,
+    replace_value,
+)
 from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
+from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge, judge_fact
 from memoranda.learning.deduplication import (
@@ -37,6 +45,8 @@ SUPERSEDED = 0.3
 LEAST = 0.6
 # Confidence from which a verdict counts against a protected fact, and no model is asked.
 CLEAR = 0.8
+# Confidence of a verdict on a fact whose value another one took the place of by name.
+CORRECTED = 0.95
 # How far what is said of the past may be off: "last week", "in May".
 ROUGHLY = timedelta(days=31)
 # Likeness of vectors from which a pair that no rule decides is worth a model's look.
@@ -45,6 +55,8 @@ LIKELY = 0.5
 _KEPT = frozenset({Category.REMEMBER, Category.INSTRUCTION})
 _OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.STATE, Category.CORRECTION}
 _CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
+# Words before the word for a kind: "on the cardiac ward".
+_LEAST_BEFORE = 3
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -122,6 +134,8 @@ class ConsolidationPlan:
         only: the one relation that counts; all, if not given.
         decay_rate: of new facts, per day.
         overrides: verdicts, such as a model's, that count instead of the judge's.
+        corrected: by index of a claim, the fact whose value it gives another one.
+        named: by index of a claim, what it says to be over, as it was said.
         actions: inserts, credits and supersessions in the order of the claims. Planned again
             after it was applied, a page adds and retires nothing.
     """
@@ -140,9 +154,12 @@ class ConsolidationPlan:
     actions: list[Action] = field(default_factory=list)
     inserted: list[_KnownFact] = field(default_factory=list)
     stored: dict[str, _KnownFact] = field(init=False)
+    corrected: dict[int, _KnownFact] = field(default_factory=dict)
+    named: dict[int, FactStatement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take in the facts that have not ended."""
+        self.claims = [*self.claims]
         self.stored = {
             each.record.id: _known_fact(each)
             for listed in self.candidates
@@ -180,6 +197,8 @@ class ConsolidationPlan:
 
     def _take(self, index: int) -> None:
         """Plan what one claim changes."""
+        self._find_corrected(index)
+        self._find_ended(index)
         claim = self.claims[index]
         if not _may_be_fact(claim):
             return
@@ -188,8 +207,6 @@ class ConsolidationPlan:
             return
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
-        if claim.fact is not None and claim.fact.needs_known and not clashes:
-            return
         if same is None:
             self._insert(index, [each for each in clashes if each[1].relation in _EXCLUDING])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
@@ -245,9 +262,64 @@ class ConsolidationPlan:
         )
         if claim.fact.content and not meant and not ended and not nameless:
             kept = replace(claim.fact, value=claim.content, ended=None)
-            self.claims = [*self.claims]
-            self.claims[index] = replace(claim, fact=kept)
+            self._put(index, replace(claim, fact=kept))
             self._take(index)
+
+    def _put(self, index: int, claim: Claim) -> None:
+        """Put a claim in the place of one that is understood only now."""
+        self.claims = [*self.claims[:index], claim, *self.claims[index + 1 :]]
+
+    def _find_corrected(self, index: int) -> None:
+        """Find the fact whose value a claim gives another one, whatever it is of.
+
+        "We switched from Slack to Mattermost" is then what was said of Slack, of Mattermost.
+        """
+        claim = self.claims[index]
+        fact = claim.fact
+        if fact is None or fact.attribute != SAME:
+            return
+        for known, _ in self._compared(index):
+            record = known.record
+            old = find_value(record, fact.ended or "", fact.value or "")
+            content = replace_value(record.content, old, fact.value)
+            ended = known.over or (record.attribute is not None and record.value is None)
+            # What the same turn says of it beside this is no older value.
+            if content is None or ended or known.sources.issuperset(claim.sources):
+                continue
+            self.corrected[index] = known
+            made = None
+            if record.attribute is not None:
+                made = replace(
+                    fact,
+                    subject=record.subject or "",
+                    attribute=record.attribute,
+                    value=fact.value if old == record.value else record.value,
+                    content=content,
+                    ended=record.value,
+                )
+            about = record.metadata.get("subject", claim.subject)
+            self._put(index, replace(claim, content=content, subject=str(about), fact=made))
+            return
+        kept = claim.content if claim.stands_alone else ""
+        self._put(index, replace(claim, content=kept, fact=None))
+
+    def _find_ended(self, index: int) -> None:
+        """Find what a claim ends that names it, and write it down under the attribute of that."""
+        claim = self.claims[index]
+        fact = claim.fact
+        if fact is None or not fact.needs_known:
+            return
+        ended = [known.record for known, _ in self._clashes(index) if not known.over]
+        if not ended:
+            kept = claim.content if claim.stands_alone else ""
+            self._put(index, replace(claim, content=kept, fact=None))
+            return
+        self.named[index] = fact
+        for record in ended if fact.attribute == OVER else ():
+            if record.attribute is not None:
+                subject = record.subject or ""
+                made = replace(fact, subject=subject, attribute=record.attribute)
+                self._put(index, replace(claim, fact=made))
 
     def _clashes(self, index: int) -> Iterator[tuple[_KnownFact, Verdict]]:
         """Yield what has to do with a claim, by a verdict that counts."""
@@ -260,7 +332,11 @@ class ConsolidationPlan:
     def _verdict(self, index: int, known: _KnownFact, likeness: float | None) -> Verdict:
         """Return how a claim stands to a fact: by attributes, else as a model or the rules say."""
         claim = self.claims[index]
-        verdict = None if claim.fact is None else judge_fact(known.record, claim.fact)
+        if index in self.corrected:
+            relation = Relation.UPDATE if known is self.corrected[index] else Relation.NONE
+            return Verdict(relation, CORRECTED, "its value was corrected")
+        fact = self.named.get(index, claim.fact)
+        verdict = None if fact is None else judge_fact(known.record, fact)
         if verdict is not None:
             return verdict
         given = self.overrides.get((index, known.record.id))
@@ -272,19 +348,25 @@ class ConsolidationPlan:
 
     def _known(self, index: int) -> list[tuple[_KnownFact, float | None]]:
         """Return the facts that may be about the subject of a claim: no others does it retire."""
+        claim = self.claims[index]
+        said, fact = _claim_statement(claim), self.named.get(index, claim.fact)
+        named = fact is not None and fact.attribute == OVER
+        return [
+            (known, likeness)
+            for known, likeness in self._compared(index)
+            if named
+            or (claim.fact is not None and known.record.attribute is not None)
+            or may_share_subject(said, _fact_statement(known.record))
+        ]
+
+    def _compared(self, index: int) -> list[tuple[_KnownFact, float | None]]:
+        """Return the facts that a claim is compared with, each with how alike they are."""
         found = [
             (self.stored[each.record.id], each.likeness)
             for each in self.candidates[index]
             if each.record.id in self.stored
         ]
-        found += [(each, self.between.get((each.claim, index))) for each in self.inserted]
-        said = _claim_statement(self.claims[index])
-        return [
-            (known, likeness)
-            for known, likeness in found
-            if (self.claims[index].fact is not None and known.record.attribute is not None)
-            or may_share_subject(said, _fact_statement(known.record))
-        ]
+        return found + [(each, self.between.get((each.claim, index))) for each in self.inserted]
 
     def _same(
         self, claim: Claim, clashes: Sequence[tuple[_KnownFact, Verdict]]
@@ -359,6 +441,33 @@ def with_attribute(record: Record) -> Record:
     [fact] = found
     subject = "user" if named and fact.subject == named.casefold() else fact.subject
     return replace(record, subject=subject, attribute=fact.attribute, value=fact.value)
+
+
+def find_value(record: Record, named: str, other: str = "") -> str | None:
+    """Return the value of a fact that is named, as its sentence has it; ``None`` if it has none.
+
+    Of a fact without attribute these are the very words of the name.
+
+    Args:
+        record: the fact.
+        named: its value, or the word for what the value is: ``ward``.
+        other: the value that takes its place; a word that it ends with too is one for the kind.
+    """
+    if not named:
+        return None
+    if record.value and same_value(record.value, named):
+        return record.value
+    begin = record.content.lower().find(named.lower())
+    end = begin + len(named)
+    around = record.content[max(begin - 1, 0) : begin] + record.content[end : end + 1]
+    if begin < 0 or any(map(str.isalnum, around)):
+        return None
+    if other.lower().endswith(f" {named.lower()}"):
+        before = record.content[:begin].split()
+        if len(before) < _LEAST_BEFORE or not before[-1].isalpha():
+            return None
+        begin = record.content[:begin].rstrip().rindex(before[-1])
+    return record.content[begin:end]
 
 
 def _known_fact(candidate: CandidateFact) -> _KnownFact:

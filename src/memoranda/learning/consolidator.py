@@ -24,9 +24,7 @@ from memoranda.errors import (
     StoreClosed,
 )
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import SAME, replace_value
 from memoranda.facts.requests import INSTRUCTIONS
-from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import (
@@ -237,7 +235,6 @@ class Consolidator:
         scope = scope or self.records.scope
         stated = self._stated(scope) if by_text and any(each.fact for each in claims) else []
         candidates = [self._candidates(scope, each, stated, by_text=by_text) for each in claims]
-        claims = [_correct_known(*each) for each in zip(claims, candidates, strict=True)]
         plan = ConsolidationPlan(
             session=session,
             claims=claims,
@@ -423,23 +420,6 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
     elif claim.fact is not None:
         yield claim.fact.attribute
         yield from attributes()[claim.fact.attribute].ends
-
-
-def _correct_known(claim: Claim, candidates: Sequence[CandidateFact]) -> Claim:
-    """Return a correction as a claim about the fact whose value it says is another one.
-
-    Without content, where there is no such fact.
-    """
-    fact = claim.fact
-    if fact is None or fact.attribute != SAME:
-        return claim
-    for known in (each.record for each in candidates):
-        content = replace_value(known.content, known.value, fact.value)
-        if content and known.attribute and same_value(known.value or "", fact.ended or ""):
-            subject = known.subject or ""
-            made = replace(fact, subject=subject, attribute=known.attribute, content=content)
-            return replace(claim, content=content, fact=made)
-    return replace(claim, content="")
 
 
 def _describe(action: Action) -> str | None:

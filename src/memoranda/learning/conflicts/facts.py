@@ -6,19 +6,33 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import INSTRUCTION, FactStatement, read_written_facts
+from memoranda.facts.questions import relation_nouns
+from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement, read_written_facts
 from memoranda.facts.requests import topic
 from memoranda.facts.values import same_value, value_key
-from memoranda.learning.claims import Relation, Verdict
-from memoranda.learning.parsed_text import parse_text
+from memoranda.learning.claims import Category, Relation, Verdict
+from memoranda.learning.parsed_text import parse_text, stem_set
+from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.model.models import Record
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.terms import cut_sentences
 
 _EN = LanguageData("en", "comparison")
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
-# The attribute of who has died.
-GONE = "gone"
+# The attributes of who has died, and of whom somebody goes to for something.
+GONE, CONTACT = "gone", "contact"
+# What a fact without attribute is of that can be over; what has happened stays true.
+_GOING_ON = frozenset(
+    {
+        Category.IDENTITY,
+        Category.POSSESSION,
+        Category.PREFERENCE,
+        Category.RELATION,
+        Category.STATE,
+        Category.DECISION,
+        Category.CONSTRAINT,
+    }
+)
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
 
@@ -29,6 +43,10 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     Of an attribute with one value, the newer value takes the place of the older; of one with
     many, only what is said to have ended, or is denied, does.
     """
+    ending = new.value is None and new.ended and new.attribute != INSTRUCTION
+    if new.attribute == OVER or (ending and old.attribute is None):
+        relation = Relation.UPDATE if _is_over(old, new) else Relation.NONE
+        return Verdict(relation, SAME_ATTRIBUTE, "what it names is over")
     if old.attribute is None or old.subject is None:
         return None
     names = {new.subject, *(each.casefold() for each in new.aliases)}
@@ -39,13 +57,46 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     about = any(same_value(old.subject, each) for each in names)
     if about and old.attribute in attributes()[new.attribute].ends and new.value:
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
-    if not about or old.attribute != new.attribute:
+    if not about or old.attribute != new.attribute or _are_other_roles(old, new):
         return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
     if new.attribute == INSTRUCTION:
         relation = _relate_instructions(new.value or "", old.value or old.content)
     else:
         relation = _relate_values(new, old)
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
+    """Return whether two facts name people for different things: a dentist and a landlord."""
+    if new.attribute != CONTACT:
+        return False
+    nouns = [set(relation_nouns(each.content)) for each in (old, new)]
+    return all(nouns) and nouns[0].isdisjoint(nouns[1])
+
+
+def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
+    """Return whether an older fact is about what is named as over.
+
+    Of an attribute that is its value, or the thing that has one; else it must be something that
+    goes on, said of the user, whose sentence names it.
+    """
+    over = _things(new.ended or "")
+    if not over:
+        return False
+    if old.attribute is not None:
+        if old.attribute not in attributes()[OVER].ends or old.value is None:
+            return False
+        return over <= _things(old.value if old.subject == new.subject else old.subject or "")
+    if old.metadata.get("category") not in _GOING_ON:
+        return False
+    about = str(old.metadata.get("subject", "")).casefold()
+    own = about.endswith(new.subject) or (f"{new.subject}'s" in about and not relation_nouns(about))
+    return own and over <= _things(old.content) and read_aspect(old.content) is Aspect.STATE
+
+
+def _things(text: str) -> frozenset[str]:
+    """Return the stems of the words by which things are known again."""
+    return parse_text(text).content - stem_set("loose_words")
 
 
 def _relate_instructions(new: str, old: str) -> Relation:

@@ -172,7 +172,8 @@ class RuleFactExtractor:
         content = " ".join(_PICTURE.sub(" ", content).split()).replace(" .", ".")
         # A statement that still holds a "my" or "I" of the speaker was misread.
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
-        misread = _EN.pattern("own_words", 0).search(told) is not None
+        points = own and draft.fact is not None and draft.fact.attribute == SAME
+        misread = not points and _EN.pattern("own_words", 0).search(told) is not None
         if not draft.own_words and (misread or (draft.fact is None and leans_on_talk(told))):
             return None
         time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
@@ -187,6 +188,7 @@ class RuleFactExtractor:
             event_time=time.since if time else turn.at,
             confidence=round(min(_MOST, score), 2),
             fact=draft.fact,
+            stands_alone=not own,
         )
 
 
@@ -255,7 +257,9 @@ class _TurnReader:
             sentence = TurnPart(sentence.shown[begin:], sentence.start + begin, sentence.question)
         sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
         kind = Category.CORRECTION if sure else None
-        yield from self._clauses(sentence, placed, kind, corrected=corrected is not None)
+        drafts = self._clauses(sentence, placed, kind, corrected=corrected is not None)
+        # What names a known value comes before what may end that.
+        yield from sorted(drafts, key=lambda each: not _names_known(each))
 
     def _clauses(
         self,
@@ -468,6 +472,11 @@ def _of_fact(stated: FactStatement, person: Person, kind: Category | None = None
         score=_SURE,
         fact=stated,
     )
+
+
+def _names_known(draft: ClaimDraft) -> bool:
+    """Return whether a statement gives another value to what has a known one."""
+    return draft.fact is not None and draft.fact.attribute == SAME
 
 
 def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
