@@ -34,7 +34,10 @@ LEARNED = [
         "The vet's coming on Friday to look at the mare.",
         "The vet is coming on 13 March 2026 to look at the mare.",
     ),
-    ("the car goes in for its MOT on the 17th", "The car goes in for its MOT on 17 March 2026."),
+    (
+        "the car goes in for its MOT on the 17th",
+        "The user's car goes in for its MOT on 17 March 2026.",
+    ),
     ("Off to Rome on Friday!", "The user is off to Rome on 13 March 2026."),
     (
         "Next term I'm taking statistics.",

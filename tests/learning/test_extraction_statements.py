@@ -248,6 +248,40 @@ def test_verbs_and_possessives_agree_with_the_speaker_by_name(text, content):
     assert [claim.content for claim in claims_of(text, "Caroline")] == [content]
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("heights freak me out", "Heights freak the user out."),
+        ("Flying makes me anxious", "Flying makes the user anxious."),
+        ("Anything spicy upsets my stomach.", "Anything spicy upsets the user's stomach."),
+        ("On Sundays I go fell running", "On Sundays the user goes fell running."),
+        ("im left handed btw", "The user is left handed."),
+        ("can't swim", "The user cannot swim."),
+        ("Got a bad hip so no stairs please", "The user has got a bad hip."),
+        ("my brother in law fixes boats", "The user's brother-in-law fixes boats."),
+        ("gran still fixes clocks", "The user's gran still fixes clocks."),
+        ("My startup makes compost bins", "The user's startup makes compost bins."),
+        ("saving up for a van", "The user is saving up for a van."),
+        ("I sneeze when I eat chocolate", "The user sneezes when the user eats chocolate."),
+    ],
+)
+def test_what_is_said_carelessly_is_told_whole(text, content):
+    """Left-out subjects, marks and days in front change nothing; what follows from it is cut."""
+    assert [claim.content for claim in claims_of(text)] == [content]
+
+
+def test_what_an_error_does_to_one_tells_nothing_of_them():
+    """Only what is said of things in general, and in the present, is a trait."""
+    for text in ("The docs confuse me", "This error bugs me", "It makes me sad", "Tom told me"):
+        assert claims_of(text) == []
+
+
+def test_a_consequence_is_no_part_of_what_it_follows_from():
+    """``so …`` is cut behind a statement."""
+    (claim,) = claims_of("I have a metal plate in my skull, so no scans.")
+    assert claim.content == "The user has a metal plate in their skull."
+
+
 def test_a_full_stop_ends_a_sentence_but_not_a_title():
     """``didn't.`` and ``Tues.`` end one, ``Dr.`` before a name does not."""
     texts = [

@@ -47,7 +47,10 @@ def third_person(verb: str, *, past: bool = True) -> str:
         return _FORMS.mapping("irregular_third")[verb]
     if verb in _FORMS.words("same_in_past"):
         return verb if past else verb + "s"
-    return verb if is_past(verb) or verb.endswith("ing") else _with_s(verb)
+    doing = (
+        verb.endswith("ing") and verb not in _FORMS.words("habits") and len(verb) > _SHORTEST_PAST
+    )
+    return verb if is_past(verb) or doing else _with_s(verb)
 
 
 def _with_s(verb: str) -> str:
@@ -56,6 +59,15 @@ def _with_s(verb: str) -> str:
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return verb[:-1] + "ies"
     return verb + "s"
+
+
+def base_form(verb: str) -> str:
+    """Return a verb of a third person in the present, in lower case, as it stands after ``I``."""
+    if verb.endswith("ies") and len(verb) > _SHORTEST_PAST:
+        return verb[:-3] + "y"
+    if verb.endswith(("sses", "shes", "ches", "xes", "zzes", "goes", "does")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us", "is", "as")) else verb
 
 
 def expand_negation(word: str, *, third: bool) -> str | None:

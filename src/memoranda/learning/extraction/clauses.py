@@ -48,9 +48,8 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
         if leads and not held and found[0].lstrip().startswith(","):
             held = True
             continue
-        if found[0].strip() == "and" and _EN.pattern("companions", 0).fullmatch(
-            text, begin, found.start()
-        ):
+        companions = _EN.pattern("companions", 0).fullmatch(text, begin, found.start())
+        if found[0].strip() == "and" and (leads or companions):
             continue
         if found.start() > begin:
             yield begin, min(found.start(), begin + CLAUSE_LIMIT)
@@ -75,15 +74,22 @@ def _is_adjunct(part: str) -> bool:
 def _is_asking(part: str) -> bool:
     words = _words_after_lead(part)
     first = words[0].strip(_EDGE) if words else ""
-    if first in {"when", "while", "where"} or is_elided_past(first, "".join(words[1:2])):
+    if "?" not in part and tells_without_subject(words):
+        return False
+    if first in {"when", "while", "where"}:
         return "?" in part
     dated = first == "may" and words[1:] and words[1][0].isdigit()
     return not dated and first in _EN.words("interrogatives")
 
 
-def is_elided_past(first: str, second: str) -> bool:
-    """Return whether "had the scan on Tuesday" leaves out who did, instead of asking."""
-    return first == "had" and second in _EN.words("determiners")
+def tells_without_subject(low: Sequence[str]) -> bool:
+    """Return whether words that might ask leave out "I": ``had my knee done``, ``can't swim``."""
+    if len(low) < _SHORTEST - 1:
+        return False
+    if low[0] == "had" and low[1] in _EN.words("determiners"):
+        return True
+    telling = low[0] in _EN.words("elided_denials") or low[0] in {"had", "have"}
+    return telling and low[1] not in _EN.words("asked")
 
 
 def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[int, int]:
@@ -240,6 +246,8 @@ def _before_links(low: Sequence[str], place: int, least: int) -> int:
 def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
     """Cut a judgement or a word that hangs on: ``, which was great``, ``and``."""
     whole = end == len(words)
+    while end > least + 1 and words[end - 1].low in _EN.words("talk"):
+        end -= 1
     low = [word.low for word in words[:end]]
     # "because of the costs" at the end: which costs was said elsewhere, or never.
     for place in range(max(least, end - 4), end - 2):
@@ -248,7 +256,7 @@ def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
             end = _before_links(low, place, least)
             break
     # "…, so no calls before noon": what follows from a statement is none of its own.
-    so = next((at for at in range(least + 1, end - 1) if low[at : at + 2] == [",", "so"]), None)
+    so = next((at for at in range(least + 1, end - 1) if _concludes(low, at)), None)
     if so is not None and any(carries_content(word) for word in words[least:so]):
         end = so
     for place in range(end - 1, least, -1):
@@ -258,6 +266,11 @@ def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
         if empty or (place == end - 1 and _hangs(low, place, whole=whole)):
             end = place
     return end
+
+
+def _concludes(low: Sequence[str], place: int) -> bool:
+    """Return whether a consequence begins: ``so no calls``, and not ``so that``, ``so much``."""
+    return low[place] == "so" and low[place + 1] not in _EN.words("so_much", "evaluative")
 
 
 def _hangs(low: Sequence[str], place: int, *, whole: bool) -> bool:

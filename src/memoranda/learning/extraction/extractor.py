@@ -13,6 +13,7 @@ from memoranda.facts.reader import (
     SAME,
     FactStatement,
     Speaker,
+    known_words,
     mask_halves,
     read_facts,
     tells_by_asking,
@@ -22,9 +23,9 @@ from memoranda.facts.values import value_key
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
-    is_elided_past,
     measure_kept,
     split_clauses,
+    tells_without_subject,
     weigh_words,
 )
 from memoranda.learning.extraction.exclusions import (
@@ -60,7 +61,7 @@ from memoranda.learning.verbs import is_finite, is_past
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, languages_with
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
@@ -118,8 +119,10 @@ class RuleFactExtractor:
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
-            text = turn.text if asks_memory(turn.text) else _with_apostrophes(turn.text)
-            turn = replace(turn, text=spell_out(text, named))  # noqa: PLW2901
+            asked = asks_memory(turn.text)
+            text = turn.text if asked else _with_apostrophes(turn.text)
+            text = spell_out(text, named, own_words=asked)
+            turn = replace(turn, text=text)  # noqa: PLW2901
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
             reader.stated = stated.get(turn.speaker)
             reader.tells_time = partial(self._tells_time, said_at=turn.at)
@@ -235,6 +238,10 @@ class _TurnReader:
             if place not in self.requests.covered:
                 yield from self._sentence(sentence)
 
+    def _is_copy(self, draft: ClaimDraft) -> bool:
+        """Return whether a sentence is no more than the message."""
+        return draft.content.rstrip(".").casefold() == self.turn.text.strip(" .!").casefold()
+
     def _said(self, part: TurnPart) -> str:
         return self.turn.text[part.start : part.start + len(part.shown)]
 
@@ -292,6 +299,9 @@ class _TurnReader:
             named = {each.subject for each in inside}
             main = [each for each in inside if (each.value or "").casefold() not in named]
             alone = len(main) == 1 and main[0] in left
+            # What stands in the words of the message becomes the sentence of its attribute.
+            if draft is not None and alone and self._is_copy(draft) and not _same(draft, main[0]):
+                continue
             least = THRESHOLD - _DATED_PLAN * (alone and attributes()[main[0].attribute].dated)
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
@@ -330,10 +340,9 @@ class _TurnReader:
                 surely corrects something.
         """
         words = split_tokens(clause.shown)
-        asks = clause.question or (words and words[0].low in _EN.words("asking_words"))
-        if asks and words[1:] and is_elided_past(words[0].low, words[1].low):
-            asks = clause.question
-        if asks or len(words) < _SHORTEST:
+        asking = words[:1] and words[0].low in _EN.words("asking_words")
+        telling = asking and tells_without_subject([word.low for word in words])
+        if clause.question or len(words) < _SHORTEST or (asking and not telling):
             return None
         setting = ClauseContext(self.chat, frozenset(self.people), kind, opens=before is None)
         pronoun = _EN.pattern("he_or_she").match(clause.shown)
@@ -481,8 +490,15 @@ def _names_known(draft: ClaimDraft) -> bool:
 
 def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
     """Return whether a sentence tells the value of a fact."""
-    told = stated.value or stated.ended
-    return bool(told) and str(told).casefold() in draft.content.casefold()
+    told = str(stated.value or stated.ended or "").casefold()
+    content = draft.content.casefold()
+    # Of "my wife Ana's sister" only the sister is spoken of.
+    return bool(told) and told in content and f"{told}'s " not in content
+
+
+def _same(draft: ClaimDraft, stated: FactStatement) -> bool:
+    """Return whether the sentence of an attribute is the one that was said."""
+    return draft.content.casefold() == stated.content.casefold()
 
 
 def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
@@ -501,9 +517,13 @@ def _is_english(shown: str) -> bool:
 
 def _with_apostrophes(text: str) -> str:
     """Return what is typed without apostrophes with them: ``im home`` is ``I'm home``."""
-    if not _EN.pattern("unmarked").search(text) or not _is_english(text):
+    if not _EN.pattern("unmarked").search(text):
         return text
     written = _EN.mapping("apostrophes")
+    words = frozenset(text.lower().split()).difference(written)
+    english = known_words("en", words)
+    if any(known_words(code, words) > english for code in languages_with("function_words")):
+        return text
     return _EN.pattern("unmarked").sub(lambda found: written[found[0].lower()], text)
 
 

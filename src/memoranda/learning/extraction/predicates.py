@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from memoranda.learning.claims import Category
@@ -40,17 +41,24 @@ class ClauseStatement(NamedTuple):
     third: bool = False
 
 
-def read_predicate(low: Sequence[str], *, chat: bool) -> ClauseStatement | None:
+def read_predicate(
+    low: Sequence[str], *, chat: bool, lead: Sequence[str] = (), third: bool = False
+) -> ClauseStatement | None:
     """Return what the words after ``I`` say; ``None`` where it is nothing to keep.
 
     Args:
         low: they in lower case, contractions with the subject spelled out (``am``, ``have``).
         chat: whether it is said to an assistant, so that a wish is a request.
+        lead: the words before the subject: ``on Sundays``.
+        third: whether they are said of another person.
     """
+    often = _EN.words("frequency")
     facts = {
         "chat": chat,
-        "often": not _EN.words("frequency").isdisjoint(low),
+        "often": not (often.isdisjoint(low) and often.isdisjoint(lead))
+        or (chat and _is_conditional(low)),
         "anymore": "anymore" in low,
+        "third": third and chat,
     }
     return _read("start", low, 0, frozenset(name for name, holds in facts.items() if holds))
 
@@ -71,6 +79,12 @@ def _read(
             return _read(row.leads, low, begin, facts | row.adds)
         return ClauseStatement(row.category, row.score, begin) if row.category else None
     return None
+
+
+def _is_conditional(low: Sequence[str]) -> bool:
+    """Return whether something happens each time: ``I sneeze when I eat chocolate``."""
+    times, own = {"when", "whenever", "if"}, {"i", "we"}
+    return any(when in times and who in own for when, who in pairwise(low[1:]))
 
 
 def _anything(_: str) -> bool:

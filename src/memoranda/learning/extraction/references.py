@@ -18,7 +18,7 @@ from memoranda.model.models import Mention
 from memoranda.text.patterns import LanguageData, expand, load
 
 _EN = LanguageData("en", "references")
-_SHE = "she"
+_SHE = frozenset({"she", "her"})
 # The kinds of names that may be those of persons.
 _NAMES = frozenset({"person", "other"})
 
@@ -32,15 +32,24 @@ class PersonMention(NamedTuple):
     sure: bool = True
 
 
-def spell_out(text: str, mentions: Iterable[Mention]) -> str:
+def spell_out(text: str, mentions: Iterable[Mention], *, own_words: bool = False) -> str:
     """Return ``text`` with words in place of the pronouns that can mean one thing only.
 
     Args:
         text: what one person said.
         mentions: the names in it.
+        own_words: whether it may be kept as it is written, so that little is changed.
     """
     # Half a character is no text that a rule can read.
-    text = _spell_kin(mask_halves(text.replace("\u2019", "'")))
+    text = mask_halves(text.replace("\u2019", "'"))
+    if not own_words:
+        text = _find("small").sub(_spell_own, text)
+        text = _find("aside").sub(_spell_aside, text)
+        text = _find("in_law").sub(lambda found: _put(found, "gap", "-in-law"), text)
+        text = _find("building").sub(_spell_building, text)
+        text = _find("goes_on").sub(_spell_going_on, text)
+        text = _find("pointed").sub(lambda found: _put(found, "pronoun", found["thing"]), text)
+    text = _spell_kin(text)
     text = _find("joined").sub(_spell_joined, text)
     text = _find("numbered").sub(_spell_joined, text)
     text = _find("mine_of_need").sub(_spell_mine, text)
@@ -58,6 +67,38 @@ def _find(name: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     return re2.compile(expand(load("en", "references")[name], _EN), options)
+
+
+def _spell_own(found: Any) -> str:
+    """Return ``my gran has`` for ``gran has``, ``my kids`` for ``the kids``."""
+    if found["the"]:
+        return _put(found, "the", "My" if found["the"][0].isupper() else "my")
+    noun = found["noun"]
+    return _put(found, "noun", f"{'My' if noun[0].isupper() else 'my'} {noun.lower()}")
+
+
+def _spell_aside(found: Any) -> str:
+    """Return ``our eldest Callum plays`` for ``our eldest, Callum, plays``."""
+    told = _put(found, "first", " ")
+    place = _place(found, "last")[0] - found.start() - 1
+    told = f"{told[:place]} {told[place + len(', ') :]}"
+    return (
+        f"{'My' if told[0] == 'T' else 'my'}{told[3:]}" if found["whose"].lower() == "the" else told
+    )
+
+
+def _spell_building(found: Any) -> str:
+    """Return ``my app is`` for ``the app I'm building is``."""
+    told = _put(found, "which", "")
+    return f"{'My' if told[0].isupper() else 'my'}{told[3:]}"
+
+
+def _spell_going_on(found: Any) -> str:
+    """Return ``my app is new, and my app is written`` for ``my app is new and it's written``."""
+    verb = "was" if found["pronoun"].lower().endswith("was") else "is"
+    told = _put(found, "pronoun", f"{found['whose'].lower()} {found['thing']} {verb}")
+    place = _place(found, "and")[0] - found.start()
+    return f"{told[:place]}; {told[place + len(found['and']) :]}"
 
 
 def _spell_kin(text: str) -> str:
@@ -103,15 +144,21 @@ def _place(found: Any, name: str) -> tuple[int, int]:
 def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
     """Return the one person of this sentence and the one before for ``he`` and ``she``."""
     people = sorted(_people(text, names))
+    found_words = [(_place(found, "pronoun"), found) for found in _find("he_or_she").finditer(text)]
+    found_words += [(_place(found, "pronoun"), found) for found in _find("his").finditer(text)]
     parts, done = [], 0
-    for found in _find("he_or_she").finditer(text):
-        start, end = _place(found, "pronoun")
+    for (start, end), found in sorted(found_words, key=lambda each: each[0]):
         heard = _sentence_before(text, start)
         near = [each for each in people if heard <= each.start < start]
-        who = _only_one(near, found["pronoun"].lower())
-        if who is None:
+        pronoun = found["pronoun"].lower()
+        who = _only_one(near, pronoun)
+        if who is None or start < done:
             continue
         name = who.name
+        if pronoun in {"his", "her"}:
+            if not who.noun:
+                continue
+            name = f"my {who.noun}'s" if name.startswith("my ") else f"my {who.noun} {name}'s"
         opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n"
         name = name[0].upper() + name[1:] if opens else name
         lead = text[done:start]
@@ -153,7 +200,7 @@ def _sentence_before(text: str, place: int) -> int:
 
 def _only_one(people: Iterable[PersonMention], pronoun: str) -> PersonMention | None:
     """Return whom ``he`` or ``she`` means; ``None`` where it may be several."""
-    other = _EN.words("males" if pronoun == _SHE else "females")
+    other = _EN.words("males" if pronoun in _SHE else "females")
     found = {each.name: each for each in people if each.noun not in other}
     if sure := {name: each for name, each in found.items() if each.sure}:
         found = sure

@@ -196,6 +196,14 @@ class _ThirdPersonRewriter:
         # A mere "a": "this cute pup".
         if low == "this" and following in _EN.words("evaluative"):
             return "an" if following[0] in "aeiou" else "a"
+        if low.endswith("'s") and 0 < place < _NEAR + 1 and self.low[0] in {"my", "our"}:
+            written = self.text[word.start : word.end - 2]
+            if following in {"had", "been", "got", "gone", "become"}:
+                return f"{written} has"
+            after = self.low[place + 2] if place + 2 < len(self.low) else ""
+            tells = following in _EN.words("articles", "prepositions", "traits", "adverbs")
+            if tells or after in {"about", "into", "on"}:
+                return f"{written} is"
         expanded = expand_negation(low, third=False)
         return expanded or _EN.mapping("spoken_forms").get(low, self.text[word.start : word.end])
 

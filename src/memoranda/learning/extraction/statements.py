@@ -12,7 +12,7 @@ from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
 from memoranda.learning.extraction.sentences import MASK
-from memoranda.learning.verbs import is_finite, is_participle, is_past
+from memoranda.learning.verbs import base_form, is_finite, is_participle, is_past
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -76,7 +76,7 @@ Low = Sequence[str]
 def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | None:
     """Return what the clause of ``words`` states; ``None`` for nothing to keep."""
     low = [word.low for word in words]
-    rules = (_called, _first_person, _elided, _possessed, _favoured, _named, _value)
+    rules = (_called, _first_person, _elided, _possessed, _favoured, _named, _value, _affecting)
     found = [stated for rule in rules if (stated := rule(words, low, setting)) is not None]
     if not found and (inner := _subordinate(words, low, setting)) is not None:
         found.append(inner)
@@ -101,6 +101,9 @@ def _subordinate(words: Words, low: Low, setting: ClauseContext) -> ClauseStatem
         shift = place + 1
         rule = _first_person if low[shift].partition("'")[0] in {"i", "we"} else _possessed
         stated = rule(words[shift:], low[shift:], setting)
+        # "I swell up when I eat nuts" does not tell that I eat them.
+        if opening == "when" and stated is not None and stated.category is Category.PREFERENCE:
+            continue
         if stated is not None:
             return stated._replace(
                 score=stated.score - 0.04,
@@ -146,7 +149,7 @@ def _first_person(words: Words, low: Low, setting: ClauseContext) -> ClauseState
     done = tail == "d" and following and is_participle(following[0])
     verb = "have" if done else joined.get(tail)
     spelled = [verb, *following] if verb else following
-    reading = read_predicate(spelled, chat=setting.chat)
+    reading = read_predicate(spelled, chat=setting.chat, lead=low[:start])
     if reading is None and setting.kind and not _has(spelled[:3], "hypothetical"):
         reading = ClauseStatement(Category.REMEMBER, 0.6, 0)
     everybody = "all" in spelled[:3] and low[start].startswith("we")
@@ -190,7 +193,12 @@ def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | Non
     verb, rest = low[place], low[place:]
     past = verb in _EN.words("elided_past")
     doing = verb in _EN.words("elided_doings") and not any(map(_may_be_present, rest))
+    denied = setting.chat and _is_denial(rest)
     if verb == "been":
+        prefix, spelled = "I have", ["have", *low]
+    elif denied or (low[place : place + 2] == ["used", "to"]):
+        prefix, spelled = "I", list(low)
+    elif verb == "got" and setting.chat:
         prefix, spelled = "I have", ["have", *low]
     elif past:
         prefix, spelled = "I", list(low)
@@ -205,10 +213,81 @@ def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | Non
     return reading._replace(score=reading.score - 0.03, rest=begin, prefix=prefix)
 
 
+def _is_denial(low: Low) -> bool:
+    """Return whether words without a subject deny what one does, and give no order."""
+    after = low[1] if len(low) > 1 else ""
+    if low[0] == "don't":
+        return after in _EN.words("bodily", "likes") and after not in {
+            "use",
+            "work",
+            "fly",
+            "speak",
+        }
+    told = is_participle(after) if low[0] in {"haven't", "never"} else True
+    return low[0] in _EN.words("elided_denials") and told and not _has(low, "second")
+
+
+def _affecting(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
+    """Read ``heights freak me out``, ``flying makes me anxious``: what something does to one."""
+    verb = _verb_before_me(low) if setting.chat else None
+    if verb is None:
+        return None
+    group = low[:verb]
+    killing = low[verb] in {"kill", "finish", "upset"} and group[-1] in {"would", "will"}
+    group = group[:-1] if killing else group
+    unclear = ("determiners", "pronouns", "second", "interrogatives", "pointers", "modals")
+    other = ("auxiliaries", "group_breaks", "hypothetical", "spoken_to")
+    heads = [each for each in group if not _has([each], "adverbs", "stop", "evaluative")]
+    if not heads or _has(group, *unclear, *other):
+        return None
+    agrees = _ends_in_s(heads[-1]) != _ends_in_s(low[verb])
+    return ClauseStatement(Category.PREFERENCE, 0.66, 0) if agrees or killing else None
+
+
+def _verb_before_me(low: Low) -> int | None:
+    """Return the place of the verb in the present whose object is ``me`` or ``my stomach``."""
+    near = range(1, min(len(low) - 1, _LONGEST_GROUP))
+    own = _EN.words("body_parts", "ailments")
+    ends = (at for at in near if low[at] == "my" and low[at + 1] in own)
+    place = next(ends, low.index("me") if "me" in low[1:_LONGEST_GROUP] else 0)
+    verb = place - (2 if low[place - 1] == "to" else 1)
+    if verb < 1 or is_past(low[verb]) or not low[verb].isalpha() or _has([low[verb]], "adverbs"):
+        return None
+    getting = low[verb] in {"get", "gets"} and place - verb > 1
+    return verb if getting or low[verb] not in _EN.words("spoken_to") else None
+
+
+def _ends_in_s(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
+
+
 def _may_be_present(word: str) -> bool:
     """Return whether ``word`` is an auxiliary or can be a verb of a third person in the present."""
     third = word.endswith("s") and word[:-1] in _EN.words("habits", "light", "mental")
     return third or word.endswith("'s") or word in _EN.words("auxiliaries", "modals")
+
+
+def _after_relative(words: Words, low: Low, start: int) -> int | None:
+    """Return the place of the verb after who belongs to the speaker: ``my uncle Tom fishes``."""
+    near = range(start + 1, min(len(low), start + 4))
+    place = next(
+        (at for at in near if low[at] in _EN.words("relatives", "own_animals", "ventures")), None
+    )
+    if place is None:
+        return None
+    place += 1
+    while place < len(low) and words[place].text[0].isupper() and low[place] not in {"i", "i'm"}:
+        place += 1
+    while place < len(low) and low[place] in _EN.words("adverbs", "frequency"):
+        place += 1
+    many = low[place - 1].endswith("s")
+    if (
+        place >= len(low)
+        or not low[place].isalpha()
+        or _has(low[place : place + 1], "stop", "links")
+    ):
+        return None
+    return place if many != low[place].endswith("s") else None
 
 
 def _group_end(low: Low, start: int) -> int | None:
@@ -230,8 +309,8 @@ def _as_first_person(low: Low, place: int) -> list[str]:
     for ending in ("s", "es"):
         base = verb.removesuffix(ending)
         if base != verb and base in _EN.words("habits", "likes"):
-            verb = base
-    return [verb, *low[place + 1 :]]
+            return [base, *low[place + 1 :]]
+    return [base_form(verb), *low[place + 1 :]]
 
 
 def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
@@ -240,6 +319,8 @@ def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatemen
     if start is None:
         return None
     verb = _group_end(low, start)
+    if verb is None and setting.chat:
+        verb = _after_relative(words, low, start)
     short = verb is None
     if verb is None:
         near = range(start + 1, min(len(low), start + 5))
@@ -274,7 +355,11 @@ def _possessive_start(low: Low) -> int | None:
     if low[0] == "one" and low[1:2] == ["of"] and low[2:3] in (["my"], ["our"]):
         return 2
     for place, each in enumerate(low[:_LONGEST_GROUP]):
-        if each in {"my", "our"} and low[place - 1] == "," and low[0] in _EN.words("time_leads"):
+        weekly = low[0] in _EN.words("weekdays") or not _EN.words("weekdays").isdisjoint(
+            low[1:place]
+        )
+        after = place and (low[place - 1] == "," or weekly)
+        if each in {"my", "our"} and after and low[0] in _EN.words("time_leads"):
             return place
     return None
 
@@ -283,7 +368,7 @@ def _of_group(
     group: Low, spelled: Low, setting: ClauseContext, *, relative: bool
 ) -> ClauseStatement | None:
     """Return what is said of something of the speaker's own."""
-    reading = read_predicate(spelled, chat=setting.chat)
+    reading = read_predicate(spelled, chat=setting.chat, third=relative)
     copula = spelled[0] in {"am", "was", "were"}
     if group[-1:] and group[-1] in _EN.words("body_parts") and is_past(spelled[0]):
         return None
@@ -294,6 +379,8 @@ def _of_group(
         return None
     if copula and told and _has(group, "attributes", "state_nouns"):
         return _attribute(group, spelled)
+    if reading is None and setting.chat and told and not copula and _has(group[-1:], "ventures"):
+        reading = ClauseStatement(Category.STATE, 0.62, 1)
     if reading is not None:
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
         return reading._replace(category=kind, score=reading.score - 0.04)
@@ -321,14 +408,14 @@ def _named(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | 
     verb = _group_end(low, 0)
     title = len(low) > 1 and low[0] in _EN.words("titles") and words[1].text[0].isupper()
     known = title or low[0].removesuffix("'s") in setting.people
-    short = low[0].endswith("'s") and _tells_after_is(low[1:2])
+    short = low[0].endswith("'s") and _tells_after_is(low[1:3])
     if short:
         spelled, verb = ["am", *low[1:]], 1
     elif verb is not None and verb <= _LONGEST_NAME:
         spelled = _as_first_person(low, verb)
     else:
         return None
-    reading = read_predicate(spelled, chat=setting.chat) if known else None
+    reading = read_predicate(spelled, chat=setting.chat, third=True) if known else None
     if reading is None:
         return None
     score = reading.score + _TITLED * title
@@ -339,8 +426,9 @@ def _named(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | 
 
 def _tells_after_is(after: Low) -> bool:
     """Return whether ``Ana's`` is ``Ana is`` before this word, and nothing of hers."""
-    plain = _has(after, "articles", "prepositions", "traits", "relatives") or _has(after, "adverbs")
-    return plain or (bool(after) and after[0].endswith("ing"))
+    plain = _has(after[:1], "articles", "prepositions", "traits", "relatives", "adverbs")
+    minded = after[1:2] and after[1] in {"about", "into", "on"}
+    return plain or bool(minded) or (bool(after) and after[0].endswith("ing"))
 
 
 def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
