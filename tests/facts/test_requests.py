@@ -7,14 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.facts.requests import (
+    WHERE_ALONE,
     RequestKind,
     asks_memory,
     find_request,
     find_requests,
+    find_withheld,
     is_about,
     is_for_once,
     points_back,
     read_instruction,
+    replaces,
     split_statements,
     tidy,
     topic,
@@ -51,8 +54,44 @@ ASKED = [
     ("Tu noteras que je ne mange pas épicé.", ["Je ne mange pas épicé."]),
     ("Garde ça en mémoire : la chaudière date de 2012.", ["La chaudière date de 2012."]),
     ("Mon casier est le 212, tu peux le noter ?", ["Mon casier est le 212."]),
+    ("Don't let me forget that the cat fasts on Friday.", ["The cat fasts on Friday."]),
+    ("Would you mind remembering that I pray at noon?", ["I pray at noon."]),
+    ("I'd appreciate it if you remembered that I'm deaf.", ["I'm deaf."]),
+    ("could u plz keep a note tht my nan's in ward 4 thx", ["My nan's in ward 4."]),
+    ("Put it on record that I voted no.", ["I voted no."]),
+    ("Please store that Marta does payroll.", ["Marta does payroll."]),
+    ("Pin this: the demo is in room 4B.", ["The demo is in room 4B."]),
+    ("Stick this in your notes, Omar hates calls.", ["Omar hates calls."]),
+    ("For when you need it: my shoe size is 39.", ["My shoe size is 39."]),
+    ("You'll want to know that the lift is stuck.", ["The lift is stuck."]),
+    ("The guest room is cold, you'll want to know that.", ["The guest room is cold."]),
+    ("Our plumber is called Sal - file that away", ["Our plumber is called Sal."]),
+    ("The engineer is Mr Bloom for future reference", ["The engineer is Mr Bloom."]),
+    ("In case it comes up again: we bank with Nordea.", ["We bank with Nordea."]),
+    ("Something you should know: I stammer.", ["I stammer."]),
+    ("It's worth knowing that the pool shuts at 7.", ["The pool shuts at 7."]),
+    ("Just letting you know that I'm off on Fridays.", ["I'm off on Fridays."]),
+    ("Update your notes: I play the oboe now", ["I play the oboe now."]),
+    ("Save my employee number: E-5521.", ["My employee number: E-5521."]),
+    (
+        "File this away: Ida is the one with the horse, Ona is the one with the boat.",
+        ["Ida is the one with the horse.", "Ona is the one with the boat."],
+    ),
+    ("Remember that when Ana is away, Ben is in charge.", ["When Ana is away, Ben is in charge."]),
+    ("Remember that I love my dog and my cat.", ["I love my dog and my cat."]),
+    ("Remember: 1) I'm vegan 2) my cat is called Moth", ["I'm vegan.", "My cat is called Moth."]),
+    ("Remember the code is 4711, and call me Max", ["The code is 4711.", "Call me Max."]),
 ]
 STANDING = [
+    "Make it Celsius from here on.",
+    "Ask me first before you book anything.",
+    "Every time you quote a figure, I want to see the source.",
+    "If you're not sure, say so.",
+    "When suggesting restaurants, stick to vegan ones.",
+    "Please write to me in British English.",
+    "Start each reply with a summary.",
+    "Unless I say otherwise, use Python.",
+    "I prefer short answers.",
     "Merci de toujours me vouvoyer.",
     "J'aimerais que tu me parles toujours en anglais.",
     "Dorénavant tu me réponds en breton.",
@@ -72,6 +111,30 @@ STANDING = [
     "Talk to me like I'm five.",
     "I don't want you to use emojis.",
     "Whenever we talk about money, use Swiss francs.",
+]
+# Instructions where a message says nothing else.
+ALONE = [
+    "Skip the pleasantries.",
+    "One question at a time, please.",
+    "Max five bullet points.",
+    "Explain things as if I were ten.",
+    "Prices in euros please.",
+    "For recipes, give weights in grams.",
+    "No politics please.",
+    "Don't make things up.",
+    "I like it when you give examples.",
+    "Would you mind keeping answers short?",
+    "Sign my emails as Meg.",
+    "Just Bill is fine.",
+]
+WITHHELD = [
+    "Don't store this anywhere: I failed the audition.",
+    "I was fired in May. Please don't keep that.",
+    "This stays between us: I'm leaving.",
+    "I'd rather you didn't remember this: I'm adopted.",
+    "My brother is on parole, but that's off the record.",
+    "Leave this out of my profile: I'm in therapy.",
+    "No need to save this, but my room is 204.",
 ]
 NO_REQUEST = [
     "Retiens ton souffle !",
@@ -95,6 +158,15 @@ NO_REQUEST = [
     "Reply to Tom that I'm busy.",
     "Explain it in simple words.",
     "Write to my landlord in German.",
+    "You always answer so quickly!",
+    "I want the answers to the quiz.",
+    "No worries at all.",
+    "Save me a seat!",
+    "You should know better.",
+    "Use this recipe.",
+    "Show me links to cheap flights.",
+    "Avoid the A40, there was a crash.",
+    "We shipped it, keeping in mind that time was short.",
 ]
 
 
@@ -115,6 +187,22 @@ def test_a_lasting_instruction_is_one(sentence):
     assert request is not None
     assert request.kind in {RequestKind.STANDING, RequestKind.STYLE}
     assert not is_for_once(sentence, "en")
+
+
+@pytest.mark.parametrize("sentence", ALONE)
+def test_an_instruction_that_lasts_where_it_stands_alone_is_one(sentence):
+    """How answers are to be is an instruction where a message says nothing else."""
+    request = find_request(sentence, question=sentence.endswith("?"))
+    assert request is not None
+    assert request.kind in WHERE_ALONE
+    assert not is_for_once(sentence, "en")
+
+
+@pytest.mark.parametrize("text", WITHHELD)
+def test_what_is_to_be_kept_out_of_memory_is_seen(text):
+    """A person may ask in many words that something is not remembered."""
+    assert find_withheld(text) is not None
+    assert find_withheld("The gap between us and them is small, don't you think?") is None
 
 
 @pytest.mark.parametrize("sentence", NO_REQUEST)
@@ -167,3 +255,10 @@ def test_several_instructions_of_a_sentence_are_several():
         RequestKind.REVOKED,
         RequestKind.STANDING,
     ]
+
+
+def test_an_instruction_takes_the_place_of_one_that_it_contradicts():
+    """It is of the same topic, or speaks of nothing but what the older speaks of."""
+    assert replaces("Make it Celsius from here on.", "Always give temperatures in Fahrenheit.")
+    assert replaces("No more jokes.", "Always end with a joke.")
+    assert not replaces("No mushrooms in recipes.", "Never suggest seafood.")

@@ -114,7 +114,7 @@ FACTS = [
     ("I'm using Flask 2.3.1.", "The user is using Flask 2.3.1.", "state"),
     # remember
     ("Remember that my flight leaves at 9 am.", "My flight leaves at 9 am.", "remember"),
-    ("Please note: I prefer short answers.", "I prefer short answers.", "remember"),
+    ("Please note: I prefer short answers.", "I prefer short answers.", "instruction"),
     (
         "Keep in mind the staging server runs on port 8080.",
         "The staging server runs on port 8080.",

@@ -40,6 +40,8 @@ _ITEM = 3
 _LEAST_ITEMS = 3
 # Letters by which a word is known in another of its forms.
 _STEM = 4
+# Letters of a word that is the whole stem of another, and of the ending of that: "ask", "asking".
+_LEAST_STEM, _ENDING = 3, 3
 # Share of the telling words of a revocation that an instruction has which it ends.
 _MOSTLY = 0.66
 # Words of an instruction that says nothing but in which language to answer.
@@ -55,9 +57,15 @@ class RequestKind(StrEnum):
 
     REVOKED = "revoked"
     STANDING = "standing"
+    REMEMBER = "remember"
     # An instruction that lasts only if it is all that a message says.
     STYLE = "style"
-    REMEMBER = "remember"
+    # One that, besides, lasts only where no task was set before.
+    MANNER = "manner"
+
+
+# What lasts only where a message says nothing else.
+WHERE_ALONE = frozenset({RequestKind.STYLE, RequestKind.MANNER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,7 @@ class Request:
         lead: where the request begins.
         start, end: what it is about; empty where that stands in other sentences.
         listed: whether it says that several things follow.
+        ahead: whether what it is about comes after it: ``remember two things for me``.
     """
 
     kind: RequestKind
@@ -78,6 +87,7 @@ class Request:
     start: int
     end: int
     listed: bool = False
+    ahead: bool = False
 
 
 class _RequestForm(NamedTuple):
@@ -130,6 +140,8 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     for request, stop in found:
         if chosen and (request.lead < read or request.kind is RequestKind.REMEMBER):
             continue
+        if chosen and request.kind in WHERE_ALONE and not _parts(sentence[: request.lead], request):
+            continue
         if chosen and chosen[-1].end > request.lead:
             chosen[-1] = replace(chosen[-1], end=request.lead)
         chosen.append(request)
@@ -137,13 +149,23 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     return chosen
 
 
+def _parts(before: str, request: Request) -> bool:
+    """Return whether another instruction may begin here: after a mark, or a joining word."""
+    before = before.rstrip()
+    joining = load(request.language, "facts")["words"].get("joining", ())
+    return not before[-1:].isalnum() or before.rsplit(None, 1)[-1].casefold() in joining
+
+
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
     """Return where each of the statements begins and ends that a request is about."""
     what = sentence[request.start : request.end].replace("'", "\u2019")
     cuts = [(found.start(), found.end()) for found in _marks("semicolon").finditer(what)]
-    between = _pattern(request.language, "separator")
-    if between is not None:
-        cuts += [span for found in between.finditer(what) if (span := _span(found, "sep"))]
+    numbers = [found.span() for found in _marks("numbered").finditer(what)]
+    if len(numbers) > 1 and not what[: numbers[0][0]].strip():
+        cuts += numbers
+    if not _fits(request.language, "conditional", what):
+        for between in _patterns(request.language, "separator"):
+            cuts += [span for found in between.finditer(what) if (span := _span(found, "sep"))]
     items = _between(what, [found.span() for found in _marks("list_comma").finditer(what)])
     unspaced = language_reader(request.language).unspaced
     least = 1 if request.listed else _ITEM
@@ -182,6 +204,34 @@ def continues(text: str, language: str) -> bool:
     return _fits(language, "continues", text)
 
 
+def tells_more(text: str, language: str) -> bool:
+    """Return whether a sentence goes on with what the statement before it told."""
+    return _fits(language, "telling_more", text)
+
+
+def only_names(text: str, language: str) -> bool:
+    """Return whether what is asked to be kept is a name without a value: ``my locker number``."""
+    return _fits(language, "only_named", text) and not _fits(language, "stated", text)
+
+
+def value_after(text: str, language: str) -> str | None:
+    """Return the value that a sentence gives of what was named before: ``It's 778-204``."""
+    named_by = _pattern(language, "named_by")
+    found = None if named_by is None else named_by.search(text.replace("'", "\u2019"))
+    span = found and _span(found, "value")
+    return text[slice(*span)] if span else None
+
+
+def find_withheld(text: str) -> tuple[int, int] | None:
+    """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
+    forms, text = _withheld_forms(), mask_halves(text).replace("'", "\u2019")
+    spans = (
+        compile_form(forms.rows[each].source).search(text)
+        for each in forms.anywhere.Match(text) or ()
+    )
+    return min((found.span(0) for found in spans if found), default=None)
+
+
 def is_pointing(text: str, language: str) -> bool:
     """Return whether a statement needs the one before it to be understood."""
     return _fits(language, "pointing", text)
@@ -196,6 +246,9 @@ def is_aside(text: str, language: str) -> bool:
 
 def is_for_once(text: str, language: str) -> bool:
     """Return whether an instruction is for this time only."""
+    lasting = _pattern(language, "lasting")
+    if lasting is not None:
+        text = lasting.sub(" ", text.replace("'", "\u2019"))
     return _fits(language, "once", text)
 
 
@@ -229,7 +282,7 @@ def read_revocation(about: str, said: str, language: str) -> FactStatement:
     Its content is ``said`` where that is an instruction of its own if there was none to revoke:
     ``Stop using emojis``.
     """
-    own = said if _fits(language, "stopping", said) else ""
+    own = said if about.strip(_TIDY) and _fits(language, "stopping", said) else ""
     return FactStatement("user", INSTRUCTION, None, own, 0, len(said), language, about)
 
 
@@ -256,6 +309,24 @@ def is_about(revoked: str, instruction: str) -> bool:
         return True
     about = topic(revoked)
     return about is not None and about == topic(instruction)
+
+
+def replaces(new: str, old: str) -> bool:
+    """Return whether an instruction takes the place of an older one.
+
+    It does where both are of one topic, or all that tells it from others stands in the older:
+    "no more jokes" ends "always end with a joke".
+    """
+    about = topic(new)
+    if about is not None and about == topic(old):
+        return True
+    conditional = compile_form(_own("conditional"))
+    if conditional.search(new.replace("'", "\u2019")) or conditional.search(
+        old.replace("'", "\u2019")
+    ):
+        return False
+    one, other = _telling(new), _telling(old)
+    return bool(one) and all(any(_same_word(each, word) for word in other) for each in one)
 
 
 def points_back(revoked: str) -> bool:
@@ -294,6 +365,20 @@ def _forms() -> _RequestFormSet:
                 source = expand(form, reader)
                 anywhere.Add(f"(?m){source}")
                 rows.append(_RequestForm(kind, code, source))
+    anywhere.Compile()
+    return _RequestFormSet(anywhere, rows)
+
+
+@cache
+def _withheld_forms() -> _RequestFormSet:
+    rows: list[_RequestForm] = []
+    anywhere = re2.Set.SearchSet(form_options())
+    for code in languages_with("facts"):
+        for form in load(code, "facts").get("requests", {}).get("withheld", ()):
+            rows.append(
+                _RequestForm(RequestKind.REMEMBER, code, expand(form, language_reader(code)))
+            )
+            anywhere.Add(rows[-1].source)
     anywhere.Compile()
     return _RequestFormSet(anywhere, rows)
 
@@ -342,17 +427,19 @@ def _match_requests(
             continue
         if question and not told and not _fits(form.language, "polite", sentence[lead:]):
             continue
-        start, end, listed = lead, _end_of_instruction(form.language, sentence, stop), False
+        start, end = lead, _end_of_instruction(form.language, sentence, stop)
+        listed = ahead = False
         if told:
             start, end = _span(found, "what") or (stop, stop)
             listed = _fits(form.language, "plural", sentence[lead:start])
+            ahead = end == start and _fits(form.language, "ahead", sentence[lead:stop])
             kept = _pattern(form.language, "subordinate")
             word = kept and end > start and kept.search(sentence[:start])
             start = word.start() if word else start
         if form.kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
-        request = Request(form.kind, form.language, lead, start, end, listed)
+        request = Request(form.kind, form.language, lead, start, end, listed, ahead)
         yield _RequestMatch(request, stop)
 
 
@@ -415,6 +502,9 @@ def _same_word(one: str, other: str) -> bool:
     if _UNSPACED.search(one + other):
         shared = any(one[at : at + 2] in other for at in range(len(one) - 1))
         return shared or one in other or other in one
+    short, long = sorted((one, other), key=len)
+    if len(short) >= _LEAST_STEM and long.startswith(short) and len(long) <= len(short) + _ENDING:
+        return True
     length = max(_STEM, min(len(one), len(other)) - 2)
     return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
 
@@ -438,6 +528,13 @@ def _pattern(language: str, name: str) -> Any:
         return None
     text = source if isinstance(source, str) else "(?:" + "|".join(source) + ")"
     return compile_form(expand(text, language_reader(language)))
+
+
+def _patterns(language: str, name: str) -> Iterator[Any]:
+    """Yield the patterns of an entry of that table, each by itself."""
+    source = load(language, "facts")["requests"].get(name, ())
+    for text in (source,) if isinstance(source, str) else source:
+        yield compile_form(expand(text, language_reader(language)))
 
 
 def _marks(name: str) -> Any:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from memoranda.facts.ontology import attributes
 from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement, read_written_facts
-from memoranda.facts.requests import topic
+from memoranda.facts.requests import replaces
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Relation, Verdict
 from memoranda.learning.parsed_text import parse_text, stem_set
@@ -103,8 +103,7 @@ def _relate_instructions(new: str, old: str) -> Relation:
     """Return how the newer of two instructions stands to the older."""
     if value_key(new) == value_key(old):
         return Relation.DUPLICATE
-    about = topic(new)
-    return Relation.UPDATE if about is not None and about == topic(old) else Relation.NONE
+    return Relation.UPDATE if replaces(new, old) else Relation.NONE
 
 
 def _relate_values(new: FactStatement, old: Record | FactStatement) -> Relation:

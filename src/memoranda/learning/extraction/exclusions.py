@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from memoranda.facts.requests import find_withheld
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.sentences import TEXT_LIMIT, TurnPart, cut_out, split_sentences
 from memoranda.learning.parsed_text import stems
@@ -23,6 +24,10 @@ _EN = LanguageData("en", "extraction")
 _MOST = 8
 _PLAYS = compile_pattern(r"role", re.IGNORECASE)
 _STOP = compile_pattern(r"[.!?\n]")
+# What was said before, where nothing says that it is yet to come.
+_POINTS_BACK = compile_pattern(
+    r"^(?!.*\b(?:next|following|about to|going to)\b).*\b(?:this|that|it)\b", re.IGNORECASE
+)
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
@@ -34,14 +39,18 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     said in a role, until the role or the conversation ends.
     """
     talk = _TurnRedactor(list(turns))
-    silent = False
+    silent = ahead = False
     for at, turn in enumerate(turns):
         said = _plain(turn.text[:TEXT_LIMIT])
         if turn.person:
             unsaid = _fits("unsaid", "unsaying_cues", said)
-            if unsaid:
+            withheld = find_withheld(said)
+            bare = withheld is not None and _is_bare(said, withheld)
+            back = bare and _POINTS_BACK.search(said) is not None
+            if unsaid or back:
                 talk.unsay(at)
-            silent = unsaid or _fits("confided", "confiding_cues", said)
+            silent = unsaid or withheld is not None or ahead
+            ahead = bare and not back
         if silent:
             talk.blank(at)
         elif turn.person:
@@ -53,6 +62,12 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
 
 def _plain(text: str) -> str:
     return text.replace("\u2019", "'").replace("\u2018", "'")
+
+
+def _is_bare(said: str, withheld: tuple[int, int]) -> bool:
+    """Return whether a message only asks to keep something out of memory, and says nothing."""
+    rest = said[: withheld[0]] + " " + said[withheld[1] :]
+    return all(word.lower() in _EN.words("idle") for word in _WORD.findall(rest))
 
 
 def _fits(pattern: str, cues: str, said: str) -> bool:

@@ -14,6 +14,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import SAME, FactStatement, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
+    WHERE_ALONE,
     Request,
     RequestKind,
     continues,
@@ -23,10 +24,13 @@ from memoranda.facts.requests import (
     is_for_once,
     is_hypothetical,
     is_pointing,
+    only_names,
     read_instruction,
     read_revocation,
     split_statements,
+    tells_more,
     tidy,
+    value_after,
 )
 from memoranda.learning.claims import Category
 from memoranda.learning.extraction.exclusions import is_joke, is_override
@@ -40,10 +44,15 @@ _MOST = 20
 # Sentences at the ends of a long message in which an instruction counts: the rest is pasted.
 _LONG_MESSAGE, _NEAR_END = 1_000, 2
 _LEAST_WORDS = 3
+# Words of what is only named, as its value follows: "my frequent flyer number".
+_NAME_WORDS = 6
 _LEAST_LETTERS = 5
-_MASKED = 0.5
+# Characters of an instruction; what is longer describes a task.
+_LONGEST_INSTRUCTION = 250
+_MASKED = 0.8
 SECRET = "it seems to hold a secret, and secrets are not kept"  # noqa: S105 - no password
 SUPPOSED = "it only supposes something, and is no fact"
+NAMED = "it names something, and does not say what it is"
 JOKE = "it seems to be a joke"
 OVERRIDES = "it would override what the assistant goes by"
 
@@ -111,8 +120,15 @@ class _RequestReader:
         if not any(tidy(self._said(each), request.language) for each in pieces):
             self._elsewhere(place, request)
             return
+        if self._name_value(place, pieces[0], request.language):
+            return
+        *pieces, last = pieces
         for piece in pieces:
             self._keep(piece, self._text, request.language)
+        if not request.listed:
+            last = self._with_more(place, last, request.language)
+        self._keep(last, self._text, request.language)
+        place = max(self._out.covered)
         for other in range(place + 1, len(self._sentences)):
             following = self._sentences[other]
             more = continues(following.shown, request.language) or (
@@ -123,10 +139,36 @@ class _RequestReader:
             self._out.covered.add(other)
             self._keep(following, self._text, request.language)
 
+    def _with_more(self, place: int, part: TurnPart, language: str) -> TurnPart:
+        """Return a statement with the sentences after it that tell more of the same."""
+        for other in range(place + 1, len(self._sentences)):
+            following = self._sentences[other]
+            if not self._tells(other, language) or not tells_more(following.shown, language):
+                break
+            self._out.covered.add(other)
+            gap = " " * (following.start - part.end)
+            part = part._replace(shown=part.shown + gap + following.shown)
+        return part
+
+    def _name_value(self, place: int, part: TurnPart, language: str) -> bool:
+        """Keep ``Save my employee number. It's E-5521``; return whether it is that."""
+        named = tidy(self._said(part), language).rstrip(".")
+        following = self._sentences[place + 1 : place + 2]
+        value = value_after(self._said(following[0]), language) if following else None
+        if not only_names(named, language) or len(named.split()) > _NAME_WORDS:
+            return False
+        if value is None:
+            self._out.refused.append(RefusedRequest(tidy(named, language), NAMED))
+            return True
+        self._out.covered.add(place + 1)
+        content = tidy(f"{named}: {value}", language)
+        self._out.drafts.append(_draft(content, Category.REMEMBER, None))
+        return True
+
     def _elsewhere(self, place: int, request: Request) -> None:
         """Keep what stands before a bare request, or after it, where it opens a list."""
         said = self._said(self._sentences[place])
-        behind = self._reaching(range(place - 1, -1, -1), request)
+        behind = [] if request.ahead else self._reaching(range(place - 1, -1, -1), request)
         if said.rstrip().endswith((":", "\uff1a")) or not behind:
             ahead = self._reaching(range(place + 1, len(self._sentences)), request, every=True)
             if ahead:
@@ -145,7 +187,7 @@ class _RequestReader:
         """Return the places of the statements a request is about, on one side of it."""
         found: list[int] = []
         for place in places:
-            if not self._tells(place, request.language) or len(found) >= _MOST:
+            if not self._tells(place, request.language, listed=every) or len(found) >= _MOST:
                 break
             found.append(place)
             shown = self._sentences[place].shown
@@ -155,16 +197,24 @@ class _RequestReader:
 
     def _cover(self, places: Sequence[int], request: Request) -> None:
         for place in places:
-            self._out.covered.add(place)
-            self._keep(self._sentences[place], self._text, request.language)
+            if place not in self._out.covered:
+                self._out.covered.add(place)
+                part = self._with_more(place, self._sentences[place], request.language)
+                self._keep(part, self._text, request.language)
 
-    def _tells(self, place: int, language: str) -> bool:
-        """Return whether a sentence may be what a request beside it is about."""
+    def _tells(self, place: int, language: str, *, listed: bool = False) -> bool:
+        """Return whether a sentence may be what a request beside it is about.
+
+        Args:
+            place: where it stands.
+            language: of the request.
+            listed: whether it follows the request, where fewer words do.
+        """
         sentence = self._sentences[place]
         if sentence.question or self._found[place] is not None:
             return False
         content = tidy(self._said(sentence), language)
-        return len(content.split()) >= _LEAST_WORDS or (
+        return len(content.split()) >= _LEAST_WORDS - listed or (
             len(content) >= _LEAST_LETTERS and not content.isascii()
         )
 
@@ -175,9 +225,16 @@ class _RequestReader:
         if not content:
             return
         inner = find_request(_without_to(part.shown))
-        if inner is not None and inner.lead == 0 and inner.kind is not RequestKind.REMEMBER:
-            self._instructed(inner, _without_to(said))
-            return
+        if inner is not None and inner.lead == 0:
+            if inner.kind is not RequestKind.REMEMBER:
+                self._instructed(inner, _without_to(said))
+                return
+            if 0 < inner.start < inner.end:  # A request within a request.
+                part = TurnPart(
+                    part.shown[inner.start : inner.end], part.start + inner.start, question=False
+                )
+                said = text[part.start : part.end]
+                content = tidy(said, language)
         because = _refusal(content, language)
         if because:
             self._out.refused.append(RefusedRequest(_without_secret(content), because))
@@ -196,13 +253,17 @@ class _RequestReader:
     def _instruct(self, place: int, request: Request) -> None:
         """Keep an instruction that lasts, or end one that is taken back."""
         shown = self._sentences[place].shown
-        style = request.kind is RequestKind.STYLE
-        if is_for_once(shown, request.language) or (style and not self._is_alone(place)):
+        alone = request.kind in WHERE_ALONE
+        if is_for_once(shown, request.language) or (alone and not self._is_alone(place)):
+            return
+        if request.kind is RequestKind.MANNER and not self._opens(request.language):
             return
         ends = {*range(_NEAR_END), *range(len(self._sentences) - _NEAR_END, len(self._sentences))}
         if len(self._text) > _LONG_MESSAGE and place not in ends:
             return
         if shown[request.start : request.end].count(MASK) > _MASKED * (request.end - request.start):
+            return
+        if request.end - request.start > _LONGEST_INSTRUCTION:
             return
         said = self._said(self._sentences[place])
         other = {SAME, *INSTRUCTIONS}
@@ -242,6 +303,15 @@ class _RequestReader:
                 if other.question:
                     return False
         return all(is_aside(each, language) for each in beside)
+
+    def _opens(self, language: str) -> bool:
+        """Return whether the same person set no task before this message."""
+        earlier = list(split_sentences(self._before))
+        return bool(earlier or not self._before.strip()) and all(
+            not each.question
+            and (find_request(each.shown) is not None or is_aside(each.shown, language))
+            for each in earlier
+        )
 
     def _said(self, part: TurnPart) -> str:
         return self._text[part.start : part.end]
