@@ -70,7 +70,8 @@ def _relations(*codes: str) -> Mapping[str, str]:
         for code in codes or languages_with("facts")
         for attribute, nouns in load(code, "facts")["relations"].items()
         for written in nouns
-        for noun in {written, written.partition(" ")[2] or written}
+        for named in {written, written.partition(" ")[2] or written}
+        for noun in {named, language_reader(code).fold(named)}
     }
 
 

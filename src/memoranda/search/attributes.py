@@ -17,6 +17,7 @@ from memoranda.facts.questions import (
     relation_attributes,
     relation_nouns,
 )
+from memoranda.facts.values import value_key
 from memoranda.model.models import Record
 from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, pairs_among
@@ -145,7 +146,12 @@ class _KnownFacts:
             return rows
         read = self._read(rows)
         said = {row: read[row].content.casefold() for row in rows if row in read}
-        return [row for row in said if any(noun in said[row] for noun in nouns)] or rows
+        named = [
+            row
+            for row, text in said.items()
+            if any(noun in text or value_key(noun) <= value_key(text) for noun in nouns)
+        ]
+        return named or rows
 
 
 def choose_tellers(
