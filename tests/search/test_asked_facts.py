@@ -156,6 +156,9 @@ def test_another_user_is_told_nothing(memory):
         ("我現在住哪裡?", "home", ""),
         ("我妹妹在哪里上班?", "employer", "妹妹"),
         ("我最喜欢的水果是什么", "favourite", "水果"),
+        ("Dove vivo adesso?", "home", ""),
+        ("Come si chiama mia figlia?", "child", ""),
+        ("Dove lavora Marco?", "employer", "marco"),
     ],
 )
 def test_a_question_names_its_attribute(question, attribute, about):

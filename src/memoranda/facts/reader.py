@@ -169,7 +169,7 @@ def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[F
 def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
     """Return a sentence as whoever it is about would say it; empty where it is about others."""
     words = load(code, "facts")["words"]
-    who = speaker.name or words["user"]
+    who = (speaker.name or words["user"]).replace("'", "\u2019")
     if who.rpartition(" ")[2].casefold() not in sentence.casefold():
         return ""
     names = {"who": re2.escape(who), "letters": load(code, "facts")["fragments"]["letters"]}
