@@ -653,7 +653,11 @@ class LanguageReader:
         unclear = self._words.get("unclear", ())
         if self.unspaced and value.startswith(tuple(unclear)):
             return True
-        pointing = any(word.strip(_EDGE) in unclear for word in self._plain(value).split())
+        words = [word.strip(_EDGE) for word in self._plain(value).split()]
+        # An article says nothing by itself: "het" is "it", and "the" before a noun.
+        articles = self._words.get("articles", ())
+        telling = [word for word in words[:-1] if word not in articles] + words[-1:]
+        pointing = any(word in unclear for word in telling)
         return pointing or not any(char.isalnum() or char == MASK for char in value)
 
 
