@@ -68,6 +68,7 @@ class Claim:
         person: whether that is a person.
         said_at: when it was said.
         event_time: when it happened or will; ``said_at`` where it has no time of its own.
+        event_until: the first moment after it, where its time is known.
         confidence: 0 to 1.
         fact: its attribute and value, where they could be read.
         stands_alone: whether it says something even where nothing is known of what its fact
@@ -85,6 +86,7 @@ class Claim:
     person: bool = True
     fact: FactStatement | None = None
     stands_alone: bool = True
+    event_until: datetime | None = None
 
 
 class Relation(StrEnum):

@@ -568,6 +568,7 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownF
         tags=(str(claim.category),),
         metadata=metadata,
         event_time=claim.event_time,
+        event_until=claim.event_until,
         session=session,
         role=claim.speaker,
         trust=_trust(claim),

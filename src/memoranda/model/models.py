@@ -72,6 +72,8 @@ class Record(ShortRepr):
         session_id: the conversation it belongs to.
         position: its place in that session, from 0 in the order of arrival.
         event_time: when it happened; of an item, when its value was last written.
+        event_until: of what takes a day or longer, the first moment after it: the end of the
+            stretch that its text tells, its notes name and a search for a time meets.
         created_at: when it was recorded; of an item, when its key was first written.
         valid_until: when it stopped, or will stop, being believed; ``None`` is open.
         superseded_by: id of the record that replaced it.
@@ -129,6 +131,7 @@ class Record(ShortRepr):
     subject: str | None = None
     attribute: str | None = None
     value: str | None = None
+    event_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

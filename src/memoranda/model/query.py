@@ -183,7 +183,7 @@ class Filter:
         exclude_session: none of this session.
         tags: records that carry all of these tags.
         metadata: records whose metadata meet all of these (see :func:`metadata_conditions`).
-        since: happened at or after.
+        since: happened at or after, or was not over by then.
         until: happened before.
         recorded_since: recorded at or after.
         recorded_before: recorded before.
@@ -295,6 +295,7 @@ class IndexRow(NamedTuple):
         valid_until_ms: when it stopped being believed.
         confidence: how far it is believed.
         subject, attribute: what a fact is about, where that is known.
+        event_until_ms: of what takes a day or longer, the first moment after it.
     """
 
     ordinal: int
@@ -311,6 +312,7 @@ class IndexRow(NamedTuple):
     confidence: float
     subject: str | None = None
     attribute: str | None = None
+    event_until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,11 @@ class Draft:
     subject: str | None = None
     attribute: str | None = None
     value: str | None = None
+    event_until: datetime | None = None
 
 
 # What a dict that is to be remembered may hold.
-INTERNAL = {"source_ids", "supersedes", "subject", "attribute", "value"}
+INTERNAL = {"source_ids", "supersedes", "subject", "attribute", "value", "event_until"}
 DRAFT_KEYS = tuple(each.name for each in fields(Draft) if each.name not in INTERNAL)
 
 
@@ -185,6 +186,7 @@ class RecordPlanner:
             subject=draft.subject,
             attribute=draft.attribute,
             value=draft.value,
+            event_until=draft.event_until,
         )
         if is_item:
             return PutItem(record, reason=reason)
@@ -226,6 +228,7 @@ def draft_correction(old: Record, content: str) -> Draft:
         metadata=old.metadata,
         supersedes=old.id,
         event_time=old.event_time,
+        event_until=old.event_until,
         session=old.session_id,
         role=old.source_role,
         decay_rate=old.decay_rate,

@@ -108,7 +108,7 @@ def _about(fact: Fact, view: Display) -> Iterator[tuple[str, RenderableType | No
     yield "confidence", confidence_bar(fact.confidence, width=2 * CONFIDENCE)
     yield "fades", fades
     yield "said", f"{view.minute(fact.said_at)}, by {name_source(record)}"
-    yield "happened", view.minute(record.event_time)
+    yield "happened", view.stretch(record.event_time, record.event_until)
     subject = record.metadata.get("subject")
     yield "about", subject if isinstance(subject, str) else None
     yield "category", fact.category

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -53,6 +53,12 @@ class Display:
     def minute(self, moment: datetime) -> str:
         """Return date and time of ``moment`` in the user's zone."""
         return self.local(moment).strftime("%Y-%m-%d %H:%M")
+
+    def stretch(self, since: datetime, until: datetime | None) -> str:
+        """Return the first and the last day of a time, or the minute where there is no other."""
+        last = since if until is None else until - timedelta(microseconds=1)
+        first, last_day = self.day(since), self.day(last)
+        return self.minute(since) if first == last_day else f"{first} \u2013 {last_day}"
 
     def brief(self, text: str, longest: int = LONGEST) -> str:
         """Return ``text`` on one line, cut to ``longest`` characters where a terminal shows it."""

@@ -110,7 +110,7 @@ def show_record(found: Record, view: Display) -> RenderableType:
         "kind": found.kind.value,
         "namespace": " / ".join(found.namespace),
         "key": found.key,
-        "happened": view.minute(found.event_time),
+        "happened": view.stretch(found.event_time, found.event_until),
         "recorded": view.minute(found.created_at),
         "until": view.minute(found.valid_until) if found.valid_until else None,
         "replaced by": found.superseded_by,

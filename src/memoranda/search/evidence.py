@@ -134,10 +134,15 @@ def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floa
 
 
 def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
-    """Return 1 for each record that happened in the time the query names, else 0."""
-    event = rows.table["event"]
-    named: Floats = ((event >= since_ms) & (event < until_ms)).astype(np.float32)
+    """Return 1 for each record that happened in the time the query names, if in part, else 0."""
+    named: Floats = happened(rows, since_ms, until_ms).astype(np.float32)
     return named
+
+
+def happened(rows: Rows, since_ms: int, until_ms: int) -> Mask:
+    """Return which records happened, if only in part, in a stretch of time."""
+    met: Mask = (rows.table["over"] > since_ms) & (rows.table["event"] < until_ms)
+    return met
 
 
 def substance(rows: Rows) -> Floats:

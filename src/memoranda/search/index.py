@@ -49,6 +49,7 @@ ROW = np.dtype(
         ("confidence", np.float32),
         ("subject", np.int32),
         ("attribute", np.int32),
+        ("over", np.int64),
     ]
 )
 
@@ -294,6 +295,7 @@ class UserIndex:
             row.confidence,
             self._number("subject", row.subject),
             self._number("attribute", row.attribute),
+            row.event_ms + 1 if row.event_until_ms is None else row.event_until_ms,
         )
 
     def _number(self, column: str, value: str | None) -> int:

@@ -498,7 +498,7 @@ def _filtered(rows: Rows, where: Filter) -> Mask:
     if where.exclude_session is not None:
         passing &= table["session"] != rows.sessions.get(where.exclude_session, len(rows.sessions))
     if where.since is not None:
-        passing &= table["event"] >= to_ms(where.since)
+        passing &= table["over"] > to_ms(where.since)
     if where.until is not None:
         passing &= table["event"] < to_ms(where.until)
     return passing

@@ -58,8 +58,9 @@ from memoranda.learning.extraction.statements import (
     read_statement,
 )
 from memoranda.learning.verbs import is_finite, is_past
-from memoranda.model.models import Mention
+from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
+from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern, languages_with
 from memoranda.text.secrets import tells_secret
@@ -179,7 +180,7 @@ class RuleFactExtractor:
         misread = not points and _EN.pattern("own_words", 0).search(told) is not None
         if not draft.own_words and (misread or (draft.fact is None and leans_on_talk(told))):
             return None
-        time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
+        event_time, event_until = _happened(times, turn.at)
         return Claim(
             content=content,
             subject=draft.subject,
@@ -188,7 +189,8 @@ class RuleFactExtractor:
             speaker=turn.speaker,
             person=turn.person,
             said_at=turn.at,
-            event_time=time.since if time else turn.at,
+            event_time=event_time,
+            event_until=event_until,
             confidence=round(min(_MOST, score), 2),
             fact=draft.fact,
             stands_alone=not own,
@@ -461,6 +463,20 @@ class _TurnReader:
         content = finish_sentence(f"{self.topic} {value}")
         subject = lower_first_word(self.topic.rpartition(" ")[0])
         return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
+
+
+def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:
+    """Return when something happened by the times it tells, and the first moment after it.
+
+    What goes on, or began nobody says when, has no end, or no beginning, of its own.
+    """
+    time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
+    if time is None:
+        return said_at, None
+    if time.since.year == EARLIEST_YEAR:
+        return time.until - timedelta(days=1), None
+    goes_on = time.precision == "span" and time.until.date() == said_at.date() + timedelta(days=1)
+    return time.since, None if goes_on else time.until
 
 
 def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:

@@ -199,7 +199,7 @@ FROM users WHERE key = :user
 NO_VECTORS = np.empty((0, 0), np.float32)
 INDEX_ROWS = """
 SELECT key, session_id, position, length(content), term_count, kind, agent, source_role,
-    event_time, created_at, valid_until, confidence, subject, attribute
+    event_time, created_at, valid_until, confidence, subject, attribute, event_until
 FROM records r WHERE user_key = :user AND key > :ordinal AND {part} ORDER BY key
 """
 INDEX_VECTORS = """

@@ -142,6 +142,7 @@ RECORDS = Columns(
     {
         "kind": _choice(Kind),
         "event_time": TIME,
+        "event_until": OPTIONAL_TIME,
         "created_at": TIME,
         "valid_until": OPTIONAL_TIME,
         "last_accessed": OPTIONAL_TIME,

@@ -37,6 +37,7 @@ CREATE TABLE records (
     session_id     TEXT,
     position       INTEGER,
     event_time     INTEGER NOT NULL,
+    event_until    INTEGER,                    -- of what takes a day or longer
     created_at     INTEGER NOT NULL,
     valid_until    INTEGER,
     closed_at      INTEGER,                    -- forgotten or replaced; NULL: ended by itself

@@ -55,6 +55,7 @@ class RecordContract(Contract):
             scope=ana.planner.scope,
             session_id="trip",
             event_time=moment(-500),
+            event_until=moment(-400),
             valid_until=moment(5_000_000),
             superseded_by="fact_other",
             confidence=0.25,
@@ -158,6 +159,19 @@ class RecordContract(Contract):
         ):
             assert ana.passing(order=order, retired=True) == list(texts)
             assert ana.page(order=order, limit=1) == [texts[0]]
+
+    def test_what_takes_days_happened_in_each_of_them(self, ana: User) -> None:
+        """A stretch passes a filter of time that it meets, not one that begins at its end."""
+        ana.remember("long", event_time=moment(0), event_until=moment(100))
+        ana.remember("brief", event_time=moment(50))
+        for since, until, texts in (
+            (60, 90, ["long"]),
+            (50, 60, ["long", "brief"]),
+            (100, 200, []),
+            (-50, 0, []),
+            (99, 100, ["long"]),
+        ):
+            assert ana.passing(since=moment(since), until=moment(until)) == texts
 
     def test_derived_follows_sources_through_others(self, ana: User) -> None:
         """What rests on a record is derived, also in a circle; not a word of its own."""

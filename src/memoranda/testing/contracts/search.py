@@ -56,6 +56,7 @@ class IndexContract(Contract):
             session_id="s",
             source_role="user",
             event_time=moment(-5),
+            event_until=moment(-2),
             valid_until=moment(5),
             confidence=0.5,
         )
@@ -63,7 +64,7 @@ class IndexContract(Contract):
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
         for user in (ana, ana.planner, ana.writer):
             (row,) = user.index_changes(IndexVersion()).rows
-            assert row[1:] == (*text, *times, 0.5, None, None)
+            assert row[1:] == (*text, *times, 0.5, None, None, to_ms(moment(-2)))
         assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
         for user in (ben, ana.writer):
             assert user.get([row.ordinal]) == {}
