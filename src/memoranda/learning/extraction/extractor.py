@@ -178,7 +178,8 @@ class RuleFactExtractor:
         told = _QUOTES.sub("", content).replace(turn.speaker, "")
         points = own and draft.fact is not None and draft.fact.attribute == SAME
         misread = not points and _EN.pattern("own_words", 0).search(told) is not None
-        if not draft.own_words and (misread or (draft.fact is None and leans_on_talk(told))):
+        sure = draft.fact is not None and not draft.fact.needs_known
+        if not draft.own_words and (misread or (not sure and not points and leans_on_talk(told))):
             return None
         event_time, event_until = _happened(times, turn.at)
         return Claim(
