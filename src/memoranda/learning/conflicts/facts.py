@@ -33,6 +33,8 @@ _GOING_ON = frozenset(
         Category.CONSTRAINT,
     }
 )
+# Attributes of things rather than people: one is over with its value, or with the thing.
+_OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
 
@@ -77,7 +79,7 @@ def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
 def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether an older fact is about what is named as over.
 
-    Of an attribute that is its value, or the thing that has one; else it must be something that
+    Of an attribute that is its value, or the thing that has one of its own; else it must be something that
     goes on, said of the user, whose sentence names it.
     """
     over = _things(new.ended or "")
@@ -86,7 +88,10 @@ def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
     if old.attribute is not None:
         if old.attribute not in attributes()[OVER].ends or old.value is None:
             return False
-        return over <= _things(old.value if old.subject == new.subject else old.subject or "")
+        named = {old.value} if old.subject == new.subject else set()
+        if old.attribute in _OF_THINGS:
+            named = {old.value, old.subject or ""}
+        return any(over <= _things(each) for each in named)
     if old.metadata.get("category") not in _GOING_ON:
         return False
     about = str(old.metadata.get("subject", "")).casefold()

@@ -1,0 +1,71 @@
+"""What a later statement only names ends, or gets another value, whatever it is known of."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memoranda import Memory
+from memoranda.testing.clocks import FrozenClock
+
+AT = datetime(2025, 3, 3, 9, tzinfo=UTC)
+# What is said first, what twenty days later, and what of the first still holds.
+OVER = [
+    ("I smoke about ten a day.", "I quit smoking three weeks ago!"),
+    ("I train at IronWorks three times a week.", "I've let the IronWorks membership lapse."),
+    ("I work the grill at Bistro Lupo.", "I quit Lupo last night."),
+    ("My favourite game is Stardew Valley.", "Stardew is done."),
+    ("Our contact at the print shop is Colin.", "Colin has retired."),
+    ("My dentist is Dr Halloran.", "Dr Halloran has retired."),
+]
+KEPT = [
+    ("I play squash and the bassoon.", "My knees won't allow squash any more.", "bassoon"),
+    ("We keep six alpacas and two donkeys.", "Sold the alpacas at the spring fair.", "donkeys"),
+    ("My dentist is Dr Roe.", "My landlord is Tom Fry.", "Roe"),
+    ("I play the cello.", "My brother quit the cello.", "cello"),
+    ("I work at Lupo.", "My dinner at Lupo is over.", "Lupo"),
+    ("I live in Leeds.", "Should I be done with Leeds?", "Leeds"),
+]
+ANEW = [
+    ("We use MATLAB for all our spectra.", "We switched from MATLAB to Julia.", "Julia", "MATLAB"),
+    ("Our team lead is Kim.", "Yusuf took over from Kim.", "Yusuf", "Kim"),
+    ("My gym is FitFirst.", "I left FitFirst, I go to PureGym now.", "PureGym", "at FitFirst"),
+    ("I'm a nurse on the cardiac ward.", "I've moved to the burns ward.", "burns", "cardiac"),
+    ("Our wedding is on 6 June.", "We put the wedding off till 9 July.", "9 July", "6 June"),
+]
+
+
+def learn(tmp_path, *days):
+    """Return the facts that hold after days on each of which something is said."""
+    clock = FrozenClock(AT)
+    tmp_path.mkdir(exist_ok=True)
+    with Memory(tmp_path / "m.db", user="ana", clock=clock) as memory:
+        for number, said in enumerate(days):
+            chat = memory.conversation(f"day {number}")
+            chat.add("user", said, timestamp=clock.now())
+            chat.end()
+            memory.consolidate()
+            clock.advance(timedelta(days=20))
+        known = memory.records(kind="fact")
+        return [each.content for each in known if each.superseded_by is None]
+
+
+@pytest.mark.parametrize(("first", "then"), OVER)
+def test_what_is_named_as_over_ends(tmp_path, first, then):
+    """The older fact holds no more, though the later one says only its name."""
+    [old] = learn(tmp_path / "one", first)
+    assert old not in learn(tmp_path / "both", first, then)
+
+
+@pytest.mark.parametrize(("first", "then", "rest"), KEPT)
+def test_the_rest_stays(tmp_path, first, then, rest):
+    """Another part of a list, what others gave up, and what is only asked end nothing."""
+    held = learn(tmp_path, first, then)
+    assert any(rest in each and "no longer" not in each for each in held)
+
+
+@pytest.mark.parametrize(("first", "then", "new", "old"), ANEW)
+def test_a_value_in_the_place_of_a_named_one_is_told_of_the_same(tmp_path, first, then, new, old):
+    """What was said of the one is said of the other."""
+    held = learn(tmp_path, first, then)
+    assert any(new in each for each in held)
+    assert not any(old in each for each in held)
