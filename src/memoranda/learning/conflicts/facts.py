@@ -79,8 +79,8 @@ def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
 def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether an older fact is about what is named as over.
 
-    Of an attribute that is its value, or the thing that has one of its own; else it must be something that
-    goes on, said of the user, whose sentence names it.
+    Of an attribute that is its value, or the thing that has one of its own; else it must be
+    something that goes on, said of the user, whose sentence names it.
     """
     over = _things(new.ended or "")
     if not over:
