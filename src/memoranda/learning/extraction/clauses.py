@@ -154,6 +154,8 @@ def carries_content(word: ClauseToken) -> bool:
     low = word.low
     if low[0] == MASK or low[0].isdigit():
         return True
+    if len(low) < _SHORTEST and word.text.isupper() and low not in _EN.words("stop", "modals"):
+        return low.isalpha() and len(low) > 1  # "TV", "HR"
     empty = low in _EN.words("stop", "vague", "evaluative", "light", "mental", "adverbs")
     return low[0].isalpha() and len(low) >= _SHORTEST and not empty
 

@@ -55,8 +55,8 @@ def read_predicate(
     often = _EN.words("frequency")
     facts = {
         "chat": chat,
-        "often": not (often.isdisjoint(low) and often.isdisjoint(lead))
-        or (chat and _is_conditional(low)),
+        "often": not often.isdisjoint(low) or _tells_days(lead),
+        "whenever": chat and _is_conditional(low),
         "anymore": "anymore" in low,
         "third": third and chat,
     }
@@ -79,6 +79,11 @@ def _read(
             return _read(row.leads, low, begin, facts | row.adds)
         return ClauseStatement(row.category, row.score, begin) if row.category else None
     return None
+
+
+def _tells_days(lead: Sequence[str]) -> bool:
+    """Return whether what stands before ``I`` says when something is done: ``every Friday``."""
+    return not _EN.words("frequency").isdisjoint(lead) and "time" not in lead
 
 
 def _is_conditional(low: Sequence[str]) -> bool:

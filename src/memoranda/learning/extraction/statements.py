@@ -102,7 +102,7 @@ def _subordinate(words: Words, low: Low, setting: ClauseContext) -> ClauseStatem
         rule = _first_person if low[shift].partition("'")[0] in {"i", "we"} else _possessed
         stated = rule(words[shift:], low[shift:], setting)
         # "I swell up when I eat nuts" does not tell that I eat them.
-        if opening == "when" and stated is not None and stated.category is Category.PREFERENCE:
+        if opening == "when" and not any(map(is_past, low[shift + 1 : shift + 3])):
             continue
         if stated is not None:
             return stated._replace(
@@ -370,14 +370,15 @@ def _of_group(
     """Return what is said of something of the speaker's own."""
     reading = read_predicate(spelled, chat=setting.chat, third=relative)
     copula = spelled[0] in {"am", "was", "were"}
-    if group[-1:] and group[-1] in _EN.words("body_parts") and is_past(spelled[0]):
-        return None
     told = any(each not in _EN.words("stop", "evaluative") for each in spelled[1:])
+    if _is_passing(group, spelled, setting):
+        return None
     if relative and reading is not None:
         return reading._replace(category=Category.RELATION, score=reading.score + 0.02)
     if copula and _is_bare_value(group, spelled[1:]):
         return None
-    if copula and told and _has(group, "attributes", "state_nouns"):
+    preferred = setting.chat and _has(group, "favoured", "liked_nouns")
+    if copula and told and (preferred or _has(group, "attributes", "state_nouns")):
         return _attribute(group, spelled)
     if reading is None and setting.chat and told and not copula and _has(group[-1:], "ventures"):
         reading = ClauseStatement(Category.STATE, 0.62, 1)
@@ -385,6 +386,16 @@ def _of_group(
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
         return reading._replace(category=kind, score=reading.score - 0.04)
     return ClauseStatement(Category.REMEMBER, 0.6, 1) if setting.kind and told else None
+
+
+def _is_passing(group: Low, spelled: Low, setting: ClauseContext) -> bool:
+    """Return whether it is said of a moment: ``my hands shook``, ``our kids are asleep``."""
+    if _has(group[-1:], "body_parts") and is_past(spelled[0]):
+        return True
+    empty = ("passing", "stop", "evaluative", "inward_doings")
+    being = spelled[0] in {"am", "was", "were", "is", "are"}
+    chatting = setting.chat and not setting.kind
+    return chatting and being and all(_has([each], *empty) for each in spelled[1:4])
 
 
 def _is_bare_value(group: Low, told: Low) -> bool:
