@@ -450,12 +450,14 @@ def find_value(record: Record, named: str, other: str = "") -> str | None:
 
     Args:
         record: the fact.
-        named: its value, or the word for what the value is: ``ward``.
+        named: its value, or the word for what the value is: ``ward``; or the thing that has a
+            number.
         other: the value that takes its place; a word that it ends with too is one for the kind.
     """
     if not named:
         return None
-    if record.value and same_value(record.value, named):
+    thing = other[:1].isdigit() and same_value(record.subject or "", named)
+    if record.value and (thing or same_value(record.value, named)):
         return record.value
     begin = record.content.lower().find(named.lower())
     end = begin + len(named)
