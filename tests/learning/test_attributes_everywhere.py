@@ -184,3 +184,19 @@ print(reader.language_reader.cache_info().currsize if reader else 0)
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
     assert ran.stdout.strip() == "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("猫を飼っています。名前はモモです。", "ユーザーの猫の名前はモモ。"),
+        ("娘が一人います。名前はさくらです。", "ユーザーの娘の名前はさくら。"),
+        ("我养了一只猫。它叫咪咪。", "用户的猫叫咪咪。"),
+    ],
+)
+def test_a_name_belongs_to_what_the_sentence_before_told_of(text, named):
+    """Who left out whose name it is means the one that was just spoken of, not themselves."""
+    with Memory(":memory:", user="ana") as memory:
+        talk(memory, text)
+        assert named in active(memory)
+        assert not [each for each in memory.records(kind="fact") if each.attribute == "name"]

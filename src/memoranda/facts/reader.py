@@ -9,7 +9,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -103,6 +103,21 @@ class FactStatement:
             content=content,
             ended=None,
         )
+
+
+def name_last(sentence: str, known: FactStatement) -> tuple[str, int] | None:
+    """Return how a sentence begins that names what a fact told of, and where the rest of it does.
+
+    "I have a cat. The name is Momo." goes on as "My cat's name is Momo" would.
+    """
+    words = load(known.language, "facts")["words"]
+    noun = known.value or ""
+    told = noun in language_reader(known.language).relations and known.subject == "user"
+    for source, becomes in words.get("naming_last", {}).items() if told else ():
+        found = compile_form(source).search(sentence)
+        if found is not None:
+            return becomes.format(noun=noun), found.end()
+    return None
 
 
 def replace_value(content: str, old: str | None, new: str | None) -> str | None:
@@ -384,6 +399,11 @@ class LanguageReader:
             yield match
             start, end = match.span(0)
             begin = max(end, start + 1) if self._begins(sentence[:start]) else start + 1
+
+    @property
+    def relations(self) -> Mapping[str, str]:
+        """The words for people and animals, each with its attribute."""
+        return self._relations
 
     @property
     def openings(self) -> Sequence[str]:

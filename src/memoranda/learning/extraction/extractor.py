@@ -15,6 +15,7 @@ from memoranda.facts.reader import (
     Speaker,
     known_words,
     mask_halves,
+    name_last,
     read_facts,
     tells_by_asking,
 )
@@ -319,7 +320,12 @@ class _TurnReader:
         if asks or tells_secret(said) or is_injection(said):
             return []
         facts: list[FactStatement] = []
-        for each in read_facts(sentence.shown, said, speaker=self.speaker):
+        shown = sentence.shown
+        named = name_last(shown, self.stated) if self.stated is not None and self.chat else None
+        if named is not None:
+            lead, begin = named
+            shown, said = lead + shown[begin:], lead + said[begin:]
+        for each in read_facts(shown, said, speaker=self.speaker):
             of_last = None
             if each.attribute == SAME and self.stated is not None:
                 of_last = each.correct(self.stated)
