@@ -158,7 +158,7 @@ AHEAD = """
 2026-01-12 | Meine Hochzeit ist am 12. September. | 2026-09-12
 2026-01-12 | Merke dir, dass meine Hochzeit am 12. September ist. | 2026-09-12
 2026-01-12 | Das Fest ist am 12. September geplant. | 2026-09-12
-2026-01-12 | Er ist am 12. September gestorben. | 2025-09-12
+2026-01-12 | Er ist am 12. September angekommen. | 2025-09-12
 2026-01-12 | Il est parti le 12 septembre. | 2025-09-12
 """
 

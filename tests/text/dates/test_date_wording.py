@@ -67,6 +67,12 @@ We got married on 14 June. | We got married on 14 June.
 The rent goes out on the 3rd. | The rent goes out on the 3rd.
 My birthday is on 12 June. | My birthday is on 12 June.
 The shop is open from March to October. | The shop is open from March to October.
+I booked a week in Corfu from 3 to 17 October. | I booked a week in Corfu from 3 to 17 October 2023.
+The open day is the last Sunday in July. | The open day is 30 July 2023.
+It was suspended from 1 March to 30 April. | It was suspended from 1 March to 30 April 2023.
+The exam was originally on 3 June. | The exam was originally on 3 June 2023.
+Mein Bruder ist am 8. Januar gestorben. | Mein Bruder ist am 8. Januar gestorben.
+Meine Tochter hat am 8. Mai Geburtstag. | Meine Tochter hat am 8. Mai Geburtstag.
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
 El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
 """

@@ -162,7 +162,7 @@ class _ThirdPersonRewriter:
         if low in _EN.words("fillers"):
             return ""
         made = expand_negation(low, third=not self.plural)
-        if (low in _EN.words("adverbs") and made is None) or low in {"no", "longer"}:
+        if (low in _EN.words("adverbs") and made is None) or low in {"no", "longer", "last"}:
             return written
         self.pending = False
         if made is None and low not in _EN.mapping("slang_third"):

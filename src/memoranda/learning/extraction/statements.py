@@ -599,7 +599,8 @@ def _event_verb(low: Low, first: int) -> int | None:
 
 def _is_after_is(word: str) -> bool:
     """Return whether ``viva's`` is ``viva is`` before a word."""
-    return word.endswith("ing") or word in _EN.words("after_short_is")
+    doing = word.endswith("ing") and word not in _EN.words("occasions")
+    return doing or word in _EN.words("after_short_is")
 
 
 def _is_noun_here(low: Low, place: int) -> bool:

@@ -336,6 +336,21 @@ def _read_week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return _yearly(m, c, in_year, "week")
 
 
+def _read_weekday_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the last Sunday in September"."""
+    number, which = w.weekday_number(m["day"].lower()), w.week_ordinals()[m["k"].lower()]
+    month = w.month_number(m["m"])
+
+    def in_year(year: int) -> Bounds:
+        start, end = c.months(year, month)
+        first = start + (number - start.isoweekday()) % 7 * DAY
+        last = end - DAY - ((end - DAY).isoweekday() - number) % 7 * DAY
+        day = first + 7 * (which - 1) * DAY if which > 0 else last
+        return day, day + DAY
+
+    return _yearly(m, c, in_year)
+
+
 # --- years and their parts ---------------------------------------------------------------
 
 

@@ -88,6 +88,8 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
     if is_moved(text, begin):
         return FUTURE
     words = text[max(0, begin - _NEAR) : begin]
+    if _ENGLISH.planned.search(words):
+        return PRESENT
     if _ENGLISH.expires.search(words) or _ENGLISH.arranged.search(words):
         return FUTURE
     if _SHARED.verb_last.match(text, end):
@@ -131,7 +133,7 @@ def is_of_a_day(text: str) -> bool:
 
 def is_of_a_life(text: str) -> bool:
     """Return whether a sentence tells what is still told years later: a death, a wedding."""
-    return _ENGLISH.of_a_life.search(text.lower()) is not None
+    return bool(_ENGLISH.of_a_life.search(text.lower()) or _SHARED.of_a_life.search(text))
 
 
 def recurs(text: str, *, ahead: bool) -> bool:
@@ -145,5 +147,6 @@ def recurs(text: str, *, ahead: bool) -> bool:
         _SHARED.habit.search(text)
         or (ahead and _SHARED.monthly.search(text))
         or _SHARED.born.search(text)
+        or _SHARED.birthday_of_others.search(text)
         or (ahead and _SHARED.birthday.search(text))
     )

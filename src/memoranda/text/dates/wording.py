@@ -144,15 +144,16 @@ def _closed(mention: DateMention) -> tuple[str, str]:
         return _hours(mention)
     if mention.precision == "week" and since.weekday():
         return "around", _day(since + _WEEK // 2 * DAY)
-    return units.get(mention.precision) or _span(since, mention.until)
+    named = _DATA.named_day.search(mention.text) is not None
+    return units.get(mention.precision) or _span(since, mention.until, named=named)
 
 
-def _span(since: datetime, until: datetime) -> tuple[str, str]:
-    """Return the words of a stretch that is no calendar unit."""
+def _span(since: datetime, until: datetime, *, named: bool) -> tuple[str, str]:
+    """Return the words of a stretch that is no calendar unit; ``named`` if by its days."""
     days, last = (until.date() - since.date()).days, until - DAY
     if days == _WEEKEND and since.weekday() == _SATURDAY:
         return "on", f"the weekend of {_day(since)}"
-    if since.day == until.day == 1:
+    if since.day == until.day == 1 and not named:
         return _months(since, until)
     for first, end, name in _THIRDS:
         if (since.day, until.day) == (first, end) and days <= _THIRD:
