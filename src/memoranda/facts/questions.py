@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import re2
-
-from memoranda.facts.reader import RELATION, compile_form, form_options, language_reader
+from memoranda.facts.reader import RELATION, FormSet, compile_form, language_reader
 from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
@@ -95,20 +93,20 @@ class _QuestionForms:
         listed = code in languages_with("function_words")
         self._small = self._own | (words_of("function_words", code) if listed else frozenset())
         self._fold = language_reader(code).fold
-        self._set = re2.Set.SearchSet(form_options())
+        self._set = FormSet()
         self._rules: list[tuple[str, str]] = []
         for names, forms in load(code, "questions")["asks"].items():
             for form in forms:
                 source = expand(form, self._data)
-                self._set.Add(source)
+                self._set.add(source)
                 self._rules += [(names, source)]
-        self._set.Compile()
+        self._set.compile()
         self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
         text = self._fold(text)
         former = self._former.search(text) is not None
-        for index in self._set.Match(text) or ():
+        for index in self._set.match(text):
             names, source = self._rules[index]
             match = compile_form(source).search(text)
             groups = match.groupdict() if match else {}

@@ -42,6 +42,8 @@ _MOST_MATCHES = 30
 LONGEST = 80
 # Function words by which one language knows a sentence better than another.
 _PLAINLY = 2
+# Forms that are matched in one pass.
+_FORMS_AT_ONCE = 40
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
 
 
@@ -242,6 +244,16 @@ def find_text_request(text: str) -> int | None:
     return min(starts, default=None)
 
 
+def is_unreal(sentence: str) -> bool:
+    """Return whether a sentence tells of a dream, a story or a game, or of the next minutes."""
+    sentence = mask_halves(sentence.replace("'", "\u2019"))
+    return any(
+        language_reader(code).tells_unreal(sentence)
+        for code in languages_with("facts")
+        if "unreal" in load(code, "facts")["words"]
+    )
+
+
 def tells_by_asking(sentence: str) -> bool:
     """Return whether a question only asks if somebody knows what it tells: ``sai che …?``."""
     sentence = mask_halves(sentence.replace("'", "\u2019"))
@@ -309,17 +321,17 @@ class LanguageReader:
         self._leads = frozenset(self._words["openings"])
 
     @cached_property
-    def _forms(self) -> tuple[Any, Sequence[_FactForm]]:
+    def _forms(self) -> tuple[FormSet, Sequence[_FactForm]]:
         """The forms as one set, and in its order what they tell; made for the first sentence."""
-        forms, rules = re2.Set.SearchSet(form_options()), []
+        forms, rules = FormSet(), []
         for name, rows in load(self._code, "facts")["attributes"].items():
             attribute = name.partition("__")[0]
             for tells in (IS, WAS, ENDED, DENIED):
                 for form in rows.get(tells, ()):
                     rule = self._rule(attribute, tells, form, rows)
-                    forms.Add(rule.source)
+                    forms.add(rule.source)
                     rules.append(rule)
-        forms.Compile()
+        forms.compile()
         return forms, rules
 
     def __getitem__(self, name: str) -> str:
@@ -365,7 +377,7 @@ class LanguageReader:
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
         forms, rules = self._forms
-        for index in sorted(forms.Match(sentence) or ()):
+        for index in forms.match(sentence):
             rule = rules[index]
             for match in self._matches(rule, sentence):
                 start, end = match.span(0)
@@ -517,6 +529,10 @@ class LanguageReader:
         if self._holds("doubt", clause):
             return True
         return self._holds("question", clause) and not tells_by_asking(sentence)
+
+    def tells_unreal(self, sentence: str) -> bool:
+        """Return whether what a sentence tells is not so, or is over in some minutes."""
+        return self._holds("unreal", sentence)
 
     def _holds(self, name: str, text: str) -> bool:
         """Return whether a text holds what a pattern of the file's table ``words`` finds."""
@@ -692,6 +708,37 @@ def _folds(letters: str, variants: str) -> dict[int, str]:
     plain = {ord(each): unicodedata.normalize("NFD", each)[0] for each in both}
     pairs = "".join(variants.split())
     return plain | {ord(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)}
+
+
+class FormSet:
+    """Which of many forms a text fits, in a few passes over it.
+
+    RE2 makes one automaton of all forms that are matched at once, state by state as texts need
+    them; what hundreds need together takes ten times as long to make as what some need apart.
+    """
+
+    def __init__(self) -> None:
+        """Begin without forms."""
+        self._sets: list[Any] = []
+        self._count = 0
+
+    def add(self, source: str) -> None:
+        """Add a form; its number is how many were added before."""
+        if self._count % _FORMS_AT_ONCE == 0:
+            self._sets.append(re2.Set.SearchSet(form_options()))
+        self._sets[-1].Add(source)
+        self._count += 1
+
+    def compile(self) -> None:
+        """Make the forms ready; none may be added afterwards."""
+        for each in self._sets:
+            each.Compile()
+
+    def match(self, text: str) -> Iterator[int]:
+        """Yield the numbers of the forms that a text fits, in order."""
+        for place, each in enumerate(self._sets):
+            for index in sorted(each.Match(text) or ()):
+                yield place * _FORMS_AT_ONCE + index
 
 
 @cache

@@ -12,15 +12,13 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
-import re2
-
 from memoranda.facts.reader import (
     INSTRUCTION,
     MASK,
     FactStatement,
+    FormSet,
     LanguageReader,
     compile_form,
-    form_options,
     known_words,
     language_reader,
     mask_halves,
@@ -102,9 +100,9 @@ def asks_memory(text: str) -> bool:
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
     if plain:
-        return bool(forms.Match(text))
+        return any(True for _ in forms.match(text))
     text = mask_halves(text)
-    return any(forms.Match(each) for each in {*_folded(text).values()})
+    return any(True for each in {*_folded(text).values()} for _ in forms.match(each))
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
@@ -125,7 +123,7 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     forms = _forms()
     found: list[_RequestMatch] = []
     for code, folded in _folded(sentence).items():
-        for index in sorted(forms.anywhere.Match(folded) or ()):
+        for index in forms.anywhere.match(folded):
             if code in {None, forms.rows[index].language}:
                 found += _match_requests(forms.rows[index], folded, question=question)
     if len({each.request.language for each in found}) > 1:
@@ -226,8 +224,7 @@ def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
     forms, text = _withheld_forms(), mask_halves(text).replace("'", "\u2019")
     spans = (
-        compile_form(forms.rows[each].source).search(text)
-        for each in forms.anywhere.Match(text) or ()
+        compile_form(forms.rows[each].source).search(text) for each in forms.anywhere.match(text)
     )
     return min((found.span(0) for found in spans if found), default=None)
 
@@ -338,7 +335,7 @@ def points_back(revoked: str) -> bool:
 
 
 class _RequestFormSet(NamedTuple):
-    anywhere: Any
+    anywhere: FormSet
     rows: list[_RequestForm]
 
 
@@ -356,30 +353,30 @@ _BREAKS = (
 @cache
 def _forms() -> _RequestFormSet:
     rows: list[_RequestForm] = []
-    anywhere = re2.Set.SearchSet(form_options())
+    anywhere = FormSet()
     for code in languages_with("facts"):
         table: Mapping[str, Any] = load(code, "facts").get("requests", {})
         reader = language_reader(code)
         for kind in RequestKind:
             for form in table.get(kind.value, ()):
                 source = expand(form, reader)
-                anywhere.Add(f"(?m){source}")
+                anywhere.add(f"(?m){source}")
                 rows.append(_RequestForm(kind, code, source))
-    anywhere.Compile()
+    anywhere.compile()
     return _RequestFormSet(anywhere, rows)
 
 
 @cache
 def _withheld_forms() -> _RequestFormSet:
     rows: list[_RequestForm] = []
-    anywhere = re2.Set.SearchSet(form_options())
+    anywhere = FormSet()
     for code in languages_with("facts"):
         for form in load(code, "facts").get("requests", {}).get("withheld", ()):
             rows.append(
                 _RequestForm(RequestKind.REMEMBER, code, expand(form, language_reader(code)))
             )
-            anywhere.Add(rows[-1].source)
-    anywhere.Compile()
+            anywhere.add(rows[-1].source)
+    anywhere.compile()
     return _RequestFormSet(anywhere, rows)
 
 

@@ -13,6 +13,7 @@ from memoranda.facts.reader import (
     SAME,
     FactStatement,
     Speaker,
+    is_unreal,
     known_words,
     mask_halves,
     name_last,
@@ -252,7 +253,12 @@ class _TurnReader:
     def _sentence(self, sentence: TurnPart) -> Iterator[ClaimDraft]:
         said = self._said(sentence)
         corrected = _EN.pattern("correction").match(sentence.shown)
-        if tells_secret(said) or is_joke(said) or (corrected and is_order(said)):
+        if (
+            tells_secret(said)
+            or is_joke(said)
+            or is_unreal(sentence.shown)
+            or (corrected and is_order(said))
+        ):
             return
         facts = self._facts(sentence, said)
         placed = [
