@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from memoranda.facts.reader import RELATION, FormSet, compile_form, language_reader
+from memoranda.facts.reader import RELATION, compile_form, compile_forms, language_reader
 from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
@@ -93,20 +93,18 @@ class _QuestionForms:
         listed = code in languages_with("function_words")
         self._small = self._own | (words_of("function_words", code) if listed else frozenset())
         self._fold = language_reader(code).fold
-        self._set = FormSet()
-        self._rules: list[tuple[str, str]] = []
-        for names, forms in load(code, "questions")["asks"].items():
-            for form in forms:
-                source = expand(form, self._data)
-                self._set.add(source)
-                self._rules += [(names, source)]
-        self._set.compile()
+        self._rules: list[tuple[str, str]] = [
+            (names, expand(form, self._data))
+            for names, forms in load(code, "questions")["asks"].items()
+            for form in forms
+        ]
+        self._forms = compile_forms(source for _, source in self._rules)
         self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
         text = self._fold(text)
         former = self._former.search(text) is not None
-        for index in self._set.match(text):
+        for index in self._forms.Match(text) or ():
             names, source = self._rules[index]
             match = compile_form(source).search(text)
             groups = match.groupdict() if match else {}

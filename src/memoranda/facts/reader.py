@@ -9,7 +9,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -38,12 +38,12 @@ OVER = "over"
 _ELIDED = 2
 # Places of a sentence without spaces in which one form is tried.
 _MOST_MATCHES = 30
+# Bytes that a form and what RE2 makes of it may take.
+MOST_MEMORY = 32 << 20
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 # Function words by which one language knows a sentence better than another.
 _PLAINLY = 2
-# Forms that are matched in one pass.
-_FORMS_AT_ONCE = 40
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
 
 
@@ -145,21 +145,20 @@ def read_facts(
     sentence = _PICTURE.sub(",", sentence)
     found: dict[str, list[FactStatement]] = {}
     words = _words(sentence)
+    known = {code: known_words(code, words) for code in languages_with("facts")}
+    most = max(known.values())
     for code in languages_with("facts"):
         signs, script = _signs(code), _script(code)
-        if signs is not None and signs.isdisjoint(words):
+        # A sentence that is plainly in another language only looks like one of this.
+        if known[code] + _PLAINLY <= most or (signs is not None and signs.isdisjoint(words)):
             continue
         if script is not None and not script.search(sentence):
             continue
         read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         if read:
             found[code] = read
-    if not found:
-        return []
-    known = {code: known_words(code, words) for code in languages_with("facts")}
-    best = max(found, key=lambda code: (known[code], len(found[code])))
-    # A sentence that is plainly in another language only looks like one of this.
-    return found[best] if known[best] + _PLAINLY > max(known.values()) else []
+    best = max(found, key=lambda code: (known[code], len(found[code])), default=None)
+    return [] if best is None else found[best]
 
 
 @lru_cache(maxsize=4096)
@@ -321,18 +320,15 @@ class LanguageReader:
         self._leads = frozenset(self._words["openings"])
 
     @cached_property
-    def _forms(self) -> tuple[FormSet, Sequence[_FactForm]]:
-        """The forms as one set, and in its order what they tell; made for the first sentence."""
-        forms, rules = FormSet(), []
-        for name, rows in load(self._code, "facts")["attributes"].items():
-            attribute = name.partition("__")[0]
-            for tells in (IS, WAS, ENDED, DENIED):
-                for form in rows.get(tells, ()):
-                    rule = self._rule(attribute, tells, form, rows)
-                    forms.add(rule.source)
-                    rules.append(rule)
-        forms.compile()
-        return forms, rules
+    def _forms(self) -> tuple[Any, Sequence[_FactForm]]:
+        """The forms, and in their order what they tell; made for the first sentence."""
+        rules = [
+            self._rule(name.partition("__")[0], tells, form, rows)
+            for name, rows in load(self._code, "facts")["attributes"].items()
+            for tells in (IS, WAS, ENDED, DENIED)
+            for form in rows.get(tells, ())
+        ]
+        return compile_forms(rule.source for rule in rules), rules
 
     def __getitem__(self, name: str) -> str:
         """Return a fragment of the file, for the braces in its forms."""
@@ -377,9 +373,9 @@ class LanguageReader:
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
         forms, rules = self._forms
-        for index in forms.match(sentence):
+        for index in sorted(forms.Match(sentence) or ()):
             rule = rules[index]
-            for match in self._matches(rule, sentence):
+            for match in self._matches(forms.re(index), sentence):
                 start, end = match.span(0)
                 clash = not rule.beside and any(
                     start < last and first < end and (rule.fallback or name == rule.attribute)
@@ -452,16 +448,16 @@ class LanguageReader:
             return True
         return before.rsplit(None, 1)[-1].casefold().strip(_EDGE) in self.openings
 
-    def _matches(self, rule: _FactForm, sentence: str) -> Iterator[Any]:
+    def _matches(self, form: Any, sentence: str) -> Iterator[Any]:
         """Yield where a form fits, without the words that only lead to a name: "FYI Ana"."""
-        for match in self._tries(compile_form(rule.source), sentence):
+        for match in self._tries(form, sentence):
             named = match.groupdict().get("named") or ""
             begin = match.span(match.re.groupindex["named"])[0] if named else 0
             while named.partition(" ")[0].casefold() in self._leads and " " in named:
                 first, _, named = named.partition(" ")
                 begin += len(first) + 1
             cut = begin and named != match.groupdict().get("named")
-            yield (compile_form(rule.source).match(sentence, begin) or match) if cut else match
+            yield (form.match(sentence, begin) or match) if cut else match
 
     def _opens(self, sentence: str, match: Any) -> bool:
         """Return whether a clause may begin where a form begins, with the subject it has."""
@@ -710,41 +706,23 @@ def _folds(letters: str, variants: str) -> dict[int, str]:
     return plain | {ord(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)}
 
 
-class FormSet:
-    """Which of many forms a text fits, in a few passes over it.
-
-    RE2 makes one automaton of all forms that are matched at once, state by state as texts need
-    them; what hundreds need together takes ten times as long to make as what some need apart.
-    """
-
-    def __init__(self) -> None:
-        """Begin without forms."""
-        self._sets: list[Any] = []
-        self._count = 0
-
-    def add(self, source: str) -> None:
-        """Add a form; its number is how many were added before."""
-        if self._count % _FORMS_AT_ONCE == 0:
-            self._sets.append(re2.Set.SearchSet(form_options()))
-        self._sets[-1].Add(source)
-        self._count += 1
-
-    def compile(self) -> None:
-        """Make the forms ready; none may be added afterwards."""
-        for each in self._sets:
-            each.Compile()
-
-    def match(self, text: str) -> Iterator[int]:
-        """Yield the numbers of the forms that a text fits, in order."""
-        for place, each in enumerate(self._sets):
-            for index in sorted(each.Match(text) or ()):
-                yield place * _FORMS_AT_ONCE + index
-
-
 @cache
 def compile_form(source: str) -> Any:
     """Return a form ready to use; without regard to case."""
     return re2.compile(source, form_options())
+
+
+def compile_forms(sources: Iterable[str]) -> Any:
+    """Return what finds the forms that fit a text, by their place in ``sources``.
+
+    Only those are tried of which the text has the words that they cannot do without: RE2 finds
+    these in one pass. One automaton of all forms would take fifty times as long on new text.
+    """
+    forms = re2.Filter()
+    for source in sources:
+        forms.Add(source, form_options())
+    forms.Compile()
+    return forms
 
 
 @cache
@@ -753,5 +731,5 @@ def form_options() -> Any:
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
-    options.max_mem = 256 << 20
+    options.max_mem = MOST_MEMORY
     return options

@@ -16,9 +16,9 @@ from memoranda.facts.reader import (
     INSTRUCTION,
     MASK,
     FactStatement,
-    FormSet,
     LanguageReader,
     compile_form,
+    compile_forms,
     known_words,
     language_reader,
     mask_halves,
@@ -100,9 +100,9 @@ def asks_memory(text: str) -> bool:
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
     if plain:
-        return any(True for _ in forms.match(text))
+        return bool(forms.Match(text))
     text = mask_halves(text)
-    return any(True for each in {*_folded(text).values()} for _ in forms.match(each))
+    return any(forms.Match(each) for each in {*_folded(text).values()})
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
@@ -123,7 +123,7 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
     forms = _forms()
     found: list[_RequestMatch] = []
     for code, folded in _folded(sentence).items():
-        for index in forms.anywhere.match(folded):
+        for index in sorted(forms.anywhere.Match(folded) or ()):
             if code in {None, forms.rows[index].language}:
                 found += _match_requests(forms.rows[index], folded, question=question)
     if len({each.request.language for each in found}) > 1:
@@ -224,7 +224,8 @@ def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
     forms, text = _withheld_forms(), mask_halves(text).replace("'", "\u2019")
     spans = (
-        compile_form(forms.rows[each].source).search(text) for each in forms.anywhere.match(text)
+        compile_form(forms.rows[each].source).search(text)
+        for each in forms.anywhere.Match(text) or ()
     )
     return min((found.span(0) for found in spans if found), default=None)
 
@@ -335,7 +336,7 @@ def points_back(revoked: str) -> bool:
 
 
 class _RequestFormSet(NamedTuple):
-    anywhere: FormSet
+    anywhere: Any
     rows: list[_RequestForm]
 
 
@@ -352,32 +353,21 @@ _BREAKS = (
 
 @cache
 def _forms() -> _RequestFormSet:
-    rows: list[_RequestForm] = []
-    anywhere = FormSet()
-    for code in languages_with("facts"):
-        table: Mapping[str, Any] = load(code, "facts").get("requests", {})
-        reader = language_reader(code)
-        for kind in RequestKind:
-            for form in table.get(kind.value, ()):
-                source = expand(form, reader)
-                anywhere.add(f"(?m){source}")
-                rows.append(_RequestForm(kind, code, source))
-    anywhere.compile()
-    return _RequestFormSet(anywhere, rows)
+    rows = [row for kind in RequestKind for row in _rows(kind.value, kind)]
+    return _RequestFormSet(compile_forms(f"(?m){row.source}" for row in rows), rows)
 
 
 @cache
 def _withheld_forms() -> _RequestFormSet:
-    rows: list[_RequestForm] = []
-    anywhere = FormSet()
+    rows = list(_rows("withheld", RequestKind.REMEMBER))
+    return _RequestFormSet(compile_forms(row.source for row in rows), rows)
+
+
+def _rows(name: str, kind: RequestKind) -> Iterator[_RequestForm]:
+    """Yield the forms of a name that the languages give under ``requests``."""
     for code in languages_with("facts"):
-        for form in load(code, "facts").get("requests", {}).get("withheld", ()):
-            rows.append(
-                _RequestForm(RequestKind.REMEMBER, code, expand(form, language_reader(code)))
-            )
-            anywhere.add(rows[-1].source)
-    anywhere.compile()
-    return _RequestFormSet(anywhere, rows)
+        for form in load(code, "facts").get("requests", {}).get(name, ()):
+            yield _RequestForm(kind, code, expand(form, language_reader(code)))
 
 
 def _folded(text: str) -> dict[str | None, str]:
