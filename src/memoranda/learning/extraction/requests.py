@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.reader import SAME, FactStatement, read_facts
+from memoranda.facts.reader import OVER, SAME, FactStatement, read_facts
 from memoranda.facts.requests import (
     INSTRUCTIONS,
     WHERE_ALONE,
@@ -241,7 +241,7 @@ class _RequestReader:
             return
         # What hangs on a statement is no part of a value; what is quoted cannot be read.
         read = read_facts(part.shown, said) if MASK in part.shown else read_facts(content)
-        facts = [each for each in read if each.attribute != SAME]
+        facts = [each for each in read if each.attribute not in {SAME, OVER}]
         first = replace(facts[0], content=content) if facts else None
         self._out.drafts.append(_draft(content, Category.REMEMBER, first))
         for other in facts[1:]:
