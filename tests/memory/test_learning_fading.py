@@ -307,18 +307,18 @@ def test_users_expire_apart(tmp_path):
 
 def test_what_was_superseded_fades_from_where_it_was_put(memory):
     """An outdated fact is gone sooner; being recalled never makes it surer than 0.3 again."""
-    learned(memory, "My commute takes 40 minutes.")
+    learned(memory, "The response time is 250ms.")
     clock_of(memory).advance(DAY)
-    talk(memory, "t", "My commute takes 20 minutes now.")
+    talk(memory, "t", "The response time is 180ms now.")
     memory.consolidate()
-    old = fact(memory, "40")
+    old = fact(memory, "250")
     assert old.confidence == 0.3
     clock_of(memory).advance(10 * DAY)
     memory.decay()
     assert memory.get(old.id).confidence == pytest.approx(0.3 * math.exp(-1), abs=1e-4)
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    search(query="Does the commute take 40 minutes?", memory_type="fact", limit=5)
+    search(query="Is the response time 250ms?", memory_type="fact", limit=5)
     assert memory.get(old.id).confidence == pytest.approx(0.3)
     clock_of(memory).advance(18 * DAY)
     memory.decay()
-    assert [item.content for item in facts(memory)] == ["The user's commute takes 20 minutes now."]
+    assert [item.content for item in facts(memory)] == ["The response time is 180ms now."]

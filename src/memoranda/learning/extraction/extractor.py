@@ -380,8 +380,6 @@ class _TurnReader:
 
     def _dated(self, clause: TurnPart, said: str, setting: ClauseContext) -> ClaimDraft | None:
         """Return what a clause states that is worth knowing for the time that it tells."""
-        if not self.tells_time(said):
-            return None
         # "My viva's in a fortnight": the verb stands alone in what is kept.
         short = _EN.pattern("short_is").search(clause.shown)
         shown = clause.shown
@@ -390,7 +388,7 @@ class _TurnReader:
                 f"{each[: short.end()]} is{each[short.end() + 2 :]}" for each in (said, shown)
             )
         stated = read_dated(split_tokens(shown), setting)
-        if stated is None:
+        if stated is None or not self.tells_time(said):
             return None
         return self._draft(said, shown, stated, setting.kind, dated=True)
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from memoranda.model.models import DateMention
 from memoranda.text.dates import cues, tense
@@ -68,14 +69,8 @@ class DateParser:
         """
         if not within_calendar(said_at, "said_at"):
             return []
-        composed, places = _composed(text)
-        masked = DATES.masked.sub(lambda found: " " * len(found[0]), composed)
-        found = []
-        for start, end in _sentences(masked):
-            for mention in _DatedSentence(masked[start:end], said_at).mentions():
-                first, last = places(start + mention.start), places(start + mention.end)
-                found.append(replace(mention, text=text[first:last], start=first, end=last))
-        return found
+        # Moments that are equal may be on different days, each in its zone.
+        return list(_read(text, said_at, said_at.isoformat(), said_at.tzinfo))
 
     def resolve(self, text: str, said_at: datetime) -> str:
         """Return ``text`` with its relative times in absolute words: "on 7 May 2023".
@@ -92,6 +87,20 @@ class DateParser:
             parts += [text[done : mention.start], replace_time(text, mention)]
             done = mention.end
         return note_day("".join([*parts, text[done:]]), said_at)
+
+
+# The same words are read again when their times are made absolute.
+@lru_cache(maxsize=256)
+def _read(text: str, said_at: datetime, local: str, zone: tzinfo | None) -> tuple[DateMention, ...]:
+    del local, zone
+    composed, places = _composed(text)
+    masked = DATES.masked.sub(lambda found: " " * len(found[0]), composed)
+    found = []
+    for start, end in _sentences(masked):
+        for mention in _DatedSentence(masked[start:end], said_at).mentions():
+            first, last = places(start + mention.start), places(start + mention.end)
+            found.append(replace(mention, text=text[first:last], start=first, end=last))
+    return tuple(found)
 
 
 # --- cutting a text ----------------------------------------------------------------------
