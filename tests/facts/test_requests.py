@@ -147,6 +147,10 @@ WITHHELD = [
     "No need to save this, but my room is 204.",
 ]
 NO_REQUEST = [
+    "Onthoud je adem!",
+    "Merk dir den Weg!",
+    "Speichere das Dokument.",
+    "Salva o documento",
     "Retiens ton souffle !",
     "Quando arrivo a casa, dimmi cosa cucinare.",
     "Importante riunione domani.",

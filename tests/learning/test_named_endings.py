@@ -69,3 +69,17 @@ def test_a_value_in_the_place_of_a_named_one_is_told_of_the_same(tmp_path, first
     held = learn(tmp_path, first, then)
     assert any(new in each for each in held)
     assert not any(old in each for each in held)
+
+
+def test_a_job_is_over_with_the_place_where_it_is_held(tmp_path):
+    """Who leaves Edeka sells nothing there any more."""
+    said = ("Ich bin Verkäuferin bei Edeka.", "Ich hab bei Edeka gekündigt.")
+    assert not any("Verkäuferin" in each for each in learn(tmp_path / "both", *said))
+
+
+def test_each_sentence_of_a_message_has_its_own_language(tmp_path):
+    """A word that misses an apostrophe in English may be whole in the language beside it."""
+    said = "Ich arbeite im Krankenhaus. My dog is called Zorro."
+    known = learn(tmp_path / "both", said)
+    assert any("Krankenhaus" in each for each in known)
+    assert any("Zorro" in each for each in known)

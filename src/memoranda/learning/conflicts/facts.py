@@ -35,6 +35,8 @@ _GOING_ON = frozenset(
 )
 # Attributes of things rather than people: one is over with its value, or with the thing.
 _OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
+# Where a job is held, and the job: "sales clerk at Lupo" is over with Lupo.
+_HELD_AT = ("employer", "job")
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
 
@@ -57,7 +59,7 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
         ends = any(same_value(one, each) for one in told for each in names)
         return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
     about = any(same_value(old.subject, each) for each in names)
-    if about and old.attribute in attributes()[new.attribute].ends and new.value:
+    if about and _ends_beside(old, new):
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
     if not about or old.attribute != new.attribute or _are_other_roles(old, new):
         return Verdict(Relation.NONE, SAME_ATTRIBUTE, "they are about different attributes")
@@ -66,6 +68,14 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     else:
         relation = _relate_values(new, old)
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
+    """Return whether a fact of another attribute is over with what the newer one says."""
+    if new.value:
+        return old.attribute in attributes()[new.attribute].ends
+    held = bool(new.ended) and (new.attribute, old.attribute) == _HELD_AT
+    return held and value_key(new.ended or "") <= value_key(old.value or "")
 
 
 def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:

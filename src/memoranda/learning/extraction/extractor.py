@@ -85,6 +85,7 @@ _DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
+_SENTENCE = compile_pattern(r"[^.!?\n]+")
 _PICTURE = compile_pattern("[\u2600-\u27bf\ufe0f\U0001f1e6-\U0001faff]")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
 
@@ -543,15 +544,23 @@ def _is_english(shown: str) -> bool:
 
 
 def _with_apostrophes(text: str) -> str:
-    """Return what is typed without apostrophes with them: ``im home`` is ``I'm home``."""
+    """Return what is typed without apostrophes with them: ``im home`` is ``I'm home``.
+
+    Each sentence may be in another language: "Ich arbeite im Kino. My dog is called Rex."
+    """
     if not _EN.pattern("unmarked").search(text):
         return text
+    return _SENTENCE.sub(lambda found: _mark_elisions(found[0]), text)
+
+
+def _mark_elisions(sentence: str) -> str:
+    """Return a sentence with its apostrophes, unless it is in a language that has none there."""
     written = _EN.mapping("apostrophes")
-    words = frozenset(text.lower().split()).difference(written)
+    words = frozenset(sentence.lower().split()).difference(written)
     english = known_words("en", words)
     if any(known_words(code, words) > english for code in languages_with("function_words")):
-        return text
-    return _EN.pattern("unmarked").sub(lambda found: written[found[0].lower()], text)
+        return sentence
+    return _EN.pattern("unmarked").sub(lambda found: written[found[0].lower()], sentence)
 
 
 def _find_person(group: Sequence[ClauseToken]) -> str:
