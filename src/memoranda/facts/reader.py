@@ -42,6 +42,8 @@ _MOST_MATCHES = 30
 MOST_MEMORY = 32 << 20
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
+# Words of an answer that leaves out what was asked.
+_LONGEST_ANSWER = 9
 # Function words by which one language knows a sentence better than another.
 _PLAINLY = 2
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -119,6 +121,24 @@ def name_last(sentence: str, known: FactStatement) -> tuple[str, int] | None:
         found = compile_form(source).search(sentence)
         if found is not None:
             return becomes.format(noun=noun), found.end()
+    return None
+
+
+def complete_answer(question: str, answer: str) -> tuple[str, int] | None:
+    """Return how an answer begins that leaves out what was asked, and where the rest of it does.
+
+    To "Any allergies?", "Yes, sesame" says what "I'm allergic to sesame" would.
+    """
+    question, answer = (each.replace("'", "\u2019") for each in (question, answer))
+    if len(answer.split()) > _LONGEST_ANSWER:
+        return None
+    for code in languages_with("facts"):
+        words = load(code, "facts")["words"]
+        asked = words.get("answers", {}).items()
+        lead = next((lead for form, lead in asked if compile_form(form).search(question)), None)
+        if lead is not None and not compile_form(words["answers_nothing"]).search(answer):
+            opening = compile_form(words["answer_opening"]).search(answer)
+            return lead, opening.end() if opening is not None else 0
     return None
 
 
@@ -250,6 +270,16 @@ def is_unreal(sentence: str) -> bool:
         language_reader(code).tells_unreal(sentence)
         for code in languages_with("facts")
         if "unreal" in load(code, "facts")["words"]
+    )
+
+
+def is_momentary(clause: str) -> bool:
+    """Return whether a clause only tells of the moment or the day: a meal, the weather, a mood."""
+    clause = mask_halves(clause.replace("'", "\u2019"))
+    return any(
+        language_reader(code).tells_momentary(clause)
+        for code in languages_with("facts")
+        if "momentary" in load(code, "facts")["words"]
     )
 
 
@@ -529,6 +559,10 @@ class LanguageReader:
     def tells_unreal(self, sentence: str) -> bool:
         """Return whether what a sentence tells is not so, or is over in some minutes."""
         return self._holds("unreal", sentence)
+
+    def tells_momentary(self, clause: str) -> bool:
+        """Return whether a clause only tells of the moment or the day."""
+        return self._holds("momentary", clause)
 
     def _holds(self, name: str, text: str) -> bool:
         """Return whether a text holds what a pattern of the file's table ``words`` finds."""

@@ -13,6 +13,8 @@ from memoranda.facts.reader import (
     SAME,
     FactStatement,
     Speaker,
+    complete_answer,
+    is_momentary,
     is_unreal,
     known_words,
     mask_halves,
@@ -129,6 +131,7 @@ class RuleFactExtractor:
             turn = replace(turn, text=text)  # noqa: PLW2901
             reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
             reader.stated = stated.get(turn.speaker)
+            reader.asked = _asked_before(turn, around[:place])
             reader.tells_time = partial(self._tells_time, said_at=turn.at)
             reader.requests = _requests_of(turn, around[:place])
             found: dict[str, Claim] = {}
@@ -232,6 +235,7 @@ class _TurnReader:
             and not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
         }
         self.stated: FactStatement | None = None  # What had a value last.
+        self.asked = ""  # What the assistant asked before.
         self.requests = TurnRequests()
         self.tells_time: Callable[[str], bool] = bool
         self.last = ""  # The person spoken of last; empty where it is not clear.
@@ -329,6 +333,8 @@ class _TurnReader:
         facts: list[FactStatement] = []
         shown = sentence.shown
         named = name_last(shown, self.stated) if self.stated is not None and self.chat else None
+        if named is None and self.asked and not self.turn.text[: sentence.start].strip():
+            named = complete_answer(self.asked, shown)
         if named is not None:
             lead, begin = named
             shown, said = lead + shown[begin:], lead + said[begin:]
@@ -359,6 +365,8 @@ class _TurnReader:
         asking = words[:1] and words[0].low in _EN.words("asking_words")
         telling = asking and tells_without_subject([word.low for word in words])
         if clause.question or len(words) < _SHORTEST or (asking and not telling):
+            return None
+        if kind is None and is_momentary(clause.shown):
             return None
         setting = ClauseContext(self.chat, frozenset(self.people), kind, opens=before is None)
         pronoun = _EN.pattern("he_or_she").match(clause.shown)
@@ -489,6 +497,14 @@ def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime
         return time.until - timedelta(days=1), None
     goes_on = time.precision == "span" and time.until.date() == said_at.date() + timedelta(days=1)
     return time.since, None if goes_on else time.until
+
+
+def _asked_before(turn: Turn, earlier: Sequence[Turn]) -> str:
+    """Return the question with which an assistant ended what it said just before a turn."""
+    before = earlier[-1] if earlier else turn
+    if turn.speaker not in ROLES or before.person or not before.text.rstrip().endswith("?"):
+        return ""
+    return list(split_sentences(before.text))[-1].shown
 
 
 def _requests_of(turn: Turn, earlier: Sequence[Turn]) -> TurnRequests:
