@@ -86,6 +86,13 @@ ASKED = [
     ("Remember that I love my dog and my cat.", ["I love my dog and my cat."]),
     ("Remember: 1) I'm vegan 2) my cat is called Moth", ["I'm vegan.", "My cat is called Moth."]),
     ("Remember the code is 4711, and call me Max", ["The code is 4711.", "Call me Max."]),
+    ("My locker is 14, remember it so someone does", ["My locker is 14."]),
+    ("our boat's called Gull, remember it cos I never do", ["Our boat's called Gull."]),
+    ("The recital is in May, make sure I don't forget", ["The recital is in May."]),
+    ("My aunt's number is 555-0134, keep hold of it.", ["My aunt's number is 555-0134."]),
+    ("If I ever ask, the spare key is with Doris.", ["The spare key is with Doris."]),
+    ("note 2 self: dentist wants x-rays", ["Dentist wants x-rays."]),
+    ("Gentle reminder for you: I'm off on Mondays", ["I'm off on Mondays."]),
 ]
 STANDING = [
     "Make it Celsius from here on.",
@@ -136,6 +143,21 @@ ALONE = [
     "Would you mind keeping answers short?",
     "Sign my emails as Meg.",
     "Just Bill is fine.",
+    "I'd prefer it if you explained things step by step.",
+    "I'd rather you told me the truth first.",
+    "Could you please always go step by step?",
+    "Every recipe has to be nut-free.",
+    "Emails to my boss should always be formal.",
+    "Two sentences is plenty for an answer.",
+    "Answer first, explanation after.",
+    "Say when you don't know something.",
+    "Check the dates before you give them to me.",
+    "I can't stand emojis, leave them out.",
+    "It's Kate, not Katherine please.",
+    "You mustn't schedule anything on Saturdays.",
+    "Only give me vegan recipes.",
+    "Could we speak Polish?",
+    "Nobody calls me William, it's Bill.",
 ]
 WITHHELD = [
     "Don't store this anywhere: I failed the audition.",
@@ -184,6 +206,13 @@ NO_REQUEST = [
     "Show me links to cheap flights.",
     "Avoid the A40, there was a crash.",
     "We shipped it, keeping in mind that time was short.",
+    "I'd rather you didn't change it.",
+    "I'd appreciate it if you sent me the list.",
+    "It's Tuesday, not Monday please.",
+    "If I ever ask, would you lie to me?",
+    "I save it because I like it.",
+    "The recipe has to be ready by six.",
+    "Verify the totals before you send the report.",
 ]
 
 

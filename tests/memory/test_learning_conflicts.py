@@ -208,7 +208,7 @@ def test_what_someone_asked_to_remember_survives_its_later_sources(memory, how):
         kept = memory.remember("The user lives in Porto.").id
     else:
         (tool,) = [each for each in memory.tools() if each.name == "store_memory"]
-        kept = tool(content="The user lives in Porto.").removeprefix("Remembered as ").strip(".")
+        kept = tool(content="The user lives in Porto.").rpartition("(")[2].strip(")")
     clock_of(memory).advance(DAY)
     talk(memory, "s", "I live in Porto.")
     memory.consolidate()

@@ -16,6 +16,7 @@ from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remem
 from memoranda import AsyncMemory, Settings
 from memoranda.errors import InvalidInput, StoreClosed
 from memoranda.testing.embedders import HashEmbedder
+from memoranda.text.recalled import OF_TOOLS
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
@@ -277,6 +278,14 @@ def test_secrets_and_orders_are_not_remembered(memory, tools, content):
         assert answer.startswith("Error: content")
         assert "hunter2" not in answer
     assert [fact.content for fact in facts(memory)] == [kept.content]
+
+
+def test_what_is_stored_is_told_as_after_a_turn(memory, tools):
+    """The receipt says what is kept, and under which id; it is never learned itself."""
+    said = tools["store_memory"](content="Ana likes tea")
+    (known,) = facts(memory)
+    assert said == f"Remembered: Ana likes tea ({known.id})"
+    assert OF_TOOLS.fullmatch(said)
 
 
 def test_what_is_known_is_not_remembered_twice(memory, tools):

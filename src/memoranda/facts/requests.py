@@ -6,7 +6,7 @@ are one set of RE2, so that a text which asks for nothing costs one pass over it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -150,8 +150,14 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
 def _parts(before: str, request: Request) -> bool:
     """Return whether another instruction may begin here: after a mark, or a joining word."""
     before = before.rstrip()
-    joining = load(request.language, "facts")["words"].get("joining", ())
-    return not before[-1:].isalnum() or before.rsplit(None, 1)[-1].casefold() in joining
+    last = before.rsplit(None, 1)[-1].casefold()
+    return not before[-1:].isalnum() or last in _joining(request.language)
+
+
+def _joining(language: str) -> Sequence[str]:
+    """Return the words that join a clause to the one before it: "and", "but"."""
+    words: Sequence[str] = load(language, "facts")["words"].get("joining", ())
+    return words
 
 
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
@@ -407,7 +413,11 @@ def _match_requests(
     for found in compile_form(form.source).finditer(sentence):
         lead, stop = found.span()
         if not reader.may_open(sentence, lead):
-            continue
+            # "… but call me Max": a joining word at its beginning parts it from what is before.
+            first, _, rest = found.group(0).partition(" ")
+            if first.casefold() not in _joining(form.language) or not rest:
+                continue
+            lead += len(first) + 1
         if _fits(form.language, "reported", sentence[:lead]):
             continue
         if _fits(form.language, "not_asked" if told else "not_instructed", sentence[lead:]):

@@ -17,6 +17,7 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Rec
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
+from memoranda.model.requests import RequestOutcome, RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction
@@ -35,6 +36,8 @@ LINKED = 10  # records of an entity that are shown
 LONGEST_METADATA = 4_000
 # Characters of what one expansion, or one search of the history, gives back.
 LONGEST = 6_000
+# Characters of what was stored that its receipt repeats.
+LONGEST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -163,8 +166,12 @@ class AgentTools:
         )
         insert = self._records.plan(draft, unless_known=True)
         stored = self._records.apply([insert])[0]
-        done = "Remembered" if stored.id == insert.record.id else "Known already"
-        return ToolOutput(stored, f"{done} as {stored.id}.")
+        if stored.id != insert.record.id:
+            return ToolOutput(stored, f"Known already as {stored.id}.")
+        shown = " ".join(without_secrets(text).split())
+        shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+        receipt = RequestReceipt(RequestOutcome.REMEMBERED, shown, stored.id)
+        return ToolOutput(stored, f"{receipt.line} ({stored.id})")
 
     def forget_memory(self, memory_id: str) -> ToolOutput:
         """Forget a record; the value is the receipt, ``None`` if there was no record."""

@@ -266,9 +266,9 @@ class _RequestReader:
         if request.end - request.start > _LONGEST_INSTRUCTION:
             return
         said = self._said(self._sentences[place])
-        other = {SAME, *INSTRUCTIONS}
+        other = {SAME, OVER, *INSTRUCTIONS}
         facts = [each for each in read_facts(shown, said) if each.attribute not in other]
-        if any(each.start < request.end for each in facts):
+        if any(each.start < request.end and each.end > request.lead for each in facts):
             return  # "Use kim@new.example from now on" tells an address.
         self._out.covered.add(place)
         self._instructed(request, said)
