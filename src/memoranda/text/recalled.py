@@ -30,7 +30,8 @@ OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
 _ID = r"(?:fact|ep|ctx|ref)_\w+"
 # What the tools of memory say beside records.
 OF_TOOLS = compile_pattern(
-    rf"Known already as {_ID}\.|Remembered: .* \({_ID}\)|Corrected: {_ID} takes the place of {_ID}\.|"
+    rf"Known already as {_ID}\.|Remembered: .* \({_ID}\)|"
+    rf"Corrected: {_ID} takes the place of {_ID}\.|"
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
     rf"Forgotten: {_ID}\.|There is no memory .{{0,100}}\.|"
     r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
