@@ -16,6 +16,9 @@ OVER = [
     ("My favourite game is Stardew Valley.", "Stardew is done."),
     ("Our contact at the print shop is Colin.", "Colin has retired."),
     ("My dentist is Dr Halloran.", "Dr Halloran has retired."),
+    ("I'm a nurse.", "I retired last Friday!"),
+    ("I'm engaged.", "Mia and I broke up."),
+    ("I hate jazz.", "I love jazz now."),
 ]
 KEPT = [
     ("I play squash and the bassoon.", "My knees won't allow squash any more.", "bassoon"),
@@ -24,12 +27,16 @@ KEPT = [
     ("I play the cello.", "My brother quit the cello.", "cello"),
     ("I work at Lupo.", "My dinner at Lupo is over.", "Lupo"),
     ("I live in Leeds.", "Should I be done with Leeds?", "Leeds"),
+    ("My locker is 12.", "My locker code is 3391.", "12"),
 ]
 ANEW = [
     ("We use MATLAB for all our spectra.", "We switched from MATLAB to Julia.", "Julia", "MATLAB"),
     ("Our team lead is Kim.", "Yusuf took over from Kim.", "Yusuf", "Kim"),
     ("My gym is FitFirst.", "I left FitFirst, I go to PureGym now.", "PureGym", "at FitFirst"),
     ("I'm a nurse on the cardiac ward.", "I've moved to the burns ward.", "burns", "cardiac"),
+    ("My landlady is called Mrs Orr.", "My new landlord is Mr Finch.", "Finch", "Orr"),
+    ("I get up at six every day.", "I get up at seven these days.", "seven", "six"),
+    ("I take metoprolol.", "My doctor switched me from metoprolol to ramipril.", "rami", "meto"),
     ("Our wedding is on 6 June.", "We put the wedding off till 9 July.", "9 July", "6 June"),
 ]
 

@@ -18,6 +18,8 @@ class AttributeType:
         category: what kind of fact it is; decides the heading in MEMORY.md.
         dated: whether its values are times, which become absolute ones.
         ends: attributes of the same subject whose values end when this one changes.
+        frees: those that end when this one ends without another value.
+        opposes: those of which no value can hold beside the same one of this.
     """
 
     name: str
@@ -25,6 +27,8 @@ class AttributeType:
     category: str
     dated: bool = False
     ends: tuple[str, ...] = ()
+    frees: tuple[str, ...] = ()
+    opposes: tuple[str, ...] = ()
 
 
 @cache
@@ -36,7 +40,7 @@ def attributes() -> dict[str, AttributeType]:
             row["holds"] == "one",
             row["category"],
             bool(row.get("dated", False)),
-            tuple(row.get("ends", ())),
+            *(tuple(row.get(key, ())) for key in ("ends", "frees", "opposes")),
         )
         for name, row in load("mul", "attributes").items()
     }

@@ -7,7 +7,7 @@ knows which subjects there are, and takes what none of them fits for no question
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,6 +54,15 @@ def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, each with its attribute."""
     words = f" {' '.join(text.casefold().replace('’', ' ').split())} "
     return {noun: name for noun, name in _relations().items() if f" {noun} " in words}
+
+
+def same_roles(nouns: Iterable[str]) -> set[str]:
+    """Return words for people with those for who does the same: landlord and landlady."""
+    told = {*nouns}
+    for code in languages_with("facts"):
+        for role in load(code, "facts")["words"].get("roles", ()):
+            told |= {*role} if not told.isdisjoint(role) else set()
+    return told
 
 
 def relation_attributes() -> frozenset[str]:

@@ -419,7 +419,8 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
         yield from INSTRUCTIONS
     elif claim.fact is not None:
         yield claim.fact.attribute
-        yield from attributes()[claim.fact.attribute].ends
+        kind = attributes()[claim.fact.attribute]
+        yield from (*kind.ends, *kind.frees, *kind.opposes)
 
 
 def _describe(action: Action) -> str | None:

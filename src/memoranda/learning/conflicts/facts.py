@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import relation_nouns
-from memoranda.facts.reader import INSTRUCTION, OVER, FactStatement, read_written_facts
+from memoranda.facts.questions import relation_nouns, same_roles
+from memoranda.facts.reader import (
+    INSTRUCTION,
+    OVER,
+    FactStatement,
+    may_be_one_thing,
+    read_written_facts,
+)
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Relation, Verdict
@@ -37,6 +43,8 @@ _GOING_ON = frozenset(
 _OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
 # Where a job is held, and the job: "sales clerk at Lupo" is over with Lupo.
 _HELD_AT = ("employer", "job")
+# Attributes that tie two: what rests on the tie is over with it, also where it names the other.
+_OF_TWO = frozenset({"partner"})
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
 
@@ -58,7 +66,7 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
         told = (old.subject, old.value or "")
         ends = any(same_value(one, each) for one in told for each in names)
         return Verdict(Relation.UPDATE if ends else Relation.NONE, SAME_ATTRIBUTE, "it is over")
-    about = any(same_value(old.subject, each) for each in names)
+    about = any(_is_same_subject(old.subject, each, new) for each in names)
     if about and _ends_beside(old, new):
         return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, f"ended with {new.attribute}")
     if not about or old.attribute != new.attribute or _are_other_roles(old, new):
@@ -70,19 +78,30 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
 
 
+def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
+    """Return whether two subjects are one: a locker is the gym locker, but not the locker code."""
+    if not same_value(old, subject):
+        return False
+    return new.attribute not in _OF_THINGS or may_be_one_thing(old, subject, new.language)
+
+
 def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether a fact of another attribute is over with what the newer one says."""
+    kind = attributes()[new.attribute]
     if new.value:
-        return old.attribute in attributes()[new.attribute].ends
-    held = bool(new.ended) and (new.attribute, old.attribute) == _HELD_AT
-    return held and value_key(new.ended or "") <= value_key(old.value or "")
+        opposed = old.attribute in kind.opposes and same_value(old.value or "", new.value)
+        return old.attribute in kind.ends or opposed
+    if not new.ended or new.attribute in _OF_TWO:
+        return old.attribute in kind.frees
+    held = (new.attribute, old.attribute) == _HELD_AT
+    return held and value_key(new.ended) <= value_key(old.value or "")
 
 
 def _are_other_roles(old: Record | FactStatement, new: FactStatement) -> bool:
     """Return whether two facts name people for different things: a dentist and a landlord."""
     if new.attribute != CONTACT:
         return False
-    nouns = [set(relation_nouns(each.content)) for each in (old, new)]
+    nouns = [same_roles(relation_nouns(each.content)) for each in (old, new)]
     return all(nouns) and nouns[0].isdisjoint(nouns[1])
 
 
