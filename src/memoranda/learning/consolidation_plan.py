@@ -283,6 +283,8 @@ class ConsolidationPlan:
             old = find_value(record, fact.ended or "", fact.value or "")
             content = replace_value(record.content, old, fact.value)
             ended = known.over or (record.attribute is not None and record.value is None)
+            # What happens on a day of its own is not told anew of something else.
+            ended = ended or (record.attribute is None and record.event_until is not None)
             # What the same turn says of it beside this is no older value.
             if content is None or ended or known.sources.issuperset(claim.sources):
                 continue
