@@ -102,20 +102,19 @@ class _QuestionForms:
         listed = code in languages_with("function_words")
         self._small = self._own | (words_of("function_words", code) if listed else frozenset())
         self._fold = language_reader(code).fold
-        self._rules: list[tuple[str, str]] = [
-            (names, expand(form, self._data))
-            for names, forms in load(code, "questions")["asks"].items()
-            for form in forms
-        ]
-        self._forms = compile_forms(source for _, source in self._rules)
+        asks = load(code, "questions")["asks"]
+        # By the place of a form: the attributes that it asks for.
+        self._names = [names for names, forms in asks.items() for _ in forms]
+        self._forms = compile_forms(
+            expand(form, self._data) for forms in asks.values() for form in forms
+        )
         self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
         text = self._fold(text)
         former = self._former.search(text) is not None
         for index in self._forms.Match(text) or ():
-            names, source = self._rules[index]
-            match = compile_form(source).search(text)
+            match = self._forms.re(index).search(text)
             groups = match.groupdict() if match else {}
             words = (groups.get("whom") or "").casefold().replace("’s", "").replace("’", "")
             plain = [word.strip(_EDGE) for word in words.split()]
@@ -123,7 +122,7 @@ class _QuestionForms:
             own = not about and (not plain or any(word in self._own for word in plain))
             nouns = frozenset(relation_nouns(about))
             noun = (groups.get("noun") or "").casefold()
-            for name in names.split():
+            for name in self._names[index].split():
                 # "Who is my boss?" asks for the manager.
                 asked = _relations().get(noun) if name == RELATION else name
                 if asked is not None and (own or about):

@@ -280,21 +280,21 @@ def find_text_request(text: str) -> int | None:
 
 def is_unreal(sentence: str) -> bool:
     """Return whether a sentence tells of a dream, a story or a game, or of the next minutes."""
-    sentence = mask_halves(sentence.replace("'", "\u2019"))
-    return any(
-        language_reader(code).tells_unreal(sentence)
-        for code in languages_with("facts")
-        if "unreal" in load(code, "facts")["words"]
-    )
+    return _any_holds("unreal", sentence)
 
 
 def is_momentary(clause: str) -> bool:
     """Return whether a clause only tells of the moment or the day: a meal, the weather, a mood."""
-    clause = mask_halves(clause.replace("'", "\u2019"))
+    return _any_holds("momentary", clause)
+
+
+def _any_holds(name: str, text: str) -> bool:
+    """Return whether a text holds what a pattern of ``words`` finds, of any language with it."""
+    text = mask_halves(text.replace("'", "\u2019"))
     return any(
-        language_reader(code).tells_momentary(clause)
+        language_reader(code).holds(name, text)
         for code in languages_with("facts")
-        if "momentary" in load(code, "facts")["words"]
+        if name in load(code, "facts")["words"]
     )
 
 
@@ -351,6 +351,7 @@ class LanguageReader:
         table = load(code, "facts")
         self._words: dict[str, Any] = dict(table["words"])
         self._folds = _folds(self._words.get("folds", ""), self._words.get("variants", ""))
+        self._patterns: dict[str, Any] = {}
         self._relations: dict[str, str] = {}
         # How facts write a noun: with its article and capital, where the file gives them.
         self._nouns: dict[str, str] = {}
@@ -567,22 +568,21 @@ class LanguageReader:
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
         clause = sentence[: match.span(0)[1]]
-        if self._holds("doubt", clause):
+        if self.holds("doubt", clause):
             return True
-        return self._holds("question", clause) and not tells_by_asking(sentence)
+        return self.holds("question", clause) and not tells_by_asking(sentence)
 
-    def tells_unreal(self, sentence: str) -> bool:
-        """Return whether what a sentence tells is not so, or is over in some minutes."""
-        return self._holds("unreal", sentence)
-
-    def tells_momentary(self, clause: str) -> bool:
-        """Return whether a clause only tells of the moment or the day."""
-        return self._holds("momentary", clause)
-
-    def _holds(self, name: str, text: str) -> bool:
+    def holds(self, name: str, text: str) -> bool:
         """Return whether a text holds what a pattern of the file's table ``words`` finds."""
-        source = self._words.get(name)
-        return source is not None and bool(compile_form(expand(source, self)).search(text))
+        pattern = self._pattern(name)
+        return pattern is not None and pattern.search(text) is not None
+
+    def _pattern(self, name: str) -> Any:
+        """Return a pattern of the file's table ``words``, if it has that; expanded once."""
+        if name not in self._patterns:
+            source = self._words.get(name)
+            self._patterns[name] = None if source is None else compile_form(expand(source, self))
+        return self._patterns[name]
 
     def _statements(
         self, rule: _FactForm, match: Any, said: str, speaker: Speaker
@@ -687,13 +687,12 @@ class LanguageReader:
         return f"{determiner} {thing}" if article else thing
 
     def _split(self, whole: str) -> list[str]:
-        pattern = compile_form(expand(self._words["separator"], self))
-        return [each for each in pattern.split(whole) if each and each.strip()]
+        return [each for each in self._pattern("separator").split(whole) if each and each.strip()]
 
     def _clean(self, value: str, speaker: Speaker) -> str:
         """Return a value without what only hangs on: fillers, quotation marks, a full stop."""
         value = value.strip(_EDGE)
-        filler = self._filler
+        filler = self._pattern("filler")
         while filler is not None:
             cut = filler.sub("", value).strip(_EDGE)
             if cut == value:
@@ -707,11 +706,6 @@ class LanguageReader:
             told = becomes.format(who=speaker.name or self._words["user"])
             value = pattern.sub(lambda _, told=told: told, value)
         return value
-
-    @cached_property
-    def _filler(self) -> Any:
-        source = self._words.get("filler")
-        return None if source is None else compile_form(expand(source, self))
 
     @cached_property
     def _rewrites(self) -> Sequence[tuple[Any, str]]:

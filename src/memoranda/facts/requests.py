@@ -163,21 +163,21 @@ def _joining(language: str) -> Sequence[str]:
 def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
     """Return where each of the statements begins and ends that a request is about."""
     what = sentence[request.start : request.end].replace("'", "\u2019")
-    cuts = [(found.start(), found.end()) for found in _marks("semicolon").finditer(what)]
-    numbers = [found.span() for found in _marks("numbered").finditer(what)]
+    cuts = [(found.start(), found.end()) for found in _own("semicolon").finditer(what)]
+    numbers = [found.span() for found in _own("numbered").finditer(what)]
     if len(numbers) > 1 and not what[: numbers[0][0]].strip():
         cuts += numbers
     if not _fits(request.language, "conditional", what):
         for between in _patterns(request.language, "separator"):
             cuts += [span for found in between.finditer(what) if (span := _span(found, "sep"))]
-    items = _between(what, [found.span() for found in _marks("list_comma").finditer(what)])
+    items = _between(what, [found.span() for found in _own("list_comma").finditer(what)])
     unspaced = language_reader(request.language).unspaced
     least = 1 if request.listed else _ITEM
     long = all(unspaced or len(what[slice(*each)].split()) > least - 1 for each in items)
     colon = sentence[: request.start].rstrip()[-1:] in {":", "\uff1a"}
     many = len(items) >= (2 if request.listed else _LEAST_ITEMS)
     if many and long and (request.listed or colon):
-        cuts += [found.span() for found in _marks("list_comma").finditer(what)]
+        cuts += [found.span() for found in _own("list_comma").finditer(what)]
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
 
@@ -267,7 +267,7 @@ def read_instruction(text: str, said: str, language: str) -> FactStatement:
     named = next((each for each in read_facts(text) if each.attribute == CALLED), None)
     if named is not None:
         return replace(named, content=said)
-    conditional = compile_form(_own("conditional")).search(text) is not None
+    conditional = _own("conditional").search(text) is not None
     tongue = None if conditional else _answer_language(text, language)
     return FactStatement(
         subject="user",
@@ -293,26 +293,34 @@ def read_revocation(about: str, said: str, language: str) -> FactStatement:
 def topic(text: str) -> str | None:
     """Return of which topic there is one instruction at a time, such as ``emoji``, if of any."""
     text = text.replace("'", "\u2019")
-    if compile_form(_own("conditional")).search(text):
+    if _own("conditional").search(text):
         return None
+    return next((name for name, form in _topics().items() if form.search(text)), None)
+
+
+@cache
+def _topics() -> dict[str, Any]:
     names: Mapping[str, str] = load("mul", "requests")["topics"]
-    forms = ((name, compile_form(expand(form, names))) for name, form in names.items())
-    return next((name for name, form in forms if form.search(text)), None)
+    return {name: compile_form(expand(form, names)) for name, form in names.items()}
+
+
+def _of_one_topic(one: str, other: str) -> bool:
+    about = topic(one)
+    return about is not None and about == topic(other)
 
 
 def is_about(revoked: str, instruction: str) -> bool:
     """Return whether what was revoked is this instruction."""
-    if compile_form(_own("everything")).search(revoked):
+    if _own("everything").search(revoked):
         return True
     one, other = _telling(revoked), _telling(instruction)
     shared = sum(any(_same_word(each, word) for word in other) for each in one)
     if one and shared >= _MOSTLY * len(one):
         return True
-    language = compile_form(_own("languages"))
+    language = _own("languages")
     if language.search(revoked) and language.search(instruction):
         return True
-    about = topic(revoked)
-    return about is not None and about == topic(instruction)
+    return _of_one_topic(revoked, instruction)
 
 
 def replaces(new: str, old: str) -> bool:
@@ -321,10 +329,9 @@ def replaces(new: str, old: str) -> bool:
     It does where both are of one topic, or all that tells it from others stands in the older:
     "no more jokes" ends "always end with a joke".
     """
-    about = topic(new)
-    if about is not None and about == topic(old):
+    if _of_one_topic(new, old):
         return True
-    conditional = compile_form(_own("conditional"))
+    conditional = _own("conditional")
     if conditional.search(new.replace("'", "\u2019")) or conditional.search(
         old.replace("'", "\u2019")
     ):
@@ -335,7 +342,7 @@ def replaces(new: str, old: str) -> bool:
 
 def points_back(revoked: str) -> bool:
     """Return whether a revocation names no instruction, and so means the one given last."""
-    return not _telling(revoked) and not compile_form(_own("everything")).search(revoked)
+    return not _telling(revoked) and not _own("everything").search(revoked)
 
 
 # Forms and words
@@ -466,14 +473,14 @@ def _answer_language(text: str, language: str) -> str | None:
         return None
     unspaced = language_reader(language).unspaced
     short = len(text) <= _SHORT_UNSPACED if unspaced else len(text.split()) <= _SHORT
-    found = compile_form(_own("languages")).search(text) if short else None
+    found = _own("languages").search(text) if short else None
     return None if found is None else str(found[0])
 
 
 def _telling(text: str) -> frozenset[str]:
     """Return the words of an instruction that tell it from others."""
     words = frozenset(value_key(text.replace("\u2019", "'"))) - _untold()
-    small = compile_form(_own("untold_unspaced"))
+    small = _own("untold_unspaced")
     told: set[str] = set()
     for word in words:
         if _UNSPACED.search(word):
@@ -506,10 +513,11 @@ def _same_word(one: str, other: str) -> bool:
     return len(one) >= _STEM <= len(other) and one[:length] == other[:length]
 
 
-def _own(name: str) -> str:
+@cache
+def _own(name: str) -> Any:
     """Return a pattern of ``mul/requests.toml``."""
     table: Mapping[str, Any] = load("mul", "requests")
-    return expand(table[name], table)
+    return compile_form(expand(table[name], table))
 
 
 def _fits(language: str, name: str, text: str) -> bool:
@@ -532,11 +540,6 @@ def _patterns(language: str, name: str) -> Iterator[Any]:
     source = load(language, "facts")["requests"].get(name, ())
     for text in (source,) if isinstance(source, str) else source:
         yield compile_form(expand(text, language_reader(language)))
-
-
-def _marks(name: str) -> Any:
-    """Return what parts the items of a list, in any language."""
-    return compile_form(_own(name))
 
 
 def _between(text: str, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
