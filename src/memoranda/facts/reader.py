@@ -603,8 +603,10 @@ class LanguageReader:
                 continue
             thing = self._without_lead(groups.get("thing", "").strip(_EDGE))
             thing = self._rewrite(thing, speaker)
-            first, told = value.casefold().partition(" ")[0], value_key(f"{value} {thing}")
-            if first in rule.never_first or not told.isdisjoint(rule.never):
+            told = value_key(f"{value} {thing}")
+            # "Not just for the kids, but for all" ends nothing.
+            leads = {each.casefold().partition(" ")[0] for each in (value, groups.get("other", ""))}
+            if not leads.isdisjoint(rule.never_first) or not told.isdisjoint(rule.never):
                 continue
             attribute, noun = rule.attribute, self._plain(groups.get("relation", ""))
             if attribute == RELATION:

@@ -30,6 +30,9 @@ I read it last year. | I read it in 2022.
 I got a puppy two weeks ago! | I got a puppy around 24 April 2023!
 I started about a year ago. | I started around 2022.
 I got it a few years ago. | I got it between 2018 and 2021.
+I got it a few weeks ago. | I got it between 31 March and 27 April 2023.
+I got it a few months ago. | I got it between December 2022 and March 2023.
+I'll sell it later this month. | I'll sell it between 8 and 31 May 2023.
 We camped last summer. | We camped in the summer of 2022.
 We skied last winter. | We skied in the winter of 2022/23.
 We hiked over the weekend. | We hiked on the weekend of 6 May 2023.

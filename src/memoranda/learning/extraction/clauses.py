@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from memoranda.learning.extraction.rewriting import ClauseToken
 from memoranda.learning.extraction.sentences import MASK, TurnPart
+from memoranda.learning.verbs import is_finite
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -15,6 +17,8 @@ _EN = LanguageData("en", "extraction")
 CLAUSE_LIMIT = 320
 
 _LONGEST_ADJUNCT = 7
+_LONGEST_LIST = 10
+_SUMS_UP = frozenset({"-", "--", "–", "—", ":"})
 _SHORTEST = 3
 _NAMED = 0.06
 _MOST_NAMED = 0.12
@@ -42,7 +46,8 @@ def split_clauses(sentence: TurnPart, names: frozenset[str]) -> Iterator[TurnPar
 def _parts(text: str) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each part; no cut inside a subordinate clause that leads."""
     begin, held = 0, False
-    for found in _EN.pattern("clause_boundary", 0).finditer(text):
+    ends = list(_EN.pattern("clause_boundary", 0).finditer(text))
+    for found, after in zip_longest(ends, ends[1:]):
         subordinate = _EN.pattern("subordinate_opening").match(text, begin, found.start())
         leads = subordinate or _is_adjunct(text[begin : found.start()])
         if leads and not held and found[0].lstrip().startswith(","):
@@ -51,11 +56,26 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
         companions = _EN.pattern("companions", 0).fullmatch(text, begin, found.start())
         if found[0].strip() == "and" and (leads or companions):
             continue
+        sums_up = found[0].strip() in _SUMS_UP and text[: found.start()].endswith("s")
+        if sums_up and _is_list(text[found.end() : after.start() if after else len(text)]):
+            continue
         if found.start() > begin:
             yield begin, min(found.start(), begin + CLAUSE_LIMIT)
         begin, held = found.end(), False
     if begin < len(text):
         yield begin, min(len(text), begin + CLAUSE_LIMIT)
+
+
+def _is_list(part: str) -> bool:
+    """Return whether ``part`` tells what was summed up before: ``two pets - a cat and a dog``."""
+    words = [word.strip(_EDGE) for word in part.lower().split()]
+    if not 1 < len(words) <= _LONGEST_LIST:
+        return False
+    joined = "and" in words[1:-1] or "," in part.strip(_EDGE)
+    opens = words[0] in _EN.words("evaluative", "adverbs", "links", "asking_words")
+    unlisted = ("pronouns", "second", "auxiliaries", "modals", "own_subjects", "mental")
+    told = any(word in _EN.words(*unlisted) or is_finite(word) for word in words)
+    return joined and not opens and not told
 
 
 def _words_after_lead(part: str) -> list[str]:
@@ -143,7 +163,7 @@ def weigh_words(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, fl
     )
     bonus = min(_MOST_NAMED, _NAMED * named) - min(0.08, 0.04 * judging)
     if len(told) == 1 and not lasting:
-        bonus -= 0.08
+        bonus -= 0.08 if _EN.words("some").isdisjoint(low) else 0.12
     elif len(told) >= _SHORTEST:
         bonus += 0.04
     return len(told), bonus
@@ -181,11 +201,19 @@ def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, pers
         bad = _find_unclear(words[:end], hearer=hearer, persons=persons)
         if bad is None:
             return _without_tail(words, end, least)
-        cuts = (at for at in range(bad, least - 1, -1) if low[at] in _EN.words("clause_ends"))
-        cut = next(cuts, None)
+        # "That" which points is what the words before it lead to, and ends no clause.
+        last = bad - 1 if low[bad] == "that" else bad
+        cuts = (at for at in range(last, least - 1, -1) if low[at] in _EN.words("clause_ends"))
+        aside = low[bad] == "the" and low[bad - 1] in _EN.words("aside")
+        cut = bad - 1 if aside else next(cuts, None)
         end = 0 if cut is None else _before_links(low, cut, least)
         if end <= least:
             return 0
+
+
+def leads_nowhere(lead: Sequence[ClauseToken]) -> bool:
+    """Return whether the words before a subject cannot be understood here: ``At the event,``."""
+    return _find_unclear(lead, hearer=False, persons=False) is not None
 
 
 def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) -> int | None:
@@ -198,12 +226,13 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
         elsewhere = (
             (each == "following" and place)
             or (each == "us" and before == "of")
-            or (each == "similar" and before == "something")
+            or (each == "similar" and before in {"something", "a"})
+            or (each == "as" and after in _EN.words("shown"))
             or (each == "each" and after.startswith("other"))
             or (each in _EN.words("second") and not hearer)
-            or (each in _EN.words("hypothetical") and place > 1)
+            or (each in _EN.words("hypothetical") and place > 1 and before != "asked")
         )
-        if elsewhere:
+        if elsewhere or (each == "the" and _is_unnamed(low, place)):
             return place
         if each in _EN.words("pronouns") or _points(low, place):
             # "They operated on my knee": whoever they are; "it's our wedding on 12 July".
@@ -219,11 +248,26 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
                 clear = plural if each in _EN.words("they") else singular
             if not clear:
                 return place
-        named = place > 0 and words[place].text[0].isupper() and each != "i"
+        named = place > 0 and words[place].text[0].isupper() and each.partition("'")[0] != "i"
         singular = singular or named or each == "this" or each in _EN.words("determiners")
         many = len(each) > _SHORTEST and each[-1] == "s"
         plural = plural or many or each in _EN.words("plural_nouns")
     return None
+
+
+def _is_unnamed(low: Sequence[str], place: int) -> bool:
+    """Return whether ``the event`` stands for one that was named elsewhere."""
+    at = place + 1
+    while at < len(low) and low[at] in _EN.words("evaluative", "vague", "which_of_them"):
+        if low[at] in _EN.words("shells"):
+            break
+        at += 1
+    if at >= len(low) or low[at] not in _EN.words("shells"):
+        return False
+    after = low[at + 1] if at + 1 < len(low) else ""
+    # "The event listeners" are none of these, nor is "the idea of a garden".
+    goes_on = after[:1].isalpha() and after not in _EN.words("stop", "adverbs")
+    return not goes_on and after not in _EN.words("telling_which")
 
 
 def _points(low: Sequence[str], place: int) -> bool:

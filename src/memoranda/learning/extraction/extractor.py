@@ -79,11 +79,9 @@ _DATED_PLAN = 0.16
 _WORTH_DATING = 0.12
 _HEARER_COST = 0.1
 _BARE = 0.2
-_FEW = 2
 _SHORTEST = 2
 _CONTEXT = 6
 _LEAST_ENGLISH = 0.2
-_DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
@@ -443,7 +441,7 @@ class _TurnReader:
         count, bonus = weigh_words(told, lasting=stated.category in _LASTING)
         if length <= rest or count == 0:
             return None
-        if count <= _FEW and not dated and stated.category in _DOINGS and _is_bare(told):
+        if not dated and stated.category is not Category.PREFERENCE and _is_bare(told):
             bonus -= _BARE
         score = round(stated.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
@@ -603,6 +601,7 @@ def _has_subject(shown: str) -> bool:
 def _is_bare(words: Sequence[ClauseToken]) -> bool:
     """Return whether all that is said is a verb: ``we talked``."""
     told = [word.low for word in words if carries_content(word)]
+    told = [each for each in told if each not in _EN.words("shells", "undertakings")]
     if len(told) == 1 and told[0].endswith("ing"):
         return told[0] not in _EN.words("complete")
     return all(is_past(each) and each not in _EN.words("complete") for each in told)

@@ -206,7 +206,12 @@ def _pass_adverbs(low: Sequence[str], place: int) -> int:
 
 def _owning(low: Sequence[str], place: int, *, base: float) -> ClauseStatement | None:
     """Read what follows ``have``: a thing, a person, or a mere manner of speaking."""
-    head = [each for each in low[place : place + 5] if each not in _EN.words("stop")]
+    near = low[place : place + 5]
+    # "Something to share", "a lot to learn" is nothing that somebody has.
+    led = near[: near.index("to")] if "to" in near else ()
+    if led and all(each in _EN.words("stop", "vague") for each in led):
+        return None
+    head = [each for each in near if each not in _EN.words("stop")]
     if not head or head[0] in _EN.words("evaluative") or _is_momentary(low, place):
         return None
     if _EN.words("junk_objects").intersection((*head[:2], head[-1])):

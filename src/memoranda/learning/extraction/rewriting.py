@@ -76,6 +76,8 @@ def finish_sentence(sentence: str, *, keep: bool = True) -> str:
     """Return ``sentence`` with a capital, single spaces and a full stop."""
     sentence = re.sub(r"\s+", " ", sentence)
     sentence = re.sub(r"\s+([,.;:!?%)])", r"\1", sentence).strip(" ,;:.!-–—…*")
+    if sentence.count("(") > sentence.count(")"):
+        sentence = sentence[: sentence.rindex("(")].rstrip(" ,;:")
     if not sentence:
         return ""
     first = sentence[0].upper() if keep or sentence[0].islower() else sentence[0]
@@ -196,13 +198,16 @@ class _ThirdPersonRewriter:
         # A mere "a": "this cute pup".
         if low == "this" and following in _EN.words("evaluative"):
             return "an" if following[0] in "aeiou" else "a"
-        if low.endswith("'s") and 0 < place < _NEAR + 1 and self.low[0] in {"my", "our"}:
+        # "Blue's my favourite", "my sister's in Rome".
+        following_own = following in {"my", "our"} and place < _NEAR and low != "it's"
+        led = 0 < place < _NEAR + 1 and self.low[0] in {"my", "our"}
+        if low.endswith("'s") and (led or following_own):
             written = self.text[word.start : word.end - 2]
             if following in {"had", "been", "got", "gone", "become"}:
                 return f"{written} has"
             after = self.low[place + 2] if place + 2 < len(self.low) else ""
             tells = following in _EN.words("articles", "prepositions", "traits", "adverbs")
-            if tells or after in {"about", "into", "on"}:
+            if tells or following_own or after in {"about", "into", "on"}:
                 return f"{written} is"
         expanded = expand_negation(low, third=False)
         return expanded or _EN.mapping("spoken_forms").get(low, self.text[word.start : word.end])
@@ -211,5 +216,5 @@ class _ThirdPersonRewriter:
         before = self.low[place - 1] if place else ""
         if before in _EN.words("adverbs") and place > 1:
             before = self.low[place - 2]
-        verb = low in _EN.words("habits") and low not in _EN.words("ambiguous_verbs")
-        return before in {"and", "or", "but"} and verb
+        verb = low in _EN.words("habits", "likes") and low not in _EN.words("ambiguous_verbs")
+        return before in {"and", "or", "but", ","} and verb

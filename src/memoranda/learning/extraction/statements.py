@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memoranda.facts.reader import FactStatement
 from memoranda.learning.claims import Category
+from memoranda.learning.extraction.clauses import leads_nowhere
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
 from memoranda.learning.extraction.sentences import MASK
@@ -156,7 +157,9 @@ def _first_person(words: Words, low: Low, setting: ClauseContext) -> ClauseState
     if reading is None or (everybody and reading.category is not Category.EVENT):
         return None
     rest = reading.rest + len(words) - len(spelled)
-    return reading._replace(rest=max(start + 1, rest))
+    aside = low[start - 1] == "," and low[0] in _EN.words("time_leads", "adjuncts")
+    first = start if aside and leads_nowhere(words[:start]) else 0
+    return reading._replace(rest=max(start + 1, rest), first=first)
 
 
 def _own_subject(low: Low) -> int | None:

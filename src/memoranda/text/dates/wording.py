@@ -144,8 +144,14 @@ def _closed(mention: DateMention) -> tuple[str, str]:
         return _hours(mention)
     if mention.precision == "week" and since.weekday():
         return "around", _day(since + _WEEK // 2 * DAY)
+    if mention.precision in units:
+        return units[mention.precision]
     named = _DATA.named_day.search(mention.text) is not None
-    return units.get(mention.precision) or _span(since, mention.until, named=named)
+    preposition, said = _span(since, mention.until, named=named)
+    # What was done "last week", "a few weeks ago" took no such time: it was at some time in it.
+    if preposition == "from" and _DATA.some_time.search(mention.text):
+        return "between", said.replace(" to ", " and ")
+    return preposition, said
 
 
 def _span(since: datetime, until: datetime, *, named: bool) -> tuple[str, str]:
