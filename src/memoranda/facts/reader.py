@@ -73,6 +73,8 @@ class FactStatement:
         language: whose forms it fits.
         aliases: other names of the subject that the sentence gives: ``wife`` of ``Dana``.
         needs_known: whether it counts only where it ends something that is known: "we lost Rex".
+        points: the words by which its subject is only pointed at: ``his lesson``, ``she``. It
+            counts where one thing or person alone is known that they can mean.
     """
 
     subject: str
@@ -85,6 +87,7 @@ class FactStatement:
     ended: str | None = None
     aliases: tuple[str, ...] = ()
     needs_known: bool = False
+    points: str = ""
 
     @property
     def takes_back(self) -> bool:
@@ -434,7 +437,8 @@ class LanguageReader:
                 taken.append((start, end, rule.attribute))
                 if rule.tells != WAS:
                     found += self._statements(rule, match, said, speaker)
-        return iter(sorted(found, key=lambda each: each.start))
+        once = {(each.subject, each.attribute, each.value, each.ended): each for each in found[::-1]}
+        return iter(sorted(once.values(), key=lambda each: each.start))
 
     def _tries(self, form: Any, sentence: str) -> Iterator[Any]:
         """Yield where a form fits.
@@ -603,6 +607,10 @@ class LanguageReader:
                 continue
             thing = self._without_lead(groups.get("thing", "").strip(_EDGE))
             thing = self._rewrite(thing, speaker)
+            points = self._plain(groups.get("pronoun", ""))
+            whose, _, owned = thing.partition(" ")
+            if owned and whose.casefold() in self._words.get("whose_else", ()):
+                points, thing = thing, owned
             told = value_key(f"{value} {thing}")
             # "Not just for the kids, but for all" ends nothing.
             leads = {each.casefold().partition(" ")[0] for each in (value, groups.get("other", ""))}
@@ -615,10 +623,8 @@ class LanguageReader:
             if thing and (self._is_unclear(thing) or self._points(thing)):
                 continue
             if thing:
-                subject, thing = (
-                    thing.casefold(),
-                    self._name_thing(match, said, thing, named, rule.says),
-                )
+                shown = self._name_thing(match, said, thing, named, rule.says)
+                subject, thing = thing.casefold(), points or shown
             written = self._nouns.get(noun, noun)
             filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
             filled["whose"] = words["whose"].format(who=named, noun=written)
@@ -637,7 +643,8 @@ class LanguageReader:
                 end=end,
                 language=self._code,
                 aliases=aliases,
-                needs_known=rule.known,
+                needs_known=rule.known or bool(points),
+                points=points,
             )
 
     def _subject(
@@ -657,6 +664,7 @@ class LanguageReader:
             key = noun[-len(relation) :].casefold()
             key = key if not speaker.name else f"{speaker.name.casefold()}'s {key}"
             return (name.casefold(), whose, (key,)) if name else (key, whose, ())
+        name = name or groups.get("pronoun", "")
         if name:
             return name.casefold(), name, ()
         return (speaker.name.casefold() or "user"), own, ()
@@ -674,7 +682,7 @@ class LanguageReader:
     def _name_thing(self, match: Any, said: str, thing: str, own: str, says: str) -> str:
         """Return how a fact whose sentence is ``says`` names a thing: "the user's rent"."""
         mine = self._words.get("mine", ())
-        if not mine:
+        if not mine or "{who}'s {thing}" in says:
             return thing
         first, _, rest = thing.partition(" ")
         if first.casefold() in mine:

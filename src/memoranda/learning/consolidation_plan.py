@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from memoranda.facts.questions import relation_nouns
 from memoranda.facts.reader import (
     OVER,
     SAME,
@@ -24,6 +25,7 @@ from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge, judge_fact
+from memoranda.learning.extraction.references import nouns_against
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
@@ -57,6 +59,7 @@ _OF_A_LIFE = frozenset(Category) - {Category.PLAN, Category.STATE, Category.CORR
 _CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
 # Words before the word for a kind: "on the cardiac ward".
 _LEAST_BEFORE = 3
+_ARTICLE = {"the", "The"}
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -198,6 +201,7 @@ class ConsolidationPlan:
     def _take(self, index: int) -> None:
         """Plan what one claim changes."""
         self._find_corrected(index)
+        self._find_pointed(index)
         self._find_ended(index)
         claim = self.claims[index]
         if not _may_be_fact(claim):
@@ -304,6 +308,29 @@ class ConsolidationPlan:
             return
         kept = claim.content if claim.stands_alone else ""
         self._put(index, replace(claim, content=kept, fact=None))
+
+    def _find_pointed(self, index: int) -> None:
+        """Give a claim whose subject is only pointed at that of the one fact which it can mean.
+
+        "His lesson is on Sundays now" is then of the lesson that was on Saturdays before.
+        """
+        claim = self.claims[index]
+        fact = claim.fact
+        if fact is None or not fact.points:
+            return
+        meant = {
+            known.record.subject: known.record
+            for known, _ in self._known(index)
+            if not known.over and may_mean(fact, known.record)
+        }
+        if len(meant) != 1:
+            self._put(index, replace(claim, content="", fact=None))
+            return
+        [record] = meant.values()
+        content = name_pointed(claim.content, fact.points, record)
+        made = replace(fact, subject=record.subject or "", content=content, points="")
+        made = replace(made, needs_known=False)
+        self._put(index, replace(claim, content=content, subject=made.subject, fact=made))
 
     def _find_ended(self, index: int) -> None:
         """Find what a claim ends that names it, and write it down under the attribute of that."""
@@ -472,6 +499,32 @@ def find_value(record: Record, named: str, other: str = "") -> str | None:
             return None
         begin = record.content[:begin].rstrip().rindex(before[-1])
     return record.content[begin:end]
+
+
+def may_mean(fact: FactStatement, known: Record) -> bool:
+    """Return whether what a statement only points at can be what a fact is about."""
+    if known.attribute != fact.attribute or known.value is None or known.subject in {None, "user"}:
+        return False
+    points = fact.points.casefold()
+    if not relation_nouns(known.content).keys().isdisjoint(nouns_against(points.split()[0])):
+        return False
+    # Of "his lesson" it must be a lesson; "he" may be anybody.
+    return points == fact.subject or same_value(known.subject or "", fact.subject)
+
+
+def name_pointed(content: str, points: str, known: Record) -> str:
+    """Return a sentence with the name of what a fact is about for the words that point at it."""
+    name = known.subject or ""
+    begin = known.content.casefold().find(name)
+    if begin >= 0:
+        before, name = known.content[:begin].split(), known.content[begin : begin + len(name)]
+        if before and before[-1].casefold() in {"my", "our"}:
+            name = f"the user's {name}"
+        elif before and before[-1].endswith(("'s", "\u2019s")):
+            name = " ".join([*(each for each in before[-2:-1] if each in _ARTICLE), before[-1], name])
+    begin = content.casefold().find(points.casefold())
+    told = f"{content[:begin]}{name}{content[begin + len(points) :]}"
+    return told[:1].upper() + told[1:]
 
 
 def _known_fact(candidate: CandidateFact) -> _KnownFact:

@@ -81,6 +81,9 @@ _HEARER_COST = 0.1
 _BARE = 0.2
 _SHORTEST = 2
 _CONTEXT = 6
+# Sentences that one is read with, and their characters.
+_LEADING = 2
+_LONGEST_LEAD = 120
 _LEAST_ENGLISH = 0.2
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
@@ -237,6 +240,8 @@ class _TurnReader:
         self.requests = TurnRequests()
         self.tells_time: Callable[[str], bool] = bool
         self.last = ""  # The person spoken of last; empty where it is not clear.
+        self.lead: tuple[TurnPart, ...] = ()  # The sentences just before, of the same turn.
+        self.spanning: frozenset[FactStatement] = frozenset()  # Read with those before.
         self.topic = topic
 
     def drafts(self) -> Iterator[ClaimDraft]:
@@ -245,6 +250,7 @@ class _TurnReader:
         for place, sentence in enumerate(split_sentences(self.turn.text)):
             if place not in self.requests.covered:
                 yield from self._sentence(sentence)
+            self.lead = () if sentence.question else (*self.lead, sentence)[-_LEADING:]
 
     def _is_copy(self, draft: ClaimDraft) -> bool:
         """Return whether a sentence is no more than the message."""
@@ -292,6 +298,10 @@ class _TurnReader:
         """Yield what the clauses of a sentence state: known attributes first, then the rest."""
         before: TurnPart | None = None
         left = list(facts)
+        spanning = {
+            replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
+            for each in self.spanning
+        }
         for clause in split_clauses(sentence, self.hearers):
             said = self._said(clause)
             if is_refused(said):
@@ -315,7 +325,11 @@ class _TurnReader:
             # What stands in the words of the message becomes the sentence of its attribute.
             if draft is not None and alone and self._is_copy(draft) and not _same(draft, main[0]):
                 continue
-            least = THRESHOLD - _DATED_PLAN * (alone and attributes()[main[0].attribute].dated)
+            dated = alone and (main[0].value is None or attributes()[main[0].attribute].dated)
+            least = THRESHOLD - _DATED_PLAN * dated
+            own = alone and main[0] in spanning
+            if own or (draft is not None and leans_on_talk(draft.content)):
+                continue
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0])
@@ -336,7 +350,8 @@ class _TurnReader:
         if named is not None:
             lead, begin = named
             shown, said = lead + shown[begin:], lead + said[begin:]
-        for each in read_facts(shown, said, speaker=self.speaker):
+        read = read_facts(shown, said, speaker=self.speaker)
+        for each in read if named is not None else self._spanning(sentence, said, read):
             of_last = None
             if each.attribute == SAME and self.stated is not None:
                 of_last = each.correct(self.stated)
@@ -346,6 +361,43 @@ class _TurnReader:
             if facts and facts[-1].value and facts[-1].attribute != SAME:
                 self.stated = facts[-1]
         return facts
+
+    def _spanning(
+        self, sentence: TurnPart, said: str, read: Sequence[FactStatement]
+    ) -> list[FactStatement]:
+        """Return what a sentence states, also with those just before: "New bank. It's Monzo".
+
+        Between them then stands what parts two clauses; only what begins before the sentence and
+        has its value in it is stated by both.
+        """
+        lead, led = "", ""
+        for each in reversed(self.lead):
+            told = each.shown.rstrip(" .!\u2026\n")
+            if len(told) + len(lead) > _LONGEST_LEAD or tells_secret(told):
+                break
+            begin = len(told) - len(told.lstrip())
+            lead = f"{told[begin:]}; {lead}"
+            led = f"{self._said(each)[begin : len(told)]}; {led}"
+        if not lead:
+            return list(read)
+        found = []
+        gap = len(sentence.shown) - len(sentence.shown.lstrip())
+        shown = lead + sentence.shown[gap:]
+        for each in read_facts(shown, led + said[gap:], speaker=self.speaker):
+            value = (each.value or "").casefold()
+            if each.start < len(lead) < each.end and value and value in said.casefold():
+                found.append(replace(each, start=0, end=each.end - len(lead) + gap))
+        self.spanning = frozenset(found)
+        told = {(each.attribute, each.value) for each in found}
+        return [
+            *found,
+            *(
+                each
+                for each in read
+                if (each.attribute, each.value) not in told
+                and not (found and each.attribute == SAME)
+            ),
+        ]
 
     def _stated(
         self, clause: TurnPart, said: str, before: TurnPart | None, kind: Category | None
@@ -531,8 +583,9 @@ def _names_known(draft: ClaimDraft) -> bool:
 
 
 def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
-    """Return whether a sentence tells the value of a fact."""
-    told = str(stated.value or stated.ended or "").casefold()
+    """Return whether a sentence tells the value of a fact; of what only ended, its last word."""
+    last = stated.content.rstrip(".").rpartition(" ")[2]
+    told = str(stated.value or stated.ended or last).casefold()
     content = draft.content.casefold()
     # Of "my wife Ana's sister" only the sister is spoken of.
     return bool(told) and told in content and f"{told}'s " not in content

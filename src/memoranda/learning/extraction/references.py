@@ -18,7 +18,7 @@ from memoranda.model.models import Mention
 from memoranda.text.patterns import LanguageData, expand, load
 
 _EN = LanguageData("en", "references")
-_SHE = frozenset({"she", "her"})
+_SHE, _HE = frozenset({"she", "her"}), frozenset({"he", "him", "his"})
 # The kinds of names that may be those of persons.
 _NAMES = frozenset({"person", "other"})
 
@@ -55,6 +55,13 @@ def spell_out(text: str, mentions: Iterable[Mention], *, own_words: bool = False
     text = _find("mine_of_need").sub(_spell_mine, text)
     names = {each.text: each.type == "person" for each in mentions if each.type in _NAMES}
     return _spell_persons(text, names)
+
+
+def nouns_against(pronoun: str) -> frozenset[str]:
+    """Return the words for people whom a pronoun cannot mean: ``brother`` for ``she``."""
+    if pronoun in _SHE:
+        return _EN.words("males")
+    return _EN.words("females") if pronoun in _HE else frozenset()
 
 
 def name_relatives(text: str) -> Iterator[str]:
@@ -184,6 +191,8 @@ def _people(text: str, names: Mapping[str, bool]) -> Iterator[PersonMention]:
         if owned := _find("owned").match(text[found.end() :]):
             yield PersonMention(found.start(), owned["noun"], owned["noun"].lower())
     for name in names:
+        if name.casefold() in _EN.words("no_names"):
+            continue
         for found in _find("word").finditer(text):
             begin = found.start()
             after = text[begin + len(name) : begin + len(name) + 1]
@@ -200,7 +209,7 @@ def _sentence_before(text: str, place: int) -> int:
 
 def _only_one(people: Iterable[PersonMention], pronoun: str) -> PersonMention | None:
     """Return whom ``he`` or ``she`` means; ``None`` where it may be several."""
-    other = _EN.words("males" if pronoun in _SHE else "females")
+    other = nouns_against(pronoun)
     found = {each.name: each for each in people if each.noun not in other}
     if sure := {name: each for name, each in found.items() if each.sure}:
         found = sure
