@@ -437,7 +437,9 @@ class LanguageReader:
                 taken.append((start, end, rule.attribute))
                 if rule.tells != WAS:
                     found += self._statements(rule, match, said, speaker)
-        once = {(each.subject, each.attribute, each.value, each.ended): each for each in found[::-1]}
+        once = {
+            (each.subject, each.attribute, each.value, each.ended): each for each in found[::-1]
+        }
         return iter(sorted(once.values(), key=lambda each: each.start))
 
     def _tries(self, form: Any, sentence: str) -> Iterator[Any]:

@@ -521,7 +521,9 @@ def name_pointed(content: str, points: str, known: Record) -> str:
         if before and before[-1].casefold() in {"my", "our"}:
             name = f"the user's {name}"
         elif before and before[-1].endswith(("'s", "\u2019s")):
-            name = " ".join([*(each for each in before[-2:-1] if each in _ARTICLE), before[-1], name])
+            name = " ".join(
+                [*(each for each in before[-2:-1] if each in _ARTICLE), before[-1], name]
+            )
     begin = content.casefold().find(points.casefold())
     told = f"{content[:begin]}{name}{content[begin + len(points) :]}"
     return told[:1].upper() + told[1:]

@@ -10,6 +10,7 @@ from functools import partial
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import (
+    OVER,
     SAME,
     FactStatement,
     Speaker,
@@ -367,8 +368,8 @@ class _TurnReader:
     ) -> list[FactStatement]:
         """Return what a sentence states, also with those just before: "New bank. It's Monzo".
 
-        Between them then stands what parts two clauses; only what begins before the sentence and
-        has its value in it is stated by both.
+        Between them then stands what parts two clauses; what begins before the sentence and ends
+        in it is stated by both.
         """
         lead, led = "", ""
         for each in reversed(self.lead):
@@ -384,8 +385,7 @@ class _TurnReader:
         gap = len(sentence.shown) - len(sentence.shown.lstrip())
         shown = lead + sentence.shown[gap:]
         for each in read_facts(shown, led + said[gap:], speaker=self.speaker):
-            value = (each.value or "").casefold()
-            if each.start < len(lead) < each.end and value and value in said.casefold():
+            if each.start < len(lead) < each.end and each.attribute != OVER:
                 found.append(replace(each, start=0, end=each.end - len(lead) + gap))
         self.spanning = frozenset(found)
         told = {(each.attribute, each.value) for each in found}
