@@ -25,13 +25,13 @@ from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge, judge_fact
-from memoranda.learning.extraction.references import nouns_against
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
     says_more,
     score_duplicate,
 )
+from memoranda.learning.extraction.references import nouns_against
 from memoranda.model.actions import Action, Close, Insert, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust

@@ -381,12 +381,13 @@ class _TurnReader:
             led = f"{self._said(each)[begin : len(told)]}; {led}"
         if not lead:
             return list(read)
-        found = []
         gap = len(sentence.shown) - len(sentence.shown.lstrip())
         shown = lead + sentence.shown[gap:]
-        for each in read_facts(shown, led + said[gap:], speaker=self.speaker):
-            if each.start < len(lead) < each.end and each.attribute != OVER:
-                found.append(replace(each, start=0, end=each.end - len(lead) + gap))
+        found = [
+            replace(each, start=0, end=each.end - len(lead) + gap)
+            for each in read_facts(shown, led + said[gap:], speaker=self.speaker)
+            if each.start < len(lead) < each.end and each.attribute != OVER
+        ]
         self.spanning = frozenset(found)
         told = {(each.attribute, each.value) for each in found}
         return [
