@@ -389,13 +389,13 @@ class _TurnReader:
             if each.start < len(lead) < each.end and each.attribute != OVER
         ]
         self.spanning = frozenset(found)
-        told = {(each.attribute, each.value) for each in found}
+        both = {(each.attribute, each.value) for each in found}
         return [
             *found,
             *(
                 each
                 for each in read
-                if (each.attribute, each.value) not in told
+                if (each.attribute, each.value) not in both
                 and not (found and each.attribute == SAME)
             ),
         ]
