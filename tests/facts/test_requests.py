@@ -48,6 +48,7 @@ ASKED = [
     ),
     ("Log this: the meter stood at 5120.", ["The meter stood at 5120."]),
     ("Please remember: eggs, not milk.", ["Eggs, not milk."]),
+    ("Important, please keep: my locker is 8-204.", ["My locker is 8-204."]),
     ("Devi sapere che mio figlio è autistico.", ["Mio figlio è autistico."]),
     ("Per la cronaca, non ho la patente.", ["Non ho la patente."]),
     ("Importante: mio figlio non può correre.", ["Mio figlio non può correre."]),

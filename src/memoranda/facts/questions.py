@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from memoranda.facts.reader import RELATION, compile_form, compile_forms, language_reader
-from memoranda.text.patterns import LanguageData, any_of, expand, languages_with, load, words_of
+from memoranda.facts.forms import FormFragments, FormSet, compile_form
+from memoranda.facts.reader import RELATION, language_reader
+from memoranda.text.patterns import LanguageData, any_of, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
 LONGEST = 300
@@ -105,24 +106,25 @@ class _QuestionForms:
         asks = load(code, "questions")["asks"]
         # By the place of a form: the attributes that it asks for.
         self._names = [names for names, forms in asks.items() for _ in forms]
-        self._forms = compile_forms(
-            expand(form, self._data) for forms in asks.values() for form in forms
-        )
+        fragments = FormFragments(self._data.source)
+        self._forms = FormSet((form for forms in asks.values() for form in forms), fragments)
         self._former = compile_form(self._data.source("formerly"))
 
     def read(self, text: str) -> Iterator[AskedAttribute]:
         text = self._fold(text)
         former = self._former.search(text) is not None
-        for index in self._forms.Match(text) or ():
-            match = self._forms.re(index).search(text)
-            groups = match.groupdict() if match else {}
+        for place, form in self._forms.find(text):
+            match = form.search(text)
+            if match is None:
+                continue
+            groups = match.groupdict()
             words = (groups.get("whom") or "").casefold().replace("’s", "").replace("’", "")
             plain = [word.strip(_EDGE) for word in words.split()]
             about = " ".join(word for word in plain if word and word not in self._small)
             own = not about and (not plain or any(word in self._own for word in plain))
             nouns = frozenset(relation_nouns(about))
             noun = (groups.get("noun") or "").casefold()
-            for name in self._names[index].split():
+            for name in self._names[place].split():
                 # "Who is my boss?" asks for the manager.
                 asked = _relations().get(noun) if name == RELATION else name
                 if asked is not None and (own or about):

@@ -9,13 +9,14 @@ they are written. Which language a sentence has is decided by whose forms it fit
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import re2
 
+from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.facts.values import same_value, value_key
 from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
@@ -38,8 +39,6 @@ OVER = "over"
 _ELIDED = 2
 # Places of a sentence without spaces in which one form is tried.
 _MOST_MATCHES = 30
-# Bytes that a form and what RE2 makes of it may take.
-MOST_MEMORY = 32 << 20
 # Characters of a value; what is longer is a sentence.
 LONGEST = 80
 # Words of an answer that leaves out what was asked.
@@ -184,19 +183,35 @@ def read_facts(
     found: dict[str, list[FactStatement]] = {}
     words = _words(sentence)
     known = {code: known_words(code, words) for code in languages_with("facts")}
-    most = max(known.values())
-    for code in languages_with("facts"):
-        signs, script = _signs(code), _script(code)
-        # A sentence that is plainly in another language only looks like one of this.
-        if known[code] + _PLAINLY <= most or (signs is not None and signs.isdisjoint(words)):
-            continue
-        if script is not None and not script.search(sentence):
+    for code in _languages_of(sentence, known):
+        signs = _signs(code)
+        if signs is not None and signs.isdisjoint(words):
             continue
         read = list(language_reader(code).read(sentence, said or sentence, speaker or Speaker()))
         if read:
             found[code] = read
     best = max(found, key=lambda code: (known[code], len(found[code])), default=None)
     return [] if best is None else found[best]
+
+
+def possible_languages(sentence: str) -> list[str]:
+    """Return the languages that a sentence may be in: not those that another plainly beats."""
+    words = _words(sentence)
+    return _languages_of(
+        sentence, {code: known_words(code, words) for code in languages_with("facts")}
+    )
+
+
+def _languages_of(sentence: str, known: Mapping[str, int]) -> list[str]:
+    """Return the languages of a sentence with so many function words that each knows."""
+    least = max(known.values()) - _PLAINLY
+    scripts = ((code, _script(code)) for code in known)
+    return [
+        code
+        for code, script in scripts
+        # A sentence that is plainly in another language only looks like one of this.
+        if known[code] > least and (script is None or script.search(sentence))
+    ]
 
 
 @lru_cache(maxsize=4096)
@@ -369,7 +384,7 @@ class LanguageReader:
         self._leads = frozenset(self._words["openings"])
 
     @cached_property
-    def _forms(self) -> tuple[Any, Sequence[_FactForm]]:
+    def _forms(self) -> tuple[FormSet, Sequence[_FactForm]]:
         """The forms, and in their order what they tell; made for the first sentence."""
         rules = [
             self._rule(name.partition("__")[0], tells, form, rows)
@@ -377,22 +392,26 @@ class LanguageReader:
             for tells in (IS, WAS, ENDED, DENIED)
             for form in rows.get(tells, ())
         ]
-        return compile_forms(rule.source for rule in rules), rules
+        return FormSet((rule.source for rule in rules), self.fragments), rules
 
     def __getitem__(self, name: str) -> str:
         """Return a fragment of the file, for the braces in its forms."""
+        return self.fragments[name]
+
+    @cached_property
+    def fragments(self) -> FormFragments:
+        """What the names in the braces of forms stand for."""
+        return FormFragments(self._fragment)
+
+    def _fragment(self, name: str) -> str:
+        """Return a fragment as the file gives it."""
         if name == "relation":
             return "(?:" + "|".join(sorted(self._relations, key=len, reverse=True)) + ")"
-        value = self._data_fragment(name)
-        return expand(value, self)
-
-    def _data_fragment(self, name: str) -> str:
         value = load(self._code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
     def _rule(self, attribute: str, tells: str, form: str, rows: Any) -> _FactForm:
-        fixed, arrow, bare = form.rpartition(" <- ")
-        source = expand(bare if arrow else form, self)
+        fixed, _, source = form.rpartition(" <- ")
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
         many, anywhere, known, fallback, beside = (
             bool(rows.get(name, False))
@@ -422,9 +441,9 @@ class LanguageReader:
         taken: list[tuple[int, int, str]] = []
         found: list[FactStatement] = []
         forms, rules = self._forms
-        for index in sorted(forms.Match(sentence) or ()):
-            rule = rules[index]
-            for match in self._matches(forms.re(index), sentence):
+        for place, form in forms.find(sentence):
+            rule = rules[place]
+            for match in self._matches(form, sentence):
                 start, end = match.span(0)
                 clash = not rule.beside and any(
                     start < last and first < end and (rule.fallback or name == rule.attribute)
@@ -759,32 +778,3 @@ def _folds(letters: str, variants: str) -> dict[int, str]:
     plain = {ord(each): unicodedata.normalize("NFD", each)[0] for each in both}
     pairs = "".join(variants.split())
     return plain | {ord(pairs[at]): pairs[at + 1] for at in range(0, len(pairs) - 1, 2)}
-
-
-@cache
-def compile_form(source: str) -> Any:
-    """Return a form ready to use; without regard to case."""
-    return re2.compile(source, form_options())
-
-
-def compile_forms(sources: Iterable[str]) -> Any:
-    """Return what finds the forms that fit a text, by their place in ``sources``.
-
-    Only those are tried of which the text has the words that they cannot do without: RE2 finds
-    these in one pass. One automaton of all forms would take fifty times as long on new text.
-    """
-    forms = re2.Filter()
-    for source in sources:
-        forms.Add(source, form_options())
-    forms.Compile()
-    return forms
-
-
-@cache
-def form_options() -> Any:
-    """Return how RE2 is to read forms."""
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    options.max_mem = MOST_MEMORY
-    return options

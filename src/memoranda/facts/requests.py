@@ -12,16 +12,16 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
+from memoranda.facts.forms import FormSet, compile_form
 from memoranda.facts.reader import (
     INSTRUCTION,
     MASK,
     FactStatement,
     LanguageReader,
-    compile_form,
-    compile_forms,
     known_words,
     language_reader,
     mask_halves,
+    possible_languages,
     read_facts,
 )
 from memoranda.facts.values import value_key
@@ -88,21 +88,17 @@ class Request:
     ahead: bool = False
 
 
-class _RequestForm(NamedTuple):
-    kind: RequestKind
-    language: str
-    source: str
-
-
 def asks_memory(text: str) -> bool:
     """Return whether a text may ask something of memory; false is sure, and quickly said."""
-    plain, forms = text.isascii(), _forms().anywhere
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
-    if plain:
-        return bool(forms.Match(text))
     text = mask_halves(text)
-    return any(forms.Match(each) for each in {*_folded(text).values()})
+    codes = {code for line in text.split("\n") for code in possible_languages(line)}
+    return any(
+        _forms(code).anywhere.fits(each)
+        for code in sorted(codes)
+        for each in _ways_to_read(text, code)
+    )
 
 
 def find_request(sentence: str, *, question: bool = False) -> Request | None:
@@ -120,12 +116,12 @@ def find_requests(sentence: str, *, question: bool = False) -> list[Request]:
         question: whether it ends as a question.
     """
     sentence = sentence.replace("'", "\u2019")
-    forms = _forms()
     found: list[_RequestMatch] = []
-    for code, folded in _folded(sentence).items():
-        for index in sorted(forms.anywhere.Match(folded) or ()):
-            if code in {None, forms.rows[index].language}:
-                found += _match_requests(forms.rows[index], folded, question=question)
+    for code in possible_languages(sentence):
+        forms, kinds = _forms(code)
+        for way in _ways_to_read(sentence, code):
+            for place, form in forms.find(way):
+                found += _match_requests(form, kinds[place], code, way, question=question)
     if len({each.request.language for each in found}) > 1:
         words = frozenset(sentence.casefold().split())
         codes = (each.request.language for each in found)
@@ -228,10 +224,11 @@ def value_after(text: str, language: str) -> str | None:
 
 def find_withheld(text: str) -> tuple[int, int] | None:
     """Return where a text asks that something be kept out of memory; ``None`` if nowhere."""
-    forms, text = _withheld_forms(), mask_halves(text).replace("'", "\u2019")
+    text = mask_halves(text).replace("'", "\u2019")
     spans = (
-        compile_form(forms.rows[each].source).search(text)
-        for each in forms.anywhere.Match(text) or ()
+        form.search(text)
+        for code in languages_with("facts")
+        for _, form in _withheld_forms(code).find(text)
     )
     return min((found.span(0) for found in spans if found), default=None)
 
@@ -349,8 +346,8 @@ def points_back(revoked: str) -> bool:
 
 
 class _RequestFormSet(NamedTuple):
-    anywhere: Any
-    rows: list[_RequestForm]
+    anywhere: FormSet
+    kinds: list[RequestKind]
 
 
 # After a mark that ends a sentence, forms find a beginning.
@@ -365,43 +362,28 @@ _BREAKS = (
 
 
 @cache
-def _forms() -> _RequestFormSet:
-    rows = [row for kind in RequestKind for row in _rows(kind.value, kind)]
-    return _RequestFormSet(compile_forms(f"(?m){row.source}" for row in rows), rows)
+def _forms(code: str) -> _RequestFormSet:
+    """Return the forms of a language for what is asked of memory."""
+    rows = [(kind, form) for kind in RequestKind for form in _sources(kind.value, code)]
+    forms = FormSet((form for _, form in rows), language_reader(code).fragments, "(?m)")
+    return _RequestFormSet(forms, [kind for kind, _ in rows])
 
 
 @cache
-def _withheld_forms() -> _RequestFormSet:
-    rows = list(_rows("withheld", RequestKind.REMEMBER))
-    return _RequestFormSet(compile_forms(row.source for row in rows), rows)
+def _withheld_forms(code: str) -> FormSet:
+    return FormSet(_sources("withheld", code), language_reader(code).fragments)
 
 
-def _rows(name: str, kind: RequestKind) -> Iterator[_RequestForm]:
-    """Yield the forms of a name that the languages give under ``requests``."""
-    for code in languages_with("facts"):
-        for form in load(code, "facts").get("requests", {}).get(name, ()):
-            yield _RequestForm(kind, code, expand(form, language_reader(code)))
+def _sources(name: str, code: str) -> Sequence[str]:
+    """Return the forms of a name that a language gives under ``requests``."""
+    sources: Sequence[str] = load(code, "facts").get("requests", {}).get(name, ())
+    return sources
 
 
-def _folded(text: str) -> dict[str | None, str]:
-    """Return a text as it is, and as languages read it in which some accents do not count."""
-    read: dict[str | None, str] = {None: text}
-    if not text.isascii():
-        for code in _folding_languages():
-            folded = language_reader(code).fold(text)
-            if folded != text:
-                read[code] = folded
-    return read
-
-
-@cache
-def _folding_languages() -> tuple[str, ...]:
-    """Return the languages in which accents do not count, or letters have variants."""
-    return tuple(
-        code
-        for code in languages_with("facts")
-        if not {"folds", "variants"}.isdisjoint(load(code, "facts")["words"])
-    )
+def _ways_to_read(text: str, code: str) -> tuple[str, ...]:
+    """Return a text as it is, and as a language reads it in which some accents do not count."""
+    folded = text if text.isascii() else language_reader(code).fold(text)
+    return (text,) if folded == text else (text, folded)
 
 
 class _RequestMatch(NamedTuple):
@@ -412,38 +394,38 @@ class _RequestMatch(NamedTuple):
 
 
 def _match_requests(
-    form: _RequestForm, sentence: str, *, question: bool
+    form: Any, kind: RequestKind, language: str, sentence: str, *, question: bool
 ) -> Iterator[_RequestMatch]:
     """Yield the requests that a sentence makes by one form."""
-    reader: LanguageReader = language_reader(form.language)
-    told = form.kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
-    for found in compile_form(form.source).finditer(sentence):
+    reader: LanguageReader = language_reader(language)
+    told = kind in {RequestKind.REMEMBER, RequestKind.REVOKED}
+    for found in form.finditer(sentence):
         lead, stop = found.span()
         if not reader.may_open(sentence, lead):
             # "… but call me Max": a joining word at its beginning parts it from what is before.
             first, _, rest = found.group(0).partition(" ")
-            if first.casefold() not in _joining(form.language) or not rest:
+            if first.casefold() not in _joining(language) or not rest:
                 continue
             lead += len(first) + 1
-        if _fits(form.language, "reported", sentence[:lead]):
+        if _fits(language, "reported", sentence[:lead]):
             continue
-        if _fits(form.language, "not_asked" if told else "not_instructed", sentence[lead:]):
+        if _fits(language, "not_asked" if told else "not_instructed", sentence[lead:]):
             continue
-        if question and not told and not _fits(form.language, "polite", sentence[lead:]):
+        if question and not told and not _fits(language, "polite", sentence[lead:]):
             continue
-        start, end = lead, _end_of_instruction(form.language, sentence, stop)
+        start, end = lead, _end_of_instruction(language, sentence, stop)
         listed = ahead = False
         if told:
             start, end = _span(found, "what") or (stop, stop)
-            listed = _fits(form.language, "plural", sentence[lead:start])
-            ahead = end == start and _fits(form.language, "ahead", sentence[lead:stop])
-            kept = _pattern(form.language, "subordinate")
+            listed = _fits(language, "plural", sentence[lead:start])
+            ahead = end == start and _fits(language, "ahead", sentence[lead:stop])
+            kept = _pattern(language, "subordinate")
             word = kept and end > start and kept.search(sentence[:start])
             start = word.start() if word else start
-        if form.kind is RequestKind.REVOKED:
+        if kind is RequestKind.REVOKED:
             # Behind a comma stands what is to be instead.
             end = stop = start + len(_CLAUSE.split(sentence[start:end], maxsplit=1)[0])
-        request = Request(form.kind, form.language, lead, start, end, listed, ahead)
+        request = Request(kind, language, lead, start, end, listed, ahead)
         yield _RequestMatch(request, stop)
 
 
