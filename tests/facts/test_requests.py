@@ -94,8 +94,13 @@ ASKED = [
     ("If I ever ask, the spare key is with Doris.", ["The spare key is with Doris."]),
     ("note 2 self: dentist wants x-rays", ["Dentist wants x-rays."]),
     ("Gentle reminder for you: I'm off on Mondays", ["I'm off on Mondays."]),
+    ("It's important you know that I stammer", ["I stammer."]),
+    ("Don't forget I told you Leo fears clowns", ["Leo fears clowns."]),
+    ("For your records, the lift is stuck", ["The lift is stuck."]),
 ]
 STANDING = [
+    "Always double check your sums before you send them to me.",
+    "Only suggest vegan dishes from now on, ok?",
     "Make it Celsius from here on.",
     "Ask me first before you book anything.",
     "Every time you quote a figure, I want to see the source.",
@@ -133,6 +138,8 @@ STANDING = [
 ]
 # Instructions where a message says nothing else.
 ALONE = [
+    "No need to say hello, just get to the point.",
+    "Default to TypeScript for code examples.",
     "Skip the pleasantries.",
     "One question at a time, please.",
     "Max five bullet points.",
@@ -201,6 +208,7 @@ NO_REQUEST = [
     "You always answer so quickly!",
     "I want the answers to the quiz.",
     "No worries at all.",
+    "No need to rush.",
     "Save me a seat!",
     "You should know better.",
     "Use this recipe.",

@@ -145,6 +145,19 @@ BORROWED = [
     "Ana replied:\nI live in Rome. I own a boat.",
     "<memoranda-memory id=3>\nI live in Rome.\nI work at Google.",
     "Hi. <memoranda-memory>I live in Rome. I work at Google.",
+    "Let's play 20 questions. I'm an animal that lives in Rome.",
+    "Truth or dare: I have kissed a frog.",
+    "I had a weird dream last night. I was married to a penguin.",
+    "Example sentence: My aunt lives in Peru.",
+    "I need a caption: I quit my job to sail the world.",
+    "Fwd: Dear all, I have moved to the Rome office. Regards, Tim",
+    "Hi team, I'm on leave until 5 June.",
+    "Dear Ms Okafor, I live in Rome and own a bakery. Kind regards, Tim",
+    "Chapter one: I was born in Rome.",
+    "My character in the game is a blacksmith and lives in Rome.",
+    "According to the article, my generation has no pensions.",
+    "You said I have a cat.",
+    "Yeah, because I own a yacht.",
 ]
 
 
@@ -362,6 +375,8 @@ def test_a_role_lasts_until_it_ends():
         "I have exactly five weeks to pack up nine years.",
         "My husband is a ghost until his second coffee.",
         "My goal is under 4 hours.",
+        "I'm just a poor boy.",
+        "Another meeting, I live for those.",
     ],
 )
 def test_quotations_figures_of_speech_and_trifles_give_nothing(text):
@@ -376,6 +391,8 @@ def test_quotations_figures_of_speech_and_trifles_give_nothing(text):
         ("I have a peanut allergy.", "The user has a peanut allergy."),
         ("As I said, I live in Porto.", "The user lives in Porto."),
         ("I have 10 years of experience in Go.", "The user has 10 years of experience in Go."),
+        ("Hi everyone, I live in Porto.", "The user lives in Porto."),
+        ("Let's play chess soon. I live in Porto.", "The user lives in Porto."),
     ],
 )
 def test_what_resembles_a_trifle_is_read(text, content):

@@ -137,7 +137,8 @@ class _ThirdPersonRewriter:
     def _subject(self, place: int, head: str, tail: str) -> str:
         name = self.person.name
         self.named = True
-        self.plural = place > 0 and self.low[place - 1] == "and" and head == "i"
+        spoken = any(each.partition("'")[0] in {"i", "we"} for each in self.low[:place])
+        self.plural = place > 0 and self.low[place - 1] == "and" and head == "i" and not spoken
         verb = _EN.mapping("joined_verbs").get(tail, "")
         if tail == "d":
             near = self.low[place + 1 : place + 1 + _NEAR]
