@@ -101,7 +101,8 @@ class _QuestionForms:
         self._data = LanguageData(code, "questions", {"relation": lambda: any_of(_relations(code))})
         self._own = self._data.words("own_words")
         listed = code in languages_with("function_words")
-        self._small = self._own | (words_of("function_words", code) if listed else frozenset())
+        small = self._own | (words_of("function_words", code) if listed else frozenset())
+        self._small = small.difference(_relations(code))
         self._fold = language_reader(code).fold
         asks = load(code, "questions")["asks"]
         # By the place of a form: the attributes that it asks for.

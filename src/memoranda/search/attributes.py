@@ -16,6 +16,7 @@ from memoranda.facts.questions import (
     read_asked,
     relation_attributes,
     relation_nouns,
+    same_roles,
 )
 from memoranda.facts.values import value_key
 from memoranda.model.models import Record
@@ -132,7 +133,7 @@ class _KnownFacts:
         nouns = relation_nouns(asked.about)
         wanted = [row for row in self._of(*nouns.values()) if self._subject(row) == USER]
         told = self._read(self._with_noun(wanted, frozenset(nouns))).values()
-        names = {record.value.casefold() for record in told if record.value} | set(nouns)
+        names = {record.value.casefold() for record in told if record.value} | same_roles(nouns)
         own = [row for row in self._of(*NAMES) if self._subject(row) == USER]
         about = self._terms(asked.about)
         for record in self._read(own).values():
