@@ -108,7 +108,6 @@ CHANGED = [
     ),
     ("The user's deadline is May 3.", "The user's deadline was extended to May 17."),
     ("The project is called Falcon.", "The project was renamed to Osprey."),
-    ("The app uses Django 4.2.", "The app was upgraded to Django 5.0."),
     ("The user is using Vue 2.7.", "The user upgraded from Vue 2.7 to Vue 3.4."),
     ("The page load time was initially 900ms.", "The page load time has dropped to 300ms."),
     ("Kim has read 20 pages of the novel.", "Kim has now read 80 pages of the novel."),

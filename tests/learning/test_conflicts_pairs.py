@@ -61,6 +61,7 @@ UPDATES = [
     ("Paul is the team lead.", "Paul is no longer the team lead."),
     ("I have written 20 pages of my thesis.", "I've now written 35 pages of my thesis."),
     ("The default branch is master.", "The default branch was renamed to main."),
+    ("Omar was born in 1990.", "Omar was born in 1988."),
     (
         "The user's budget for the trip is 2000 euros.",
         "The user's budget for the trip has been cut to 1500 euros.",
@@ -97,7 +98,6 @@ CONTRADICTIONS = [
     ("I deployed the app to Heroku in April.", "I have never deployed the app to Heroku."),
     ("Kate can drive.", "Kate can't drive."),
     ("The library supports Python 3.8.", "The library does not support Python 3.8."),
-    ("Omar was born in 1990.", "Omar was born in 1988."),
     ("Tom trusts his doctor.", "Tom does not trust his doctor."),
     ("I've used React in several projects.", "I've never used React before."),
     ("The tests passed on Friday.", "The tests failed on Friday."),

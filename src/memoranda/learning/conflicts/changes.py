@@ -7,9 +7,10 @@ from functools import cache
 from itertools import takewhile
 
 from memoranda.learning.claims import Relation, Verdict
-from memoranda.learning.conflicts.attributes import read_attribute, score_opposition
 from memoranda.learning.conflicts.clauses import ParsedClause, are_about_same_people, text_core
+from memoranda.learning.conflicts.facts import text_facts
 from memoranda.learning.conflicts.quantities import find_new_quantities
+from memoranda.learning.conflicts.values import read_value, score_opposition
 from memoranda.learning.deduplication import opposite_axes
 from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set, stems
 from memoranda.learning.verbs import Aspect
@@ -26,8 +27,6 @@ LEAST_FRAME = 3
 SEVERAL = 2
 # Words behind a verb among which its object stands.
 REACH = 7
-_HELD = frozenset({"residence", "employer", "occupation", "study", "drive", "rise", "diet"})
-_JOBS = frozenset({"employer", "occupation", "study", "rise"})
 
 
 def find_changes(
@@ -45,7 +44,6 @@ def find_changes(
     own = not new.texts.isdisjoint(_EN.words("own_words"))
     yield from _find_denial(old, new, short=short and not own)
     yield from _find_replacement(old, new, about=about)
-    yield from _find_new_version(old, new, about=about)
     if short:
         for find in (_find_new_value, _find_reversal):
             yield from find(old, new, about=about)
@@ -56,24 +54,19 @@ def find_changes(
 
 
 def _find_new_value(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
-    """Yield a verdict where both clauses give one attribute another value."""
+    """Yield a verdict where both clauses give one thing another value."""
     if not _both_said(old, new) or old.has("negated") or new.has("negated"):
         return
-    one, other = read_attribute(old), read_attribute(new)
+    one, other = read_value(old), read_value(new)
     added = (old.has("added") or new.has("added")) and not new.strong
-    if one is None or other is None or added:
-        return
-    if one.name != "birth" and _apart_in_time(old, new, held=one.name in _HELD):
-        return
-    partly = old.has("partly") or new.has("partly")
-    if one.name in _JOBS and partly and not new.strong - _EN.words("became"):
+    if one is None or other is None or added or _apart_in_time(old, new):
         return
     sure = score_opposition(one, other, same_subject=about)
     if not sure or (one.key ^ other.key) & stem_set("qualifying"):
         return
-    fixed = new.has("correcting") or one.key & stem_set("fixed_nouns") or one.name == "birth"
+    fixed = new.has("correcting") or one.key & stem_set("fixed_nouns")
     relation = Relation.CONTRADICTION if fixed else Relation.UPDATE
-    yield Verdict(relation, sure, f"another value of the same attribute ({one.name})")
+    yield Verdict(relation, sure, "another value of the same thing")
 
 
 def _both_said(old: ParsedClause, new: ParsedClause) -> bool:
@@ -81,13 +74,10 @@ def _both_said(old: ParsedClause, new: ParsedClause) -> bool:
     return not asked and not {"wished", "tried"} & (old.marks ^ new.marks)
 
 
-def _apart_in_time(old: ParsedClause, new: ParsedClause, *, held: bool) -> bool:
-    """Return whether each holds in its own time: ``in 2021 she lived`` and ``she lives``."""
-    if new.has("past") and not new.strong:
-        return True
-    if held:
-        return old.has("past") and not old.strong
-    return bool(old.years and new.years and old.years != new.years and not new.strong)
+def _apart_in_time(old: ParsedClause, new: ParsedClause) -> bool:
+    """Return whether each holds in its own time: ``in 2021 it was`` and ``it is``."""
+    other = old.years and new.years and old.years != new.years
+    return not new.strong and (new.has("past") or bool(other))
 
 
 # --- the opposite ------------------------------------------------------------------------
@@ -203,7 +193,7 @@ def _lasts(clause: ParsedClause) -> bool:
 
 
 def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
-    mine, said = old.core, read_attribute(old)
+    mine = old.core
     for name, relation in (("from_to", Relation.UPDATE), ("not_but", Relation.CONTRADICTION)):
         found = _EN.pattern(name).search(new.text)
         if found is None:
@@ -211,7 +201,7 @@ def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
         groups = {key.rstrip("23"): text for key, text in found.groupdict().items() if text}
         if found.groupdict().get("old3") and new.aspect is not Aspect.STATE:
             continue  # Once is not always.
-        if "moved" in groups and (said is None or said.name not in {"residence", "noun"}):
+        if "moved" in groups and not _states_attribute(old, "home", "place"):
             continue  # It was no place.
         gone = text_core(groups["old"]) - stem_set("repeated_times")
         named = gone and gone <= mine and not text_core(groups["new"]) <= mine
@@ -233,13 +223,18 @@ def _given_up(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     text = _EN.pattern("over_tail").sub("", next(each for each in found.groups() if each))
     gone = text_core(text) - stem_set("likings") - new.subject - stem_set("repeated_times")
     things = gone - _EN.words("loose_words")
-    mine, said = old.core - old.subject, read_attribute(old)
+    mine = old.core - old.subject
     if things:
         over = len(things & mine) / len(things) >= MANY and _is_mainly_about(old, new, things)
     else:
-        over = bool(gone) and said is not None and said.name in {"employer", "occupation"}
+        over = bool(gone) and _states_attribute(old, "employer", "job")
     if over:
         yield Verdict(Relation.UPDATE, 0.85, "the newer one says that it is over")
+
+
+def _states_attribute(clause: ParsedClause, *names: str) -> bool:
+    """Return whether a clause tells one of the attributes of this name."""
+    return any(fact.attribute in names for fact in text_facts(clause.text))
 
 
 def _anew(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
@@ -270,32 +265,6 @@ def _count_alike(one: Sequence[ParsedWord], other: Sequence[ParsedWord]) -> int:
     """Return how many words two begin with alike."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0].stem == pair[1].stem, pairs))
-
-
-def _find_new_version(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
-    """Yield a verdict where something that is used has another version now."""
-    cues = new.texts & (_EN.words("shifts") | {"now"})
-    if not cues or new.has("wished", "tried", "asked") or old.has("asked") or not _lasts(old):
-        return
-    if not are_about_same_people(old, new, about=about, lax=True):
-        return
-    mine, yours = _versions(old), _versions(new)
-    for name in mine.keys() & yours.keys():
-        other = mine[name] != yours[name]
-        if other and _is_mainly_about(old, new, frozenset((name, mine[name]))):
-            yield Verdict(Relation.UPDATE, 0.8, "another version of the same thing")
-
-
-def _versions(clause: ParsedClause) -> dict[str, str]:
-    """Return the stems of names → the number that stands behind them last."""
-    found: dict[str, str] = {}
-    name = ""
-    for word in clause.words:
-        if word.kind == "number" and name:
-            found[name] = word.text
-        elif word.text not in {"v", "version", "to", "from"}:
-            name = word.stem if word.name else ""
-    return found
 
 
 # --- what was never done -----------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from memoranda.facts.ontology import attributes
@@ -17,6 +18,7 @@ from memoranda.facts.reader import (
 from memoranda.facts.requests import replaces
 from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import Category, Relation, Verdict
+from memoranda.learning.conflicts.clauses import split_clauses
 from memoranda.learning.parsed_text import parse_text, stem_set
 from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.model.models import Record
@@ -47,6 +49,8 @@ _HELD_AT = ("employer", "job")
 _OF_TWO = frozenset({"partner"})
 # Confidence of a verdict on two values of one attribute.
 SAME_ATTRIBUTE = 0.95
+# The same where the attributes are only read in two texts.
+BY_TEXT = 0.8
 
 
 def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | None:
@@ -159,22 +163,46 @@ def _relate_values(new: FactStatement, old: Record | FactStatement) -> Relation:
     return excluding
 
 
-def find_new_values(old: str, new: str) -> Iterator[Verdict]:
-    """Yield a verdict where a message gives an attribute that another one states a new value.
+def find_new_values(old: str, new: str, *, single: bool) -> Iterator[Verdict]:
+    """Yield a verdict where a text gives an attribute that another one states a new value.
 
     Args:
         old: what was said before.
         new: what was said later.
+        single: whether both are facts rather than messages.
     """
     known = text_facts(old)
-    for fact in text_facts(new) if known else ():
+    told = text_facts(new) if known else ()
+    if single and not (_says_one_value(old, known) and _says_one_value(new, told)):
+        return
+    changes = not parse_text(new).texts.isdisjoint(_EN.words("strong_cues"))
+    for fact in told:
         # "The meeting is on Tuesday" may be said of the next one.
-        told = parse_text(new).texts
-        shifted = told & _EN.words("strong_cues") or not attributes()[fact.attribute].dated
+        shifted = changes or not attributes()[fact.attribute].dated
         for each in known:
-            verdict = judge_fact(each, fact)
+            verdict = None if _are_unlike(each, fact) else judge_fact(each, fact)
             if shifted and verdict is not None and verdict.relation is Relation.UPDATE:
-                yield verdict
+                yield replace(verdict, confidence=BY_TEXT)
+
+
+def _says_one_value(text: str, facts: Sequence[FactStatement]) -> bool:
+    """Return whether a fact says one attribute of somebody and no more, which is not one of many.
+
+    What things are valued at is compared by their nouns.
+    """
+    if len(facts) != 1 or facts[0].attribute in _OF_THINGS:
+        return False
+    clauses = split_clauses(text)
+    if len(clauses) != 1 or clauses[0].has("added", "partly"):
+        return False
+    return parse_text(text[facts[0].end :]).texts.isdisjoint(_EN.words("finite_verbs"))
+
+
+def _are_unlike(one: FactStatement, other: FactStatement) -> bool:
+    """Return whether one value is a country and the other one is none: both may hold."""
+    nations = stem_set("nations")
+    apart = [parse_text(each.value or "").content.isdisjoint(nations) for each in (one, other)]
+    return apart[0] != apart[1]
 
 
 @lru_cache(maxsize=1024)

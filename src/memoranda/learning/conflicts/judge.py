@@ -77,8 +77,8 @@ def _is_fact(statement: Statement) -> bool:
 def _findings(old: Statement, new: Statement, *, about: bool) -> Iterator[Verdict]:
     short = _is_fact(old) and _is_fact(new)
     own = parse_text(old.text).texts | parse_text(new.text).texts
-    if not short or own & _EN.words("own_words"):
-        yield from find_new_values(old.text, new.text)
+    single = short and own.isdisjoint(_EN.words("own_words"))
+    yield from find_new_values(old.text, new.text, single=single)
     for later in split_clauses(new.text):
         if short and _is_aside(later) and later.words[0].text not in _EN.words("relatives"):
             continue

@@ -1,19 +1,18 @@
-"""Attributes that hold one value at a time: where somebody lives, a job, a deadline.
+"""Values of things: a deadline, a rate, a colour that a clause gives to what a noun names.
 
-Only attributes with one value at a time are read. Two sisters, two hobbies or two projects are
-no conflict, so what may be had several times is left alone.
+Only things with one value at a time are read. Two sisters, two hobbies or two projects are no
+conflict, so what may be had several times is left alone. What holds of people and of what they
+have is read as an attribute (:mod:`memoranda.facts`); this is for all other nouns.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from memoranda.learning.conflicts.clauses import ParsedClause
 from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set
-from memoranda.text.patterns import LanguageData, compile_pattern, expand, load
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
 
@@ -25,11 +24,10 @@ LONGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute and its value, as a clause states them of a subject.
+class NounValue:
+    """A noun phrase and the value that a clause gives to what it names.
 
     Attributes:
-        name: which attribute; of a noun, ``noun``.
         key: stems of the subject and of the noun.
         people: those of them that name or mean somebody.
         value: stems of the value.
@@ -39,7 +37,6 @@ class Attribute:
         beside: how many words say something else beside the value: ``… and has three dogs``.
     """
 
-    name: str
     key: frozenset[str]
     people: frozenset[str]
     value: frozenset[str]
@@ -49,18 +46,11 @@ class Attribute:
     beside: int = 0
 
 
-def read_attribute(clause: ParsedClause) -> Attribute | None:
-    """Return the attribute that a clause states, if it states one of those with one value."""
+def read_value(clause: ParsedClause) -> NounValue | None:
+    """Return the value that a clause gives to what a noun names, if there is one at a time."""
     normal = " ".join(word.text for word in clause.words)
-    while lead := _EN.pattern("attribute_lead").match(normal):
+    while lead := _EN.pattern("value_lead").match(normal):
         normal = normal[lead.end() :]
-    for name, pattern in _attribute_patterns():
-        found = pattern.match(normal)
-        if found and _is_phrase(found["owner"]) and _is_value(name, found["value"]):
-            made = _make(clause, name, found["owner"], found["value"])
-            placed = made and name == "residence" and made.people and made.key - made.people
-            # Where a thing moved to is a new value of where it is: only people reside.
-            return replace(made, name="noun", shifted=True) if made and placed else made
     for form in ("has_value", "shifted_value", "noun_value"):
         if found := _EN.pattern(form).match(normal):
             noun, owner = found["noun"], found.groupdict().get("owner")
@@ -70,31 +60,7 @@ def read_attribute(clause: ParsedClause) -> Attribute | None:
     return None
 
 
-@cache
-def _attribute_patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
-    """Return attributes and what tells them: the owner, a verb and the value."""
-    forms: Sequence[tuple[str, str]] = load("en", "comparison")["attribute_forms"]
-    return [
-        (name, compile_pattern(rf"^(?P<owner>.*?){expand(form, _EN)}\s+(?P<value>.+)$"))
-        for name, form in forms
-    ]
-
-
-def _is_phrase(owner: str) -> bool:
-    """Return whether a text names somebody, rather than begins another clause."""
-    words = owner.split()
-    return len(words) == 1 or not _EN.words("other_clause") & set(words)
-
-
-def _is_value(name: str, whole: str) -> bool:
-    """Return whether a text is a value of an attribute."""
-    words = _EN.pattern("value_tail").sub("", whole).split()
-    if name == "employer":
-        return not set(words) & _EN.words("no_employers") and not words[0].endswith("ing")
-    return name != "residence" or not set(whole.split()) & _EN.words("groups")
-
-
-def _make(clause: ParsedClause, name: str, owner: str, value: str) -> Attribute | None:
+def _make(clause: ParsedClause, owner: str, value: str) -> NounValue | None:
     whole, value = value.strip(), _EN.pattern("value_tail").sub("", value.strip())
     inside = {word.text for word in clause.words if word.name}
     wanted, key = _telling_words(value, "value_stops"), _telling_words(owner, "key_stops")
@@ -102,8 +68,7 @@ def _make(clause: ParsedClause, name: str, owner: str, value: str) -> Attribute 
         return None
     kinds = {"date" if word.text in _EN.words("calendar") else word.kind for word in wanted}
     sort = "name" if any(word.text in inside for word in wanted) else "word"
-    return Attribute(
-        name=name,
+    return NounValue(
         key=frozenset(word.stem for word in key),
         people=parse_text(owner).persons | {word.stem for word in key if word.text in inside},
         value=frozenset(word.stem for word in wanted),
@@ -126,9 +91,9 @@ def _telling_words(text: str, stops: str) -> list[ParsedWord]:
 
 def _make_noun(
     clause: ParsedClause, owner: str, noun: str, value: str, *, shifted: bool
-) -> Attribute | None:
+) -> NounValue | None:
     """Return what a noun is said to be, unless there are several of it, or it is an aim."""
-    made = _make(clause, "noun", owner, value)
+    made = _make(clause, owner, value)
     several = _EN.pattern("of_many").search(noun) or _EN.pattern("of_many").match(value)
     if made is None or several or value.startswith(("to ", "from ")):
         return None
@@ -158,15 +123,15 @@ def _is_single(words: Sequence[str]) -> bool:
     )
 
 
-def score_opposition(old: Attribute, new: Attribute, *, same_subject: bool) -> float:
-    """Return how surely two attributes are one with two values, 0 to 1.
+def score_opposition(old: NounValue, new: NounValue, *, same_subject: bool) -> float:
+    """Return how surely two values are of one thing, 0 to 1.
 
     Args:
         old: what was said before.
         new: what was said later.
         same_subject: whether both are known to be about the same.
     """
-    if old.name != new.name or old.sort != new.sort or _agree(old, new):
+    if old.sort != new.sort or _agree(old, new):
         return 0.0
     single = new.shifted or (old.single and new.single)
     if not single or _unlike(old, new) or old.beside > MOST_BESIDE:
@@ -183,7 +148,7 @@ def score_opposition(old: Attribute, new: Attribute, *, same_subject: bool) -> f
     return 0.7 if nested and not personal and old.key and new.key else 0.0
 
 
-def _unlike(old: Attribute, new: Attribute) -> bool:
+def _unlike(old: NounValue, new: NounValue) -> bool:
     """Return whether two values are of different sorts: a city and a country, a day and an hour."""
     measures, nations = stem_set("measures"), stem_set("nations")
     if old.sort == "number" and old.value & measures != new.value & measures:
@@ -191,13 +156,10 @@ def _unlike(old: Attribute, new: Attribute) -> bool:
     if old.sort == "date" and not new.shifted:
         days = _EN.words("calendar")
         return old.value.isdisjoint(days) != new.value.isdisjoint(days)
-    if old.name == "residence" and old.sort == "word":
-        places = stem_set("dwellings"), stem_set("settlements")
-        return not any(old.value & each and new.value & each for each in places)
     return old.value.isdisjoint(nations) != new.value.isdisjoint(nations)
 
 
-def _agree(one: Attribute, other: Attribute) -> bool:
+def _agree(one: NounValue, other: NounValue) -> bool:
     """Return whether two values may both hold, as one says more of the same."""
     if one.sort == "word" and not other.shifted and one.value & other.value:
         return True
