@@ -210,7 +210,7 @@ def test_what_stands_outside_of_a_borrowed_text_is_read(text, expected):
             "The user's start date was pushed to June 8.",
         ),
         ("The deadline is May 3. I meant my deadline is May 5.", "The user's deadline is May 5."),
-        ("The deadline is April 3. Correction: May 5.", "The deadline is May 5."),
+        ("The deadline is April 3. Correction: May 5.", "The deadline is on May 5."),
     ],
 )
 def test_a_correction_with_a_subject_of_its_own_stands_alone(text, content):
@@ -239,7 +239,7 @@ def test_a_speaker_whose_name_is_such_a_word_is_heard():
 
 
 CHANGES = [
-    ("My girlfriend is Anna.", "The user's girlfriend is Anna.", "relation"),
+    ("My girlfriend is Anna.", "The user's girlfriend is called Anna.", "relation"),
     ("We're on Python 3.12 now.", "The user is on Python 3.12 now.", "state"),
     ("I'm no longer allergic to nuts.", "The user is no longer allergic to nuts.", "identity"),
     ("I no longer live in Rome.", "The user no longer lives in Rome.", "identity"),

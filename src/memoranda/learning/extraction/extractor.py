@@ -42,12 +42,11 @@ from memoranda.learning.extraction.exclusions import (
     leans_on_talk,
 )
 from memoranda.learning.extraction.predicates import ClauseStatement
-from memoranda.learning.extraction.references import name_relatives, spell_out
+from memoranda.learning.extraction.references import name_relatives, nouns_against, spell_out
 from memoranda.learning.extraction.requests import RefusedRequest, TurnRequests, read_requests
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
     Person,
-    finish_sentence,
     lower_first_word,
     rewrite,
     split_tokens,
@@ -57,12 +56,11 @@ from memoranda.learning.extraction.statements import (
     ClaimDraft,
     ClauseContext,
     complete_percent,
-    find_topic,
     find_values,
     read_dated,
     read_statement,
 )
-from memoranda.learning.verbs import is_finite, is_past
+from memoranda.learning.verbs import is_past
 from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.expressions import EARLIEST_YEAR
@@ -121,7 +119,6 @@ class RuleFactExtractor:
         """Return the claims of ``page`` in the order they were said."""
         around = blank_exclusions([*before, *page])
         claims: list[Claim] = []
-        topics: dict[str, str] = {}
         stated: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
@@ -131,7 +128,7 @@ class RuleFactExtractor:
             text = turn.text if asked else _with_apostrophes(turn.text)
             text = spell_out(text, named, own_words=asked)
             turn = replace(turn, text=text)  # noqa: PLW2901
-            reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
+            reader = _TurnReader(turn, around, named)
             reader.stated = stated.get(turn.speaker)
             reader.asked = _asked_before(turn, around[:place])
             reader.tells_time = partial(self._tells_time, said_at=turn.at)
@@ -141,7 +138,6 @@ class RuleFactExtractor:
                 claim = self._claim(draft, turn) if place >= len(before) else None
                 if claim is not None:
                     found.setdefault(claim.content.casefold(), claim)
-            topics[turn.speaker] = reader.topic
             if reader.stated is not None:
                 stated[turn.speaker] = reader.stated
             claims += found.values()
@@ -209,16 +205,13 @@ class RuleFactExtractor:
 class _TurnReader:
     """Reads the sentences of a turn, with what it and those around it have brought up."""
 
-    def __init__(
-        self, turn: Turn, around: Iterable[Turn], mentions: Sequence[Mention], topic: str
-    ) -> None:
+    def __init__(self, turn: Turn, around: Iterable[Turn], mentions: Sequence[Mention]) -> None:
         """Read ``turn``.
 
         Args:
             turn: what is read.
             around: the turns said before it, and those of its page.
             mentions: the named things in it.
-            topic: what a value was last given of: ``The deadline is``.
         """
         speakers = {each.speaker for each in around if each.person} - ROLES
         self.turn = turn
@@ -243,7 +236,6 @@ class _TurnReader:
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.lead: tuple[TurnPart, ...] = ()  # The sentences just before, of the same turn.
         self.spanning: frozenset[FactStatement] = frozenset()  # Read with those before.
-        self.topic = topic
 
     def drafts(self) -> Iterator[ClaimDraft]:
         """Yield what the sentences state."""
@@ -284,17 +276,12 @@ class _TurnReader:
             sentence = TurnPart(sentence.shown[begin:], sentence.start + begin, sentence.question)
         sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
         kind = Category.CORRECTION if sure else None
-        drafts = self._clauses(sentence, placed, kind, corrected=corrected is not None)
+        drafts = self._clauses(sentence, placed, kind)
         # What names a known value comes before what may end that.
         yield from sorted(drafts, key=lambda each: not _names_known(each))
 
     def _clauses(
-        self,
-        sentence: TurnPart,
-        facts: Sequence[FactStatement],
-        kind: Category | None,
-        *,
-        corrected: bool,
+        self, sentence: TurnPart, facts: Sequence[FactStatement], kind: Category | None
     ) -> Iterator[ClaimDraft]:
         """Yield what the clauses of a sentence state: known attributes first, then the rest."""
         before: TurnPart | None = None
@@ -311,8 +298,7 @@ class _TurnReader:
             inside = [each for each in facts if each.start < clause.end and clause.start < each.end]
             if self.chat and not inside:
                 yield from find_values(clause.shown, said, self.person)
-            draft = self._corrected(clause, said) if corrected and not clause.question else None
-            draft = draft or self._stated(clause, said, before, kind)
+            draft = self._stated(clause, said, before, kind)
             before = clause
             if not inside:
                 if draft is not None:
@@ -432,7 +418,6 @@ class _TurnReader:
             draft = self._dated(clause, said, setting) or draft
         if draft is None:
             return None
-        self.topic = find_topic(draft.content) or self.topic
         if before is not None and self.chat:
             told = rewrite(before.shown, before.shown, self.person)
             draft = draft._replace(content=complete_percent(draft.content, told))
@@ -456,8 +441,8 @@ class _TurnReader:
         self, clause: TurnPart, said: str, pronoun: re.Match[str], setting: ClauseContext
     ) -> ClaimDraft | None:
         """Read ``She works at Siemens`` where it is clear who she is."""
-        other = "male_relatives" if pronoun[0].lower().startswith("she") else "female_relatives"
-        if not _EN.words(other).isdisjoint(self.last.lower().split()):
+        pointing = pronoun[0].lower().partition("'")[0]
+        if not nouns_against(pointing).isdisjoint(self.last.lower().split()):
             return None
         name = self.last + (" is" if pronoun[0].endswith("'s") else "")
         shown, said = name + clause.shown[pronoun.end() :], name + said[pronoun.end() :]
@@ -522,18 +507,6 @@ class _TurnReader:
             self.last = found.pop() if len(found) == 1 else ""
         elif stated is not None and stated.third:
             self.last = _find_person(words[stated.first : stated.subject])
-
-    def _corrected(self, clause: TurnPart, said: str) -> ClaimDraft | None:
-        """Read ``Actually, it's April 5`` where it is clear what has that value."""
-        found = _EN.pattern("pointing_value").match(clause.shown)
-        if not self.topic or (not found and _has_subject(clause.shown)):
-            return None
-        value = said[found.end() :].lstrip() if found else said
-        if not found and not _EN.pattern("bare_value", 0).fullmatch(value):
-            return None
-        content = finish_sentence(f"{self.topic} {value}")
-        subject = lower_first_word(self.topic.rpartition(" ")[0])
-        return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
 
 
 def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:
@@ -643,13 +616,6 @@ def _find_person(group: Sequence[ClauseToken]) -> str:
     if len(owners) > 1 or (relative and owners[0] < len(group) - 1):
         return ""
     return " ".join(word.text for word in group[: owners[0] + 1]).removesuffix("'s")
-
-
-def _has_subject(shown: str) -> bool:
-    """Return whether a corrected clause says itself what it is of: ``my start date was …``."""
-    words = [word.low for word in split_tokens(shown)]
-    own = not _EN.words("own_subjects").isdisjoint(words[:1])
-    return own or any(is_finite(low) for low in words if low != "may")
 
 
 def _is_bare(words: Sequence[ClauseToken]) -> bool:

@@ -332,24 +332,11 @@ def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatemen
         return None
     group = [each.removesuffix("'s") for each in low[start + 1 : verb]]
     spelled = ["am", *low[verb:]] if short else _as_first_person(low, verb)
-    if spelled[0] == "am" and _is_name(words[verb + (not short) :], group):
-        return ClauseStatement(Category.RELATION, 0.66, verb, subject=verb, third=True)
     relative = _has(group, "relatives") and group[-1:] != ["name"]
     reading = _of_group(group, spelled, setting, relative=relative)
     if reading is None:
         return None
     return reading._replace(rest=max(verb, start + 1), subject=verb, third=relative)
-
-
-def _is_name(words: Words, group: Low) -> bool:
-    """Return whether ``words`` are the name of a relative: ``my girlfriend is Anna``."""
-    if len(group) > _LONGEST_NAME or group[-1] not in _EN.words("relatives"):
-        return False
-    name = [word for word in words[:_LONGEST_NAME] if word.text[0].isupper()]
-    rest = words[len(name) : len(name) + 1]
-    plain = not rest or rest[0].low in {",", "and", "from"}
-    no_names = _EN.words("traits", "stop", "evaluative", "days_and_months")
-    return bool(name) and plain and words[0] is name[0] and name[0].low not in no_names
 
 
 def _possessive_start(low: Low) -> int | None:
@@ -656,10 +643,3 @@ def complete_percent(said: str, before: str) -> str:
     if alone is None or whole is None:
         return said
     return f"{said[: alone.end('amount')]} {whole['noun']}{said[alone.end('amount') :]}"
-
-
-def find_topic(content: str) -> str:
-    """Return ``The deadline is`` of a statement that tells a value; empty for others."""
-    found = _EN.pattern("topic_and_value", 0).match(content)
-    topic = found["topic"] if found else ""
-    return topic if "'s " in topic or topic.lower().startswith(("the ", "my ")) else ""
