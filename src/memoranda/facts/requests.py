@@ -216,8 +216,9 @@ def only_names(text: str, language: str) -> bool:
 
 def value_after(text: str, language: str) -> str | None:
     """Return the value that a sentence gives of what was named before: ``It's 778-204``."""
-    named_by = _pattern(language, "named_by")
-    found = None if named_by is None else named_by.search(text.replace("'", "\u2019"))
+    forms = (_pattern(language, name) for name in ("named_by", "named_bare"))
+    searched = (form.search(text.replace("'", "\u2019")) for form in forms if form is not None)
+    found = next(filter(None, searched), None)
     span = found and _span(found, "value")
     return text[slice(*span)] if span else None
 

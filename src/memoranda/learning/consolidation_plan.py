@@ -60,6 +60,7 @@ _CONCRETE = compile_pattern(r"\d|(?<![.!?] )\b[A-Z][\w'’-]+")
 # Words before the word for a kind: "on the cardiac ward".
 _LEAST_BEFORE = 3
 _ARTICLE = {"the", "The"}
+_OWN = {"me", "us"}
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -507,6 +508,9 @@ def may_mean(fact: FactStatement, known: Record) -> bool:
         return False
     points = fact.points.casefold()
     if not relation_nouns(known.content).keys().isdisjoint(nouns_against(points.split()[0])):
+        return False
+    # "I" am not moved with somebody else's lesson.
+    if points in _OWN and "'s" in (known.subject or "").replace("\u2019", "'"):
         return False
     # Of "his lesson" it must be a lesson; "he" may be anybody.
     return points == fact.subject or same_value(known.subject or "", fact.subject)

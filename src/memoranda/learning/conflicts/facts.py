@@ -45,6 +45,7 @@ _GOING_ON = frozenset(
 _OF_THINGS = frozenset({"date", "dose", "favourite", "place", "price", "title", "value"})
 # Where a job is held, and the job: "sales clerk at Lupo" is over with Lupo.
 _HELD_AT = ("employer", "job")
+_OF_TIME = frozenset({"date", "time"})
 # Attributes that tie two: what rests on the tie is over with it, also where it names the other.
 _OF_TWO = frozenset({"partner"})
 # Confidence of a verdict on two values of one attribute.
@@ -85,7 +86,9 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
 def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
     """Return whether two subjects are one: a locker is the gym locker, but not the locker code."""
     if not same_value(old, subject):
-        return False
+        # A rehearsal is when one rehearses.
+        things = _things(old) if new.attribute in _OF_TIME else frozenset()
+        return bool(things) and things == _things(subject)
     return new.attribute not in _OF_THINGS or may_be_one_thing(old, subject, new.language)
 
 

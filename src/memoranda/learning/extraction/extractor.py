@@ -561,6 +561,10 @@ def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
     last = stated.content.rstrip(".").rpartition(" ")[2]
     told = str(stated.value or stated.ended or last).casefold()
     content = draft.content.casefold()
+    if attributes()[stated.attribute].dated and not any(
+        each in content for each in (stated.subject, *stated.subject.split())
+    ):
+        return False
     # Of "my wife Ana's sister" only the sister is spoken of.
     return bool(told) and told in content and f"{told}'s " not in content
 
@@ -573,7 +577,9 @@ def _same(draft: ClaimDraft, stated: FactStatement) -> bool:
 def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
     """Return whether a sentence speaks of what a fact says, in whatever words."""
     told = value_key(draft.content)
-    return not told.isdisjoint(value_key(stated.value or stated.ended or stated.content))
+    # "The concert's not happening on Saturday", beside its new date.
+    dated = attributes()[stated.attribute].dated and not told.isdisjoint(value_key(stated.subject))
+    return dated or not told.isdisjoint(value_key(stated.value or stated.ended or stated.content))
 
 
 def _is_english(shown: str) -> bool:

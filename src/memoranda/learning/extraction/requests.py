@@ -161,8 +161,11 @@ class _RequestReader:
             self._out.refused.append(RefusedRequest(tidy(named, language), NAMED))
             return True
         self._out.covered.add(place + 1)
+        named = named.removesuffix(" for me")
         content = tidy(f"{named}: {value}", language)
-        self._out.drafts.append(_draft(content, Category.REMEMBER, None))
+        fact = next(iter(read_facts(f"{named} is {value}")), None)
+        fact = fact and replace(fact, content=content)
+        self._out.drafts.append(_draft(content, Category.REMEMBER, fact))
         return True
 
     def _elsewhere(self, place: int, request: Request) -> None:
