@@ -157,6 +157,11 @@ BORROWED = [
     "My character in the game is a blacksmith and lives in Rome.",
     "According to the article, my generation has no pensions.",
     "You said I have a cat.",
+    "Repeat after me: I am a strong woman.",
+    "I have cities but no houses. What am I?",
+    "Job ad: We are a bakery in York.",
+    "If I have a full deck and I draw one ace.",
+    "I've got 9 + 16 = 25 cm.",
     "Yeah, because I own a yacht.",
 ]
 

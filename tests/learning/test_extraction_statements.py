@@ -365,7 +365,7 @@ def test_you_is_the_other_speaker_where_there_is_only_one():
 
 def test_a_higher_threshold_gives_a_part_of_the_claims():
     """What a stricter extractor keeps, a laxer one keeps too."""
-    turn = Turn("a", "user", "I live in Porto. I was able to raise some funds.", SAID, person=True)
+    turn = Turn("a", "user", "I live in Porto. I was able to mend the fence.", SAID, person=True)
     lax, strict = (
         {
             claim.content

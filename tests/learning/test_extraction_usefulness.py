@@ -23,6 +23,9 @@ EMPTY = [
     "We held a few events and got to meet some people.",
     "My team worked together.",
     "It's not just for our kids, but for all of us!",
+    "I met some investors.",
+    "I met someone special at the clinic.",
+    "I moved there in 2010.",
     "I already started doing what you said about the blog.",
 ]
 WHOLE = [

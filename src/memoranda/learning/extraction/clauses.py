@@ -206,6 +206,10 @@ def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, pers
         cuts = (at for at in range(last, least - 1, -1) if low[at] in _EN.words("clause_ends"))
         aside = low[bad] == "the" and low[bad - 1] in _EN.words("aside")
         cut = bad - 1 if aside else next(cuts, None)
+        # "I sing tenor there": wherever that is, the rest is whole.
+        told = [word for word in words[least:bad] if carries_content(word)]
+        if low[bad] == "there" and bad == end - 1 and len(told) > 1:
+            cut = bad
         end = 0 if cut is None else _before_links(low, cut, least)
         if end <= least:
             return 0
@@ -233,6 +237,8 @@ def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) 
             or (each in _EN.words("hypothetical") and place > 1 and before != "asked")
         )
         if elsewhere or (each == "the" and _is_unnamed(low, place)):
+            return place
+        if each == "there" and not singular and after not in _EN.words("auxiliaries"):
             return place
         if each in _EN.words("pronouns") or _points(low, place):
             # "They operated on my knee": whoever they are; "it's our wedding on 12 July".
@@ -309,7 +315,9 @@ def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
         empty = low[place] in _EN.words("tail_openings") and not any(
             carries_content(word) for word in words[place + 1 : end]
         )
-        if empty or (place == end - 1 and _hangs(low, place, whole=whole)):
+        # "…, where 3": what was cut off or could not be read.
+        stump = place == end - 2 and low[place] == "where" and not low[end - 1].isalpha()
+        if empty or stump or (place == end - 1 and _hangs(low, place, whole=whole)):
             end = place
     return end
 

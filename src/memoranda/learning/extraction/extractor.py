@@ -405,6 +405,8 @@ class _TurnReader:
             return None
         if kind is None and is_momentary(clause.shown):
             return None
+        if before is not None and self._goes_on_supposing(before, clause):
+            return None
         setting = ClauseContext(self.chat, frozenset(self.people), kind, opens=before is None)
         pronoun = _EN.pattern("he_or_she").match(clause.shown)
         if pronoun and self.last:
@@ -422,6 +424,12 @@ class _TurnReader:
             told = rewrite(before.shown, before.shown, self.person)
             draft = draft._replace(content=complete_percent(draft.content, told))
         return draft
+
+    def _goes_on_supposing(self, before: TurnPart, clause: TurnPart) -> bool:
+        """Return whether a clause belongs to a condition: ``if I win and I buy a boat``."""
+        between = self.turn.text[before.end : clause.start].strip(" ,").lower()
+        first = before.shown.lower().removeprefix("like ").partition(" ")[0]
+        return between in {"and", "or"} and first in _EN.words("conditions")
 
     def _dated(self, clause: TurnPart, said: str, setting: ClauseContext) -> ClaimDraft | None:
         """Return what a clause states that is worth knowing for the time that it tells."""
