@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from datetime import UTC, datetime
 
 from memoranda import Memory, Settings
@@ -24,6 +25,7 @@ CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ROUNDS = 8
 TURNS = 12
+TALK = "I live in Porto. I have a dog named Rex, work for Acme and am allergic to peanuts."
 
 
 class ProgressCounter:
@@ -109,8 +111,19 @@ def tell(text):
     sys.stdout.flush()
 
 
+def warm_up():
+    """Learn once, so that the children that are forked need not load what reads a language."""
+    memory = opened(":memory:")
+    chat = memory.conversation("first")
+    chat.add("user", TALK)
+    memory.consolidate()
+    memory.close()
+    assert threading.active_count() == 1
+
+
 def serve():
     """Fork a child for each line of input."""
+    warm_up()
     for line in sys.stdin:
         path, job, last = json.loads(line)
         reading, writing = os.pipe()

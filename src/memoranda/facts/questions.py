@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
-from memoranda.facts.reader import RELATION, language_reader
+from memoranda.facts.reader import RELATION, language_reader, possible_languages
 from memoranda.text.patterns import LanguageData, any_of, languages_with, load, words_of
 
 # Characters of a text that is one question; what is longer is more.
@@ -47,7 +47,8 @@ def read_asked(question: str) -> list[AskedAttribute]:
     if len(question) > LONGEST:
         return []
     text = question.replace("'", "’")
-    found = {each for code in _languages() for each in _forms(code).read(text)}
+    codes = [code for code in possible_languages(text) if code in _languages()]
+    found = {each for code in codes for each in _forms(code).read(text)}
     return sorted(found, key=lambda each: (each.attribute, each.about))
 
 

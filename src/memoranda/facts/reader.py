@@ -195,11 +195,16 @@ def read_facts(
 
 
 def possible_languages(sentence: str) -> list[str]:
-    """Return the languages that a sentence may be in: not those that another plainly beats."""
+    """Return the languages that a sentence may be in, by its words: all, where none knows any."""
+    sentence = mask_halves(sentence.replace("'", "\u2019"))
     words = _words(sentence)
-    return _languages_of(
-        sentence, {code: known_words(code, words) for code in languages_with("facts")}
-    )
+    known = {code: known_words(code, words) for code in languages_with("facts")}
+    unknown = not any(known.values())
+    return [
+        code
+        for code in _languages_of(sentence, known)
+        if known[code] or unknown or (signs := _signs(code)) is None or not signs.isdisjoint(words)
+    ]
 
 
 def _languages_of(sentence: str, known: Mapping[str, int]) -> list[str]:
@@ -225,7 +230,7 @@ def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[F
         speaker: who is meant where it names them; the user, if not given.
     """
     speaker = speaker or Speaker()
-    for code in languages_with("facts"):
+    for code in possible_languages(sentence):
         told = _tell_in_first_person(sentence.replace("'", "\u2019"), code, speaker)
         found = read_facts(told, speaker=speaker) if told else []
         if found:
@@ -277,7 +282,7 @@ def _signs(code: str) -> frozenset[str] | None:
     own = load(code, "facts")["words"].get("signs")
     if own is None:
         return None
-    return frozenset(own) | (words_of("function_words", code) - words_of("function_words", "en"))
+    return words_of("function_words", code).union(own) - words_of("function_words", "en")
 
 
 def find_text_request(text: str) -> int | None:

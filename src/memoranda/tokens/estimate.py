@@ -98,10 +98,11 @@ def _members(*categories: str) -> str:
 def _spans() -> tuple[tuple[str, tuple[int, int]], ...]:
     """Return the runs of characters of one category, with their first and last."""
     spans = [VARIANT_SELECTORS]
-    points = groupby(range(PLANES_END), key=lambda point: unicodedata.category(chr(point)))
-    for category, run in points:
-        first, *rest = run
-        spans.append((category, (first, rest[-1] if rest else first)))
+    first = 0
+    for category, run in groupby(map(unicodedata.category, map(chr, range(PLANES_END)))):
+        after = first + len([*run])
+        spans.append((category, (first, after - 1)))
+        first = after
     return tuple(spans)
 
 
@@ -123,6 +124,16 @@ ENCODINGS = ("cl100k_base", "o200k_base")
 SUFFIX = ".sketch"
 START = 3  # bytes: one character of most scripts beyond Europe
 CASES: tuple[Callable[[bytes], bytes], ...] = (bytes, bytes.capitalize, bytes.upper)
+# By the six bits that say which forms of a stem are tokens: what stands before it, and its case.
+FORMS = tuple(
+    tuple(
+        (before, case)
+        for at, case in enumerate(CASES)
+        for bit, before in enumerate((b"", b" "))
+        if bits >> (2 * at + bit) & 1
+    )
+    for bits in range(64)
+)
 NEVER = 255  # the level of what is no token
 
 # Words of alphabets are merged as the encoding would do it. What is longer, or has characters of
@@ -218,8 +229,8 @@ def _load(encoding: str) -> VocabularySketch:
     return VocabularySketch(dict(unpack(data)))
 
 
-def unpack(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yield the tokens and their levels in the content of a ``.sketch`` file.
+def unpack(data: bytes) -> Iterable[tuple[bytes, int]]:
+    """Return the tokens and their levels in the content of a ``.sketch`` file.
 
     It is compressed by zlib. Inside are the number of stems and that of tokens (4 bytes each,
     little-endian); for each stem how many bytes it shares with the one before it, how many
@@ -231,16 +242,14 @@ def unpack(data: bytes) -> Iterator[tuple[bytes, int]]:
     stems, tokens = (int.from_bytes(plain[at : at + 4], "little") for at in (0, 4))
     shared, added, forms = (plain[8 + stems * part : 8 + stems * (part + 1)] for part in range(3))
     at = 8 + 3 * stems + tokens
-    levels = iter(plain[at - tokens : at])
+    levels = plain[at - tokens : at]
+    names: list[bytes] = []
     stem = b""
     for keep, more, form in zip(shared, added, forms, strict=True):
         stem = stem[:keep] + plain[at : at + more]
         at += more
-        for number, case in enumerate(CASES):
-            if form >> (2 * number) & 1:
-                yield case(stem), next(levels)
-            if form >> (2 * number) & 2:
-                yield b" " + case(stem), next(levels)
+        names += [before + case(stem) for before, case in FORMS[form]]
+    return zip(names, levels, strict=True)
 
 
 DEFAULT = "cl100k_base"
