@@ -342,6 +342,7 @@ def test_a_correction_takes_the_place_of_the_value_before_it():
         assert new.content.startswith("The deadline is")
         assert new.event_time.day == 5
     assert claims_of("Actually, it's June 5, 2023.") == []
+    assert len(claims_of("The deadline is June 1, 2023. No, 5.")) == 1
 
 
 def test_a_time_of_its_own_is_the_events_time_and_otherwise_when_it_was_said():
