@@ -632,11 +632,12 @@ class LanguageReader:
             if (whole and not value) or len(value) > LONGEST or self._is_unclear(value):
                 continue
             thing = self._without_lead(groups.get("thing", "").strip(_EDGE))
-            thing = self._rewrite(thing, speaker)
             points = self._plain(groups.get("pronoun", ""))
             whose, _, owned = thing.partition(" ")
             if owned and whose.casefold() in self._words.get("whose_else", ()):
                 points, thing = thing, owned
+            mine = bool(owned) and whose.casefold() in self._words.get("mine", ())
+            thing = self._rewrite(owned if mine else thing, speaker)
             told = value_key(f"{value} {thing}")
             # "Not just for the kids, but for all" ends nothing.
             leads = {each.casefold().partition(" ")[0] for each in (value, groups.get("other", ""))}
@@ -649,7 +650,8 @@ class LanguageReader:
             if thing and (self._is_unclear(thing) or self._points(thing)):
                 continue
             if thing:
-                shown = self._name_thing(match, said, thing, named, rule.says)
+                given = f"{whose} {thing}" if mine else thing
+                shown = self._name_thing(match, said, given, named, rule.says)
                 subject, thing = thing.casefold(), points or shown
             written = self._nouns.get(noun, noun)
             filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
@@ -708,7 +710,7 @@ class LanguageReader:
     def _name_thing(self, match: Any, said: str, thing: str, own: str, says: str) -> str:
         """Return how a fact whose sentence is ``says`` names a thing: "the user's rent"."""
         mine = self._words.get("mine", ())
-        if not mine or "{who}'s {thing}" in says:
+        if not mine or "{who}'s {thing}" in says or "of {thing}" in says:
             return thing
         first, _, rest = thing.partition(" ")
         if first.casefold() in mine:

@@ -286,6 +286,7 @@ class _TurnReader:
         """Yield what the clauses of a sentence state: known attributes first, then the rest."""
         before: TurnPart | None = None
         left = list(facts)
+        others = self.chat and self._goes_on_with_other(sentence)
         spanning = {
             replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
             for each in self.spanning
@@ -299,6 +300,8 @@ class _TurnReader:
             if self.chat and not inside:
                 yield from find_values(clause.shown, said, self.person)
             draft = self._stated(clause, said, before, kind)
+            if others and draft is not None and draft.subject == self.person.name:
+                draft = None
             before = clause
             if not inside:
                 if draft is not None:
@@ -338,6 +341,8 @@ class _TurnReader:
             lead, begin = named
             shown, said = lead + shown[begin:], lead + said[begin:]
         read = read_facts(shown, said, speaker=self.speaker)
+        if self._goes_on_with_other(sentence):
+            read = [each for each in read if each.subject != "user"]
         for each in read if named is not None else self._spanning(sentence, said, read):
             of_last = None
             if each.attribute == SAME and self.stated is not None:
@@ -348,6 +353,14 @@ class _TurnReader:
             if facts and facts[-1].value and facts[-1].attribute != SAME:
                 self.stated = facts[-1]
         return facts
+
+    def _goes_on_with_other(self, sentence: TurnPart) -> bool:
+        """Return whether a sentence without subject follows one about somebody else."""
+        words = [re.split("['\u2019]", each.low)[0] for each in split_tokens(sentence.shown)]
+        before = split_tokens(self.lead[-1].shown) if self.lead else []
+        first = re.split("['\u2019]", before[0].low)[0] if before else ""
+        other = first in self.people or first in {"he", "she", "they"}
+        return other and {"i", "im", "we", "my", "our", "me"}.isdisjoint(words)
 
     def _spanning(
         self, sentence: TurnPart, said: str, read: Sequence[FactStatement]

@@ -152,7 +152,8 @@ def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
     """Return the one person of this sentence and the one before for ``he`` and ``she``."""
     people = sorted(_people(text, names))
     found_words = [(_place(found, "pronoun"), found) for found in _find("he_or_she").finditer(text)]
-    found_words += [(_place(found, "pronoun"), found) for found in _find("his").finditer(text)]
+    for form in ("his", "object"):
+        found_words += [(_place(found, "pronoun"), found) for found in _find(form).finditer(text)]
     parts, done = [], 0
     for (start, end), found in sorted(found_words, key=lambda each: each[0]):
         heard = _sentence_before(text, start)
@@ -162,7 +163,7 @@ def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
         if who is None or start < done:
             continue
         name = who.name
-        if pronoun in {"his", "her"}:
+        if pronoun in {"his", "her"} and found.re is _find("his"):
             if not who.noun:
                 continue
             name = f"my {who.noun}'s" if name.startswith("my ") else f"my {who.noun} {name}'s"
