@@ -278,7 +278,7 @@ class _TurnReader:
         kind = Category.CORRECTION if sure else None
         drafts = self._clauses(sentence, placed, kind)
         # What names a known value comes before what may end that.
-        yield from sorted(drafts, key=lambda each: not _names_known(each))
+        yield from sorted(self._own(sentence, drafts), key=lambda each: not _names_known(each))
 
     def _clauses(
         self, sentence: TurnPart, facts: Sequence[FactStatement], kind: Category | None
@@ -286,7 +286,6 @@ class _TurnReader:
         """Yield what the clauses of a sentence state: known attributes first, then the rest."""
         before: TurnPart | None = None
         left = list(facts)
-        others = self.chat and self._goes_on_with_other(sentence)
         spanning = {
             replace(each, start=each.start + sentence.start, end=each.end + sentence.start)
             for each in self.spanning
@@ -300,8 +299,6 @@ class _TurnReader:
             if self.chat and not inside:
                 yield from find_values(clause.shown, said, self.person)
             draft = self._stated(clause, said, before, kind)
-            if others and draft is not None and draft.subject == self.person.name:
-                draft = None
             before = clause
             if not inside:
                 if draft is not None:
@@ -353,6 +350,13 @@ class _TurnReader:
             if facts and facts[-1].value and facts[-1].attribute != SAME:
                 self.stated = facts[-1]
         return facts
+
+    def _own(self, sentence: TurnPart, drafts: Iterable[ClaimDraft]) -> Iterator[ClaimDraft]:
+        """Yield what a sentence states, without what it would say of the speaker for another."""
+        others = self.chat and self._goes_on_with_other(sentence)
+        for each in drafts:
+            if each.fact is not None or not others or each.subject != self.person.name:
+                yield each
 
     def _goes_on_with_other(self, sentence: TurnPart) -> bool:
         """Return whether a sentence without subject follows one about somebody else."""
