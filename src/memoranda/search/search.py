@@ -20,6 +20,7 @@ from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, Vector
 from memoranda.search import evidence, precedence
+from memoranda.search.answers import AskedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
@@ -42,6 +43,7 @@ STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and sm
 REPEATED = 0.7  # of that of a weekly insight, which repeats facts
 ANSWERS = 0.9  # of that of an assistant's short answer to a statement
 SHORT_ANSWER = 160  # characters of such an answer
+FIRST_ANSWERS = 5  # the best records, of which the likelier answers go first
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
@@ -283,6 +285,8 @@ class SingleSearch:
             told = _best(scored.score, found, precedence.DEPTH)
             scored = scored.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
         scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
+        if not ranking.only:
+            scored = self._with_answers_first(scored, shown)
         if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
             return scored, shown
         question = read_question(self.query, self.terms, self.words.weights.tolist())
@@ -307,6 +311,15 @@ class SingleSearch:
             fits = partial(self._fits, question)
             scored = scored.moved(precedence.raise_successors(rows, scored, shown, told, fits))
         return scored, shown
+
+    def _with_answers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
+        """Return scores in which the best few change places: the likelier answers go first."""
+        best = self._records(_best(scored.score, shown, FIRST_ANSWERS))
+        asked = AskedAnswer(self.query)
+        places = [float(scored.score[row]) for row in best]
+        likely = {row: float(scored.score[row]) * asked.likelihood(best[row]) for row in best}
+        ranked = sorted(best, key=lambda row: -likely[row])
+        return scored.moved(dict(zip(ranked, places, strict=True)))
 
     def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
         """Return scores in which who states something goes before who only says the same words.

@@ -1,0 +1,126 @@
+"""Which texts can answer: they state something, and hold the kind of thing that is asked for.
+
+Words and meaning find what speaks of the same. Of that, who only asks or imagines something gives
+no answer, the assistant says again what it was told, and a text without a name is hardly the
+answer to "Who?".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from memoranda.model.models import Kind, Record
+from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
+from memoranda.text.small_talk import states_nothing
+from memoranda.text.terms import cut_sentences
+
+ASSISTANTS = frozenset({"assistant", "tool", "system"})  # what they say again is no evidence
+# What is left of the score of a text that ...
+REPEATS = 0.85  # the assistant said
+ASKS = 0.9  # asks or greets, and states nothing
+IMAGINES = 0.85  # speaks of what is not so
+LACKS_KIND = 0.95  # holds nothing of the kind that is asked for
+LONGEST = 600  # characters of a text that are read; a longer one holds something of any kind
+
+_TOPIC = "answers"
+_WORDS = WordLists(_TOPIC)
+_WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
+_NUMBER = compile_pattern(r"\d")
+_LONG_NUMBER = compile_pattern(r"\d\d")
+
+
+class AskedAnswer:
+    """What a question wants to hear: a name, a time, a number, a code, a colour or anything."""
+
+    def __init__(self, question: str) -> None:
+        """Read a question."""
+        self._question = frozenset(map(_bare, _words(question)))
+        self._kind = next(
+            (kind for pattern, kind in _kinds() if pattern.search(question.casefold())), None
+        )
+        self._of_assistant = not self._question.isdisjoint(_WORDS.assistant)
+
+    def likelihood(self, record: Record) -> float:
+        """Return by how much to lower the score (1 is by nothing) of a record that is found."""
+        text, likely = record.content, 1.0
+        if record.source_role in ASSISTANTS and not self._of_assistant:
+            likely *= REPEATS
+        if len(text) > LONGEST or record.kind is not Kind.EPISODE:
+            return likely
+        if states_nothing(text):
+            likely *= ASKS
+        if any(each.search(text) for each in _imagined()):
+            likely *= IMAGINES
+        if self._kind is not None and not _HOLDS[self._kind](text, self._question):
+            likely *= LACKS_KIND
+        return likely
+
+
+def _holds_name(text: str, asked: frozenset[str]) -> bool:
+    """Return whether a text has a name, other than at the beginning of a sentence."""
+    return any(
+        word[0].isupper() and _bare(word) not in asked
+        for sentence in cut_sentences(text, closing=True)
+        for word in _words(sentence)[1:]
+        if word not in _WORDS.capitals
+    )
+
+
+def _holds_time(text: str, _: frozenset[str]) -> bool:
+    words = {word.removesuffix("s") for word in _words(text.casefold())}
+    return bool(_NUMBER.search(text)) or not words.isdisjoint(_times())
+
+
+def _holds_number(text: str, _: frozenset[str]) -> bool:
+    return bool(_NUMBER.search(text)) or not _WORDS.numbers.isdisjoint(_words(text.casefold()))
+
+
+def _holds_code(text: str, _: frozenset[str]) -> bool:
+    return _LONG_NUMBER.search(text) is not None
+
+
+def _holds_colour(text: str, _: frozenset[str]) -> bool:
+    return not _WORDS.colours.isdisjoint(_words(text.casefold()))
+
+
+_HOLDS: Mapping[str, Callable[[str, frozenset[str]], bool]] = {
+    "name": _holds_name,
+    "time": _holds_time,
+    "number": _holds_number,
+    "code": _holds_code,
+    "colour": _holds_colour,
+}
+
+
+def _bare(word: str) -> str:
+    return word.casefold().removesuffix("'s").removesuffix("’s")
+
+
+def _words(text: str) -> list[str]:
+    found: list[str] = _WORD.findall(text)
+    return found
+
+
+@cache
+def _kinds() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return what asks for each kind, in all languages."""
+    return tuple(
+        (compile_pattern(pattern), kind)
+        for code in languages_with(_TOPIC)
+        for kind, pattern in load(code, _TOPIC)["kinds"].items()
+    )
+
+
+@cache
+def _imagined() -> tuple[re.Pattern[str], ...]:
+    codes = (code for code in languages_with(_TOPIC) if "imagines" in load(code, _TOPIC))
+    return tuple(LanguageData(code, _TOPIC).pattern("imagines", re.IGNORECASE) for code in codes)
+
+
+@cache
+def _times() -> frozenset[str]:
+    named = {*month_numbers(), *calendar_numbers("weekdays")} - {"may"}
+    return _WORDS.times | {word.removesuffix("s") for word in named}

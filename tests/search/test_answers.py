@@ -1,0 +1,74 @@
+"""Of what speaks of the same, the likelier answer comes first."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoranda.model.checks import content_hash
+from memoranda.model.models import Kind, Record
+from memoranda.search.answers import AskedAnswer
+
+
+def likelihood(question, text, role="user"):
+    """Return what remains of the score of a text by somebody against a question."""
+    moment = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    record = Record(
+        id="turn_1",
+        kind=Kind.EPISODE,
+        content=text,
+        user="ana",
+        source_role=role,
+        event_time=moment,
+        created_at=moment,
+        content_hash=content_hash(text),
+    )
+    return AskedAnswer(question).likelihood(record)
+
+
+@pytest.mark.parametrize(
+    ("question", "with_it", "without"),
+    [
+        ("Who fixes the boiler?", "The boiler man is Mr Gilfillan.", "The boiler man was nice."),
+        ("what's the kitten called", "the kitten is called Beans", "the kitten sleeps all day"),
+        ("When is band practice?", "practice moved to sundays", "practice was loud"),
+        ("How many chairs are there?", "we need twelve chairs", "the chairs are heavy"),
+        ("What's the gate code?", "Code's 7316 on this one.", "I forgot the gate code."),
+        ("What colour is the door?", "We painted the door teal.", "The door is dry."),
+        ("Wann ist die Probe?", "die Probe ist am Donnerstag", "die Probe war laut"),
+        ("Combien de chaises ?", "il y a douze chaises", "les chaises sont lourdes"),
+        ("¿De qué color es la puerta?", "la puerta es verde", "la puerta es vieja"),
+        ("Hoe heet de kat?", "onze kat heet Minoes", "onze kat slaapt"),
+    ],
+)
+def test_who_has_what_is_asked_for_answers_before_who_has_not(question, with_it, without):
+    """A name, a time, a number, a code or a colour."""
+    assert likelihood(question, with_it) > likelihood(question, without)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How long till I can drive?",
+        "if i was rich id live in a lighthouse",
+        "If I won the pools I'd buy the pub.",
+        "Wenn ich reich wäre, hätte ich ein Boot.",
+    ],
+)
+def test_who_asks_or_imagines_gives_no_answer(text):
+    """Neither is told of how things are."""
+    told = likelihood("What do I do on Sundays", "I drive to the pub.")
+    assert likelihood("What do I do on Sundays", text) < told == 1
+
+
+def test_the_assistant_answers_where_it_is_asked_what_it_said():
+    """Otherwise who told it goes first."""
+    text = "The oven takes forty minutes."
+    assert likelihood("how hot is the oven", text, "assistant") < 1
+    assert likelihood("What did you say of the oven?", text, "assistant") == 1
+
+
+def test_the_name_in_the_question_is_no_answer():
+    """Nor is a word that only begins a sentence."""
+    question = "What is Archie's school called?"
+    assert likelihood(question, "Yesterday it rained at Archie's.") < 1
+    assert likelihood(question, "It's Kadina Primary for Archie.") == 1
