@@ -1,12 +1,14 @@
 """Of what speaks of the same, the likelier answer comes first."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memoranda import Memory, Settings
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
 from memoranda.search.answers import AskedAnswer
+from memoranda.testing.clocks import FrozenClock
 
 
 def likelihood(question, text, role="user"):
@@ -72,3 +74,26 @@ def test_the_name_in_the_question_is_no_answer():
     question = "What is Archie's school called?"
     assert likelihood(question, "Yesterday it rained at Archie's.") < 1
     assert likelihood(question, "It's Kadina Primary for Archie.") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "turns"),
+    [
+        (
+            "who's my endocrinologist",
+            ["dr Fortier is my endo", "new endo, Fortier left so i've been handed to dr Whelan"],
+        ),
+        (
+            "What's the code for the shed gate?",
+            ["Remember the shed gate code. 2290.", "New shed, new gate. Code's 7316 now."],
+        ),
+    ],
+)
+def test_what_tells_of_a_change_goes_before_what_it_changes(question, turns):
+    """However much less like the question it is."""
+    clock = FrozenClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC"), clock=clock) as memory:
+        for text in [*turns, "The kettle is broken again."]:
+            clock.advance(timedelta(days=9))
+            memory.remember(text, kind="episode", role="user")
+        assert memory.search(question)[0].record.content == turns[1]

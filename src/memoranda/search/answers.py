@@ -28,8 +28,7 @@ LONGEST = 600  # characters of a text that are read; a longer one holds somethin
 _TOPIC = "answers"
 _WORDS = WordLists(_TOPIC)
 _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
-_NUMBER = compile_pattern(r"\d")
-_LONG_NUMBER = compile_pattern(r"\d\d")
+_NUMBER = compile_pattern(r"\d+")
 
 
 class AskedAnswer:
@@ -38,7 +37,7 @@ class AskedAnswer:
     def __init__(self, question: str) -> None:
         """Read a question."""
         self._question = frozenset(map(_bare, _words(question)))
-        self._kind = next(
+        self.kind = next(
             (kind for pattern, kind in _kinds() if pattern.search(question.casefold())), None
         )
         self._of_assistant = not self._question.isdisjoint(_WORDS.assistant)
@@ -54,44 +53,48 @@ class AskedAnswer:
             likely *= ASKS
         if any(each.search(text) for each in _imagined()):
             likely *= IMAGINES
-        if self._kind is not None and not _HOLDS[self._kind](text, self._question):
+        if self.kind is not None and not self.held(text):
             likely *= LACKS_KIND
         return likely
 
+    def held(self, text: str) -> set[str]:
+        """Return what a text holds of the kind that is asked for."""
+        return set() if self.kind is None else _HELD[self.kind](text, self._question)
 
-def _holds_name(text: str, asked: frozenset[str]) -> bool:
-    """Return whether a text has a name, other than at the beginning of a sentence."""
-    return any(
-        word[0].isupper() and _bare(word) not in asked
+
+def _names(text: str, asked: frozenset[str]) -> set[str]:
+    """Return the names in a text that are not asked about, but for the beginnings of sentences."""
+    return {
+        word
         for sentence in cut_sentences(text, closing=True)
         for word in _words(sentence)[1:]
-        if word not in _WORDS.capitals
-    )
+        if word[0].isupper() and _bare(word) not in asked and word not in _WORDS.capitals
+    }
 
 
-def _holds_time(text: str, _: frozenset[str]) -> bool:
+def _held_times(text: str, _: frozenset[str]) -> set[str]:
     words = {word.removesuffix("s") for word in _words(text.casefold())}
-    return bool(_NUMBER.search(text)) or not words.isdisjoint(_times())
+    return set(_NUMBER.findall(text)) | (words & _times())
 
 
-def _holds_number(text: str, _: frozenset[str]) -> bool:
-    return bool(_NUMBER.search(text)) or not _WORDS.numbers.isdisjoint(_words(text.casefold()))
+def _numbers(text: str, _: frozenset[str]) -> set[str]:
+    return set(_NUMBER.findall(text)) | (set(_words(text.casefold())) & _WORDS.numbers)
 
 
-def _holds_code(text: str, _: frozenset[str]) -> bool:
-    return _LONG_NUMBER.search(text) is not None
+def _codes(text: str, _: frozenset[str]) -> set[str]:
+    return {number for number in _NUMBER.findall(text) if len(number) > 1}
 
 
-def _holds_colour(text: str, _: frozenset[str]) -> bool:
-    return not _WORDS.colours.isdisjoint(_words(text.casefold()))
+def _colours(text: str, _: frozenset[str]) -> set[str]:
+    return set(_words(text.casefold())) & _WORDS.colours
 
 
-_HOLDS: Mapping[str, Callable[[str, frozenset[str]], bool]] = {
-    "name": _holds_name,
-    "time": _holds_time,
-    "number": _holds_number,
-    "code": _holds_code,
-    "colour": _holds_colour,
+_HELD: Mapping[str, Callable[[str, frozenset[str]], set[str]]] = {
+    "name": _names,
+    "time": _held_times,
+    "number": _numbers,
+    "code": _codes,
+    "colour": _colours,
 }
 
 

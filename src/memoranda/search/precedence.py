@@ -73,6 +73,7 @@ class ParsedQuestion:
         done: whether it asks how often something was done: what is done again is done more
             often, so only who speaks of a change has a newer answer.
         many: whether it asks for several things.
+        experienced: whether it asks what somebody has done.
     """
 
     text: str
@@ -84,6 +85,7 @@ class ParsedQuestion:
     own: bool
     done: bool
     many: bool
+    experienced: bool
 
     def touches(self, sentence: str) -> bool:
         """Return whether ``sentence`` can hold a term of the question, at little cost."""
@@ -129,6 +131,7 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
         own=_ASKED.own.search(text) is not None,
         done=_ASKED.done.search(text) is not None,
         many=state is not None and bool(state["what"] and _ASKED.many.search(head)),
+        experienced=_STATED.experienced.search(text) is not None,
     )
 
 
@@ -215,6 +218,11 @@ def speaks_of_change(sentence: str, things: tuple[str, ...] = ()) -> bool:
         for match in _STATED.new.finditer(sentence)
         for word in match[1].lower().split()
     )
+
+
+def things_in(text: str) -> set[str]:
+    """Return the words of a text, in small letters, that may stand for a thing."""
+    return {word for word in _LETTERS.findall(text.lower()) if len(word) >= SHORT}
 
 
 def tells_change(question: ParsedQuestion, text: str, analyzer: Analyzer) -> bool:

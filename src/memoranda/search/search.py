@@ -20,7 +20,7 @@ from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, Vector
 from memoranda.search import evidence, precedence
-from memoranda.search.answers import AskedAnswer
+from memoranda.search.answers import LONGEST, AskedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
@@ -44,6 +44,9 @@ REPEATED = 0.7  # of that of a weekly insight, which repeats facts
 ANSWERS = 0.9  # of that of an assistant's short answer to a statement
 SHORT_ANSWER = 160  # characters of such an answer
 FIRST_ANSWERS = 5  # the best records, of which the likelier answers go first
+MOST_CHANGES = 2  # of what is asked for that are followed
+LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
+NEWS = 0.55  # from how well it fits a text is news of the best answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
@@ -265,9 +268,11 @@ class SingleSearch:
             return self._by_precedence(own)
         own = self._without_repetition(own)
         scored, shown = self._by_precedence(own)
-        if ranking.facts == "off":
-            return scored, shown
-        return self._with_asked_facts(own, scored, shown)
+        if ranking.facts != "off":
+            asked = self._with_asked_facts(own, scored, shown)
+            if asked is not None:
+                return asked
+        return self._with_news_first(scored, shown), shown
 
     def _by_precedence(self, scored: ScoredRecords) -> tuple[ScoredRecords, Mask]:
         """Return scores with what is true now above what was, and what to show.
@@ -321,6 +326,63 @@ class SingleSearch:
         ranked = sorted(best, key=lambda row: -likely[row])
         return scored.moved(dict(zip(ranked, places, strict=True)))
 
+    def _with_news_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
+        """Return scores in which what says that the best answer has changed goes before it."""
+        if state_of(self.query) is QuestionTense.THEN or self.named is not None:
+            return scored
+        question = read_question(self.query, self.terms, self.words.weights.tolist())
+        asked = AskedAnswer(self.query)
+        if question.many or question.experienced or not (question.own or asked.kind):
+            return scored
+        best = self._records(_best(scored.score, shown, precedence.DEPTH))
+        for _ in range(MOST_CHANGES):
+            top = max(best, key=lambda row: scored.score[row], default=None)
+            if top is None or best[top].source_role in precedence.REPEATERS:
+                break
+            fits = self._news_of(top, best, scored, question, asked)
+            new = max(fits, key=lambda row: fits[row], default=None)
+            if new is None or fits[new] < NEWS:
+                break
+            scored = scored.moved({new: float(np.nextafter(scored.score[top], np.float32(2)))})
+        return scored
+
+    def _news_of(
+        self,
+        top: int,
+        best: Mapping[int, Record],
+        scored: ScoredRecords,
+        question: ParsedQuestion,
+        asked: AskedAnswer,
+    ) -> dict[int, float]:
+        """Return how well each later turn that speaks of a change fits as news of the best one.
+
+        It is like the best one, answers about as well, and holds another value of the kind asked.
+        """
+        rows, table, old = self.rows, self.rows.table, best[top].content
+        likeness = scored.evidence.get("vector")
+        if likeness is None or len(old) > LONGEST:
+            return {}
+        later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
+        later &= table["speaker"] == table["speaker"][top]
+        things = (*question.beginnings, *precedence.things_in(old))
+        found: dict[int, float] = {}
+        for row, record in best.items():
+            if not later[row] or len(record.content) > LONGEST:
+                continue
+            sentences = precedence.stated_sentences(record.content)
+            changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
+            if changed and self._fits(question, row):
+                fresh = asked.held(" ".join(changed)) - asked.held(old)
+                found[row] = (
+                    0.4 * float(np.vecdot(rows.vectors[row], rows.vectors[top]))
+                    + 0.2 * min(1.2, float(likeness[row] / max(LEAST_LIKE, likeness[top])))
+                    + 0.2 * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
+                    + 0.15 * bool(fresh)
+                    - 0.1 * (asked.kind is None)
+                    - 0.08 * (not question.own)  # Of others much is said that stays true.
+                )
+        return found
+
     def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
         """Return scores in which who states something goes before who only says the same words.
 
@@ -350,8 +412,8 @@ class SingleSearch:
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
-    ) -> tuple[ScoredRecords, Mask]:
-        """Return scores in which the facts that a question asks for come first.
+    ) -> tuple[ScoredRecords, Mask] | None:
+        """Return scores in which the facts that a question asks for come first, if any is known.
 
         Args:
             own: the scores of all records, each by itself.
@@ -362,7 +424,7 @@ class SingleSearch:
         analyzer, read = self.parts.analyzer, self._records
         facts = find_asked_facts(self.query, self.rows, self.visible, analyzer, read, past=past)
         if not facts:
-            return scored, shown
+            return None
         share = self.words.share()
 
         def fits(row: int) -> tuple[float, float]:
