@@ -85,10 +85,7 @@ def test_nearly_the_same_words_are_near_duplicates(texts):
     "texts",
     [
         ("Ana lives in Porto.", "Ana lives in Lisbon."),
-        pytest.param(
-            ("The user is vegetarian.", "The user is not vegetarian."),
-            marks=pytest.mark.xfail(reason="the judge does not see this negation", strict=True),
-        ),
+        ("The user is vegetarian.", "The user is not vegetarian."),
         ("The user likes coffee.", "The user does not like coffee anymore."),
         ("The user works at Acme.", "The user works at Initech now."),
         ("The deadline is 5 May 2026.", "The deadline is 9 June 2026."),

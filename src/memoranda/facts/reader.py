@@ -223,7 +223,8 @@ def _languages_of(sentence: str, known: Mapping[str, int]) -> list[str]:
 def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[FactStatement, ...]:
     """Return what a sentence of the third person states, as facts and notes are written.
 
-    "The user lives in Delft" is read as "I live in Delft" is when the user says it.
+    "The user lives in Delft" is read as "I live in Delft" is when the user says it, and "Lives
+    in Delft", as many programs keep their notes, as if it named them.
 
     Args:
         sentence: one sentence, such as a model, a program or a person wrote it down.
@@ -236,8 +237,17 @@ def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[F
         if found:
             break
     else:
-        found = read_facts(sentence, speaker=speaker)
+        found = read_facts(sentence, speaker=speaker) or _read_without_subject(sentence, speaker)
     return tuple(each for each in found if each.attribute != SAME)
+
+
+def _read_without_subject(sentence: str, speaker: Speaker) -> list[FactStatement]:
+    for code in possible_languages(sentence):
+        words = load(code, "facts")["words"]
+        if "note" in words and compile_form(words["note"]).search(sentence):
+            who = speaker.name or words["user"]
+            return [*read_written_facts(f"{who} {sentence[0].lower()}{sentence[1:]}", speaker)]
+    return []
 
 
 def _tell_in_first_person(sentence: str, code: str, speaker: Speaker) -> str:
