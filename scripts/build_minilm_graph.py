@@ -1,12 +1,13 @@
-"""Build ``src/memoranda/embed/minilm.onnx``: all-MiniLM-L6-v2 as a graph without its weights.
+"""Build ``providers/embedding/minilm.onnx``: all-MiniLM-L6-v2 as a graph without its weights.
 
 The weights stay in the published ``model.safetensors``; the initializers here
 bear the names of its tensors and are filled in when the graph is loaded. So the
 package ships some 28 KB, and the 90 MB come from one file with a known hash.
 
 The graph takes token ids and an attention mask, both int64 ``[batch, length]``,
-and gives float32 ``[batch, 384]``: six BERT layers (Devlin et al. 2019), the mean
-over the unmasked positions, unit length (Reimers and Gurevych 2019).
+and gives float32 ``embedding [batch, 384]``: six BERT layers (Devlin et al. 2019), the
+mean over the unmasked positions, unit length (Reimers and Gurevych 2019); and, to whoever
+asks for it, ``tokens [batch, length, 384]``: the last layer itself, before the mean.
 
 Standard operators only. The runtime folds the transposed weights and fuses GELU
 with its bias and the scale with its product; its own attention and skip operators
@@ -25,7 +26,8 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-TARGET = Path(__file__).parents[1] / "src" / "memoranda" / "embed" / "minilm.onnx"
+ROOM = Path(__file__).parents[1] / "src" / "memoranda" / "providers" / "embedding"
+TARGET = ROOM / "minilm.onnx"
 WEIGHTS_FILE = "model.safetensors"
 
 OPSET = 17
@@ -186,13 +188,16 @@ def build() -> onnx.ModelProto:
     for number in range(LAYERS):
         x = layer(graph, x, bias, f"encoder.layer.{number}")
     output = pool(graph, x)
+    graph.nodes.append(helper.make_node("Identity", [x], ["tokens"], name="tokens"))
     tokens = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in ("input_ids", "attention_mask")
     ]
     vectors = helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", HIDDEN])
+    shape = ["batch", "length", HIDDEN]
+    states = helper.make_tensor_value_info("tokens", TensorProto.FLOAT, shape)
     body = helper.make_graph(
-        graph.nodes, "all-MiniLM-L6-v2", tokens, [vectors], initializer=graph.initializers
+        graph.nodes, "all-MiniLM-L6-v2", tokens, [vectors, states], initializer=graph.initializers
     )
     return helper.make_model(
         body,

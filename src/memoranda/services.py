@@ -162,6 +162,7 @@ class Services:
             self.embedder,
             self.extractor,
             off_because=off_because,
+            tokens=chosen.retrieval.token_vectors and chosen.retrieval.fusion == "blend",
             background=chosen.embedding.background,
         )
         self.lazy = LazyServices(self.store, self.extractor, self.derivations, chosen)
@@ -409,7 +410,10 @@ class Services:
         if self.derivations.problem is not None:
             return f"off: {self.derivations.problem}"
         model = self.store.vector_model()
-        return "off" if model is None else f"{model[0]} ({model[1]} dimensions)"
+        if model is None:
+            return "off"
+        tokens = ", with token vectors" if self.derivations.has_tokens else ""
+        return f"{model[0]} ({model[1]} dimensions{tokens})"
 
     def wipe(self) -> str | None:
         """Remove erased text from what is in memory and from free space; say why it could not."""

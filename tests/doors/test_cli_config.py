@@ -179,6 +179,7 @@ def test_explain_alone_lists_all_with_a_line_each(run, told):
     assert inside == [
         "retrieval.fusion",
         "retrieval.rrf_k",
+        "retrieval.token_vectors",
         "retrieval.min_score",
         "retrieval.recall",
     ]

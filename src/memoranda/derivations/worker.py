@@ -17,8 +17,16 @@ import numpy as np
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import ENTITIES, VECTORS, Embedder, EntityExtractor, Progress, Store
-from memoranda.model.query import Filter, Vector, Vectors
+from memoranda.model.ports import (
+    ENTITIES,
+    VECTORS,
+    Embedder,
+    EntityExtractor,
+    Progress,
+    Store,
+    TokenEmbedder,
+)
+from memoranda.model.query import EmbeddedText, Filter, Vector
 from memoranda.model.reports import StageReport
 
 log = logging.getLogger("memoranda.derivations")
@@ -45,6 +53,7 @@ class DerivationWorker:
         embedder: the model, or ``None`` where vectors are switched off.
         extractor: finds the names in a record.
         off_because: why there is no model, for ``stats`` and ``doctor``.
+        tokens: whether the tokens of a text get vectors, too, where the model gives some.
         background: whether to work in a thread of its own between searches.
     """
 
@@ -55,12 +64,17 @@ class DerivationWorker:
         extractor: EntityExtractor,
         *,
         off_because: str | None = None,
+        tokens: bool = True,
         background: bool = True,
     ) -> None:
         """Compare the model with the one of the stored vectors; load nothing yet."""
         self._store = store
         self._embedder = embedder
         self._extractor = extractor
+        # Looked up once: whether an object has all of a protocol takes as long as a small search.
+        self._reader = embedder if tokens and isinstance(embedder, TokenEmbedder) else None
+        if not getattr(embedder, "tokens", True):
+            self._reader = None  # A cache around a model that gives none.
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
         self._lock = threading.Lock()
@@ -79,6 +93,11 @@ class DerivationWorker:
     def has_model(self) -> bool:
         """Whether records and queries get vectors."""
         return self._embedder is not None
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether their tokens get vectors, too."""
+        return self._reader is not None and self._embedder is not None
 
     def notify(self) -> None:
         """Say that records were added. Returns at once."""
@@ -105,8 +124,22 @@ class DerivationWorker:
         embedder = self._embedder
         if embedder is None:
             return None
-        vector: Vector = self._embed(embedder, [text])[0]
-        return vector
+        return self._embed(embedder, [text])[0].vector
+
+    def embed_question(self, text: str) -> EmbeddedText | None:
+        """Return the vector of a question with those of its tokens, where there are some.
+
+        Raises:
+            EmbeddingError: the model failed.
+        """
+        embedder = self._embedder
+        if embedder is None:
+            return None
+        return self._embed(embedder, [text], tokens=True, query=True)[0]
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the tokens of a text stand that get vectors of their own."""
+        return self._reader.token_spans(text) if self._reader is not None else []
 
     def finish(
         self,
@@ -230,18 +263,27 @@ class DerivationWorker:
             return []
         # There are models that refuse an empty text, which an item may have.
         texts = [record.content or str(record.key) for record in records]
-        vectors = self._embed(embedder, texts)
-        by_id = {record.id: vector for record, vector in zip(records, vectors, strict=True)}
+        made = self._embed(embedder, texts, tokens=True)
+        found = {record.id: each for record, each in zip(records, made, strict=True)}
+        vectors = {key: each.vector for key, each in found.items()}
+        tokens = {key: each.tokens for key, each in found.items() if each.tokens is not None}
         hashes = {each.id: each.content_hash for each in records if each.kind is Kind.ITEM}
-        return [PutVectors(embedder.name, by_id, hashes)]
+        return [PutVectors(embedder.name, vectors, hashes, tokens)]
 
-    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
-        """Return the vectors, and keep in ``problem`` whether that went well.
+    def _embed(
+        self, embedder: Embedder, texts: Sequence[str], *, tokens: bool = False, query: bool = False
+    ) -> list[EmbeddedText]:
+        """Return what the model says, and keep in ``problem`` whether that went well.
 
         A caller's own model may raise anything, and no search may fail because of it.
         """
         try:
-            vectors = embedder.embed(texts)
+            if tokens and self._reader is not None:
+                made = self._reader.embed_tokens(texts, query=query)
+                vectors = np.array([each.vector for each in made])
+            else:
+                vectors = embedder.embed(texts)
+                made = [EmbeddedText(vector) for vector in vectors]
             wanted = (len(texts), embedder.dimensions)
             if vectors.shape != wanted or not np.isfinite(vectors).all():
                 message = (
@@ -256,7 +298,7 @@ class DerivationWorker:
             message = f"{embedder.name} failed with {type(error).__name__}: {error}"
             raise EmbeddingError(message) from error
         self.problem = None
-        return vectors
+        return made
 
     def _work(self) -> None:
         while True:

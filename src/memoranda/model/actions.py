@@ -24,7 +24,7 @@ from memoranda.model.models import (
     Unset,
 )
 from memoranda.model.notes import NotesBase
-from memoranda.model.query import Filter, Vector
+from memoranda.model.query import Filter, TokenVectors, Vector
 from memoranda.model.usage import Usage
 
 
@@ -380,11 +380,13 @@ class PutVectors(Action):
         vectors: record id → its vector. Records that are gone by now are passed over.
         hashes: record id → the hash of the content that the vector is of, where that can change.
             A record with another content by now waits on.
+        tokens: record id → the vectors of its tokens, where the model gives some.
     """
 
     model: str
     vectors: Mapping[str, Vector]
     hashes: Mapping[str, str] = field(default_factory=dict)
+    tokens: Mapping[str, TokenVectors] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

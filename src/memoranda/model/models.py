@@ -445,6 +445,15 @@ class ArmEvidence(ShortRepr):
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class TokenMatch:
+    """A word of the query and the word of the record that is most like it, by their cosine."""
+
+    asked: str
+    found: str
+    cosine: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Why(ShortRepr):
     """Why a record was found: its score is the arms' shares, times the three factors.
@@ -456,6 +465,7 @@ class Why(ShortRepr):
         precedence: above 1, it brings another hit up to date; below 1, one does so with it.
         when, speaker: when it happened, and who said it.
         before, after: the turns around it in its session, shortened.
+        words: which of its words answer which of the query, the most telling first.
     """
 
     arms: Mapping[str, ArmEvidence]
@@ -466,6 +476,7 @@ class Why(ShortRepr):
     speaker: str | None = None
     before: str | None = None
     after: str | None = None
+    words: tuple[TokenMatch, ...] = ()
 
     def __str__(self) -> str:
         """One line: the arms, largest share first."""

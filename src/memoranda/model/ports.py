@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, runtime_checkable
 
 if TYPE_CHECKING:
     from memoranda.model.actions import Action, Outcome
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from memoranda.model.notes import NotesBase
     from memoranda.model.query import (
+        EmbeddedText,
         Filter,
         IndexChanges,
         IndexVersion,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         RecordPage,
         RecordRelation,
         TermMatches,
+        TokenVectors,
         Vectors,
     )
     from memoranda.model.sessions import JobRun, SessionInfo
@@ -95,6 +97,23 @@ class Embedder(Protocol):
         Raises:
             EmbeddingError: the model failed; the message says what to do.
         """
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that gives the tokens of a text vectors of their own, too."""
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
+        """Return of each text its vector, as ``embed`` does, and those of its telling tokens.
+
+        Of a ``query`` function words count, too: "who" is like a name, and "when" like a day.
+
+        Raises:
+            EmbeddingError: the model failed; the message says what to do.
+        """
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
 
 
 class EntityExtractor(Protocol):
@@ -240,6 +259,9 @@ class SearchStore(Protocol):
 
         With each the number of distinct entities; most first, then newest.
         """
+
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
+        """Return the vectors of the tokens of these records, of those that have some."""
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the records that the scope sees and the filter lets through."""

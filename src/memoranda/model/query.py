@@ -22,6 +22,9 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 # Shape ``(rows, dimensions)``, rows of unit length.
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
+# Shape ``(tokens, dimensions)``, whole numbers; rows of about the same length.
+TokenVectors: TypeAlias = "npt.NDArray[np.int8]"
+
 
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -39,6 +42,21 @@ FOREIGN = {
     "!=": "ne",
 }
 ALIKE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """What a model says of a text: its vector, and one for each of its telling tokens.
+
+    Attributes:
+        vector: of the whole text.
+        tokens: of its tokens in order; ``None`` from a model that gives none.
+        spans: where each of those stands in the text, from and to, in characters.
+    """
+
+    vector: Vector
+    tokens: TokenVectors | None = None
+    spans: Sequence[tuple[int, int]] = ()
 
 
 class MetadataCondition(NamedTuple):
@@ -296,6 +314,7 @@ class IndexRow(NamedTuple):
         confidence: how far it is believed.
         subject, attribute: what a fact is about, where that is known.
         event_until_ms: of what takes a day or longer, the first moment after it.
+        asks: whether its end is a question.
     """
 
     ordinal: int
@@ -313,6 +332,7 @@ class IndexRow(NamedTuple):
     subject: str | None = None
     attribute: str | None = None
     event_until_ms: int | None = None
+    asks: int | bool = False
 
 
 @dataclass(frozen=True, slots=True)

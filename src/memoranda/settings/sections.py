@@ -98,6 +98,10 @@ class RetrievalSettings(Section):
     reciprocal rank fusion; ``cosine``: by meaning alone, the score being the cosine."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
+    token_vectors: bool = Field(default=True, examples=[False])
+    """Whether each word gets a vector of its own. That finds better and takes about 2.5 kB a
+    record; with the local model and ``blend`` alone. What was stored while it was off has none
+    until ``memoranda doctor --reembed``."""
     min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # S1.13
     """Minimum score of a hit, if the caller gives none."""
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])

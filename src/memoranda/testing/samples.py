@@ -367,7 +367,11 @@ class User:
             do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
             do.UpdateRecord(id=two.id, at=moment(50), tags=("new",), valid_until=moment(9_000)),
             do.Touch((one.id, two.id), moment(50)),
-            do.PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
+            do.PutVectors(
+                MODEL,
+                {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)},
+                tokens={new.id: np.ones((2, 3), np.int8)},
+            ),
             do.Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
             do.Pin("trip", message.id, pinned=True),
             do.OpenConversation(replace(info, system="new")),

@@ -13,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.minilm import GRAPH, LOADED, TOKENS_PER_BATCH, MiniLM
+from memoranda.providers.embedding.minilm import (
+    GRAPH,
+    LOADED,
+    MOST_TOKENS,
+    TOKEN_DIMENSIONS,
+    TOKENS_PER_BATCH,
+    MiniLM,
+)
 
 ROOT = Path(__file__).parents[3]
 LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
@@ -45,6 +52,38 @@ def test_rows_are_float32_of_unit_length_in_the_order_of_the_texts(minilm):
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     one_by_one = np.concatenate([minilm.embed([text]) for text in TEXTS])
     assert np.allclose(vectors, one_by_one, atol=1e-5)
+
+
+def test_the_tokens_of_a_text_come_with_its_vector(minilm):
+    """One pass gives both: the same vector as ever, and bytes for each telling token."""
+    read = minilm.embed_tokens(TEXTS)
+    assert np.allclose([each.vector for each in read], minilm.embed(TEXTS), atol=1e-6)
+    for text, each in zip(TEXTS, read, strict=True):
+        assert each.tokens.dtype == np.int8
+        assert each.tokens.shape == (len(each.spans), TOKEN_DIMENSIONS)
+        assert len(each.spans) <= MOST_TOKENS
+        assert list(each.spans) == minilm.token_spans(text)
+    found = [TEXTS[0][start:end] for start, end in read[0].spans]
+    assert "".join(found).startswith("Anavegetarian")
+    assert not {"is", "and", "."} & set(found)
+
+
+def test_a_text_of_function_words_alone_keeps_them(minilm):
+    """Whoever asks "who is it?" asks something."""
+    (read,) = minilm.embed_tokens(["Who is it?"])
+    assert len(read.spans) == len(read.tokens) > 0
+
+
+def test_a_token_is_read_in_its_context(minilm):
+    """The same word has another vector in another sentence, and the same in the same one."""
+    river, money, again = minilm.embed_tokens(
+        ["the bank of a river", "the bank lends money", "the bank of a river"]
+    )
+    units = [
+        each.tokens[0] / np.linalg.norm(each.tokens[0].astype(float)) for each in (river, money)
+    ]
+    assert units[0] @ units[1] < 0.9
+    assert (river.tokens == again.tokens).all()
 
 
 def test_nothing_gives_no_rows(minilm):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.model.checks import content_hash
-from memoranda.model.ports import Embedder
+from memoranda.model.ports import Embedder, TokenEmbedder
+from memoranda.model.query import EmbeddedText
 
 Vectors = npt.NDArray[np.float32]
 
@@ -84,9 +86,10 @@ class CachedEmbedder:
             message = f"capacity must be at least 1, got {capacity}; for no cache use the inner one"
             raise InvalidInput(message)
         self._inner = inner
+        self._reader = inner if isinstance(inner, TokenEmbedder) else None
         self._capacity = capacity
         self._owned = owned
-        self._rows: OrderedDict[str, Vectors] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, str], EmbeddedText] = OrderedDict()
         self._removals = 0
         self._lock = Lock()
 
@@ -100,6 +103,11 @@ class CachedEmbedder:
         """How many numbers a vector has."""
         return self._inner.dimensions
 
+    @property
+    def tokens(self) -> bool:
+        """Whether the inner embedder gives vectors of tokens, too."""
+        return self._reader is not None
+
     def __len__(self) -> int:
         """Return how many vectors are kept."""
         return len(self._rows)
@@ -112,8 +120,21 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: the inner model failed; nothing is kept of the call.
         """
+        found = self._found(texts, "text")
+        empty = np.empty((0, self.dimensions), dtype=np.float32)
+        return np.stack([each.vector for each in found]) if found else empty
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
+        """Return what the inner embedder says of texts and, if it does, of their tokens."""
+        return self._found(texts, "query" if query else "tokens")
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the tokens of a text stand, as the inner embedder does."""
+        return [] if self._reader is None else self._reader.token_spans(text)
+
+    def _found(self, texts: Sequence[str], kind: str) -> list[EmbeddedText]:
         cleaned = well_formed(texts)
-        keys = [content_hash(text) for text in cleaned]
+        keys = [(content_hash(text), kind) for text in cleaned]
         with self._lock:
             known = {key: self._rows[key] for key in keys if key in self._rows}
             for key in known:
@@ -121,13 +142,17 @@ class CachedEmbedder:
             removals = self._removals
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
         if missing:
-            rows = self._inner.embed(list(missing.values()))
-            # Copies, because a view of one row would keep the whole batch in memory.
-            fresh = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
+            fresh = dict(zip(missing, self._made(list(missing.values()), kind), strict=True))
             self._keep(fresh, removals)
             known |= fresh
-        empty = np.empty((0, self.dimensions), dtype=np.float32)
-        return np.stack([known[key] for key in keys]) if keys else empty
+        return [known[key] for key in keys]
+
+    def _made(self, texts: list[str], kind: str) -> list[EmbeddedText]:
+        # Copies, because a view of one row would keep the whole batch in memory.
+        if self._reader is None or kind == "text":
+            return [EmbeddedText(row.copy()) for row in self._inner.embed(texts)]
+        made = self._reader.embed_tokens(texts, query=kind == "query")
+        return [replace(each, vector=each.vector.copy()) for each in made]
 
     def clear(self) -> None:
         """Forget every vector, also those that are being made at this moment."""
@@ -142,7 +167,7 @@ class CachedEmbedder:
         if self._owned and close is not None:
             close()
 
-    def _keep(self, fresh: dict[str, Vectors], removals: int) -> None:
+    def _keep(self, fresh: dict[tuple[str, str], EmbeddedText], removals: int) -> None:
         with self._lock:
             # What was removed meanwhile may be among these; keeping none is safe.
             if removals != self._removals:

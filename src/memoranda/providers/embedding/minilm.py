@@ -3,23 +3,34 @@
 The package ships the graph (``minilm.onnx``, made by
 ``scripts/build_minilm_graph.py``); the weights and the tokenizer are the two
 published files, found and checked by :mod:`memoranda.providers.embedding.model_files`.
+
+Beside the vector of a text it gives one for each word piece, out of the same pass, for late
+interaction (ColBERT, Khattab and Zaharia 2020): which piece of a text is most like each of a
+question. Function words and punctuation have none. So that they take little room, each is
+multiplied with a fixed matrix of signs, which keeps angles nearly as they are (Achlioptas
+2003), and stored in one byte a number.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from weakref import WeakValueDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
+from memoranda.text.terms import DEFAULT, stop_words
 
 # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -34,6 +45,9 @@ DIMENSIONS = 384
 MAX_TOKENS = 256
 # Attention needs memory by the square of the length: 4 texts of 256 tokens at a time.
 TOKENS_PER_BATCH = 1024
+TOKEN_DIMENSIONS = 192
+MOST_TOKENS = 128  # of a text, of which each gets a vector of its own
+LARGEST = 127  # of a number of one byte
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -45,12 +59,16 @@ class LoadedMiniLM:
         session: runs the network.
         tensors: the weights; the runtime reads from these and keeps no reference of Python's.
         turns: bounds how many calls run at once: each needs memory of its own.
+        marks: ids of the tokens without letters and digits.
+        silent: of those that get no vector: these and English function words.
     """
 
     tokenizer: Tokenizer
     session: onnxruntime.InferenceSession
     tensors: dict[str, onnxruntime.OrtValue]
     turns: BoundedSemaphore
+    marks: frozenset[int]
+    silent: frozenset[int]
 
 
 # What this process has loaded, by files and threads; an entry goes with its last embedder.
@@ -98,18 +116,51 @@ class MiniLM:
         """
         cleaned = well_formed(texts)
         result = np.empty((len(cleaned), DIMENSIONS), dtype=np.float32)
-        if not cleaned:
-            return result
+        for rows, _, found in self._passes(cleaned, ["embedding"]):
+            result[rows] = found[0]
+        return unit_rows(result, count=len(cleaned), dimensions=DIMENSIONS, model=MODEL)
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
+        """Return of each text its vector, and one for each of its first 128 telling tokens.
+
+        The numbers of those are whole, from -127 to 127, 192 of each token. Function words count
+        in a ``query`` ("who" is like a name, and "when" like a day), and where there are no others.
+
+        Raises:
+            ModelUnavailable: the files are not there or not the published ones.
+            EmbeddingError: the runtime failed.
+        """
+        cleaned = well_formed(texts)
+        made: dict[int, EmbeddedText] = {}
+        outputs = ["embedding", "tokens"]
+        for rows, read, (vectors, states) in self._passes(cleaned, outputs, query=query):
+            units = unit_rows(vectors, count=len(rows), dimensions=DIMENSIONS, model=MODEL)
+            for row, text, unit, state in zip(rows, read, units, states, strict=True):
+                spans = [text.spans[place] for place in text.telling]
+                made[row] = EmbeddedText(unit, _compressed(state[text.telling]), spans)
+        return [made[row] for row in range(len(cleaned))]
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
+        read = _tokenized(self._loaded(), *well_formed([text]))
+        return [read.spans[place] for place in read.telling]
+
+    def _passes(
+        self, texts: Sequence[str], outputs: Sequence[str], *, query: bool = False
+    ) -> Iterator[tuple[list[int], list[TokenizedText], list[Vectors]]]:
+        """Give, batch by batch, places in ``texts``, their tokens and what the network says."""
+        if not texts:
+            return
         model = self._loaded()
         try:
             # One by one: a batch call would start threads of its own for little gain.
-            tokens = [model.tokenizer.encode(text).ids for text in cleaned]
-            for rows in self._batches(tokens):
-                result[rows] = _run(model, [tokens[row] for row in rows])
+            read = [_tokenized(model, text, query=query) for text in texts]
+            for rows in self._batches([text.ids for text in read]):
+                batch = [read[row] for row in rows]
+                yield rows, batch, _run(model, [text.ids for text in batch], outputs)
         except Exception as error:
-            message = f"{MODEL} could not embed {len(cleaned)} texts: {error}"
+            message = f"{MODEL} could not embed {len(texts)} texts: {error}"
             raise EmbeddingError(message) from error
-        return unit_rows(result, count=len(cleaned), dimensions=DIMENSIONS, model=MODEL)
 
     def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Give positions in batches of like length, so that little is padding."""
@@ -159,7 +210,12 @@ def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
             for name, tensor in _read_weights(files.weights)
         }
         turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
-        return LoadedMiniLM(tokenizer, _session(tensors, threads), tensors, turns)
+        session = _session(tensors, threads)
+        pieces = tokenizer.get_vocab().items()
+        marks = frozenset(number for piece, number in pieces if not any(map(str.isalnum, piece)))
+        words = stop_words(DEFAULT)
+        silent = marks | {number for piece, number in pieces if piece in words}
+        return LoadedMiniLM(tokenizer, session, tensors, turns, marks, silent)
     except Exception as error:
         raise EmbeddingError(
             f"the runtime could not load {MODEL}: {error}; "
@@ -197,13 +253,63 @@ def _session(
     )
 
 
-def _run(model: LoadedMiniLM, tokens: Sequence[Sequence[int]]) -> Vectors:
-    """Return the vectors of one batch of token ids, padded here to its longest."""
+def _run(
+    model: LoadedMiniLM, tokens: Sequence[Sequence[int]], outputs: Sequence[str]
+) -> list[Vectors]:
+    """Return what the network says of one batch of token ids, padded here to its longest."""
     shape = (len(tokens), max(map(len, tokens)))
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for row, sequence in enumerate(tokens):
         ids[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
     with model.turns:
-        vectors: Vectors = model.session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
-    return vectors
+        found: list[Vectors] = model.session.run(
+            list(outputs), {"input_ids": ids, "attention_mask": mask}
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedText:
+    """A text as the network reads it.
+
+    Attributes:
+        ids: of its tokens.
+        spans: where each of them stands in the text, in characters.
+        telling: which of them get a vector of their own.
+    """
+
+    ids: list[int]
+    spans: list[tuple[int, int]]
+    telling: list[int]
+
+
+def _tokenized(model: LoadedMiniLM, text: str, *, query: bool = False) -> TokenizedText:
+    found = model.tokenizer.encode(text)
+    ids, spans = found.ids, found.offsets
+    inside = [place for place, (start, end) in enumerate(spans) if end > start]
+    silent = model.marks if query else model.silent
+    telling = [place for place in inside if ids[place] not in silent]
+    return TokenizedText(ids, spans, (telling or inside)[:MOST_TOKENS])
+
+
+@cache
+def _signs() -> Vectors:
+    """Return the fixed matrix of shape (384, 192) whose numbers are 1 and -1.
+
+    The bits of a hash, so that it is the same on every machine and for ever: what is stored
+    was multiplied with it.
+    """
+    size = DIMENSIONS * TOKEN_DIMENSIONS
+    drawn = hashlib.shake_256(b"memoranda token vectors").digest(size // 8)
+    bits = np.unpackbits(np.frombuffer(drawn, np.uint8))
+    signs: Vectors = (2.0 * bits - 1).astype(np.float32).reshape(DIMENSIONS, TOKEN_DIMENSIONS)
+    return signs
+
+
+def _compressed(states: Vectors) -> TokenVectors:
+    """Return the vectors of tokens, shape (tokens, 384), as (tokens, 192) bytes."""
+    made = states @ _signs()
+    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), np.float32(1e-9))
+    stored: npt.NDArray[np.int8] = np.rint(made * LARGEST).astype(np.int8)
+    return stored

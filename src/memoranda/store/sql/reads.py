@@ -40,6 +40,7 @@ from memoranda.model.query import (
     Order,
     RecordRelation,
     Subset,
+    TokenVectors,
     metadata_conditions,
 )
 from memoranda.model.sessions import JobRun, SessionInfo
@@ -197,18 +198,28 @@ SELECT {epoch},
 FROM users WHERE key = :user
 """
 NO_VECTORS = np.empty((0, 0), np.float32)
+# Whether a text asks is seen by a question mark among its last forty characters.
 INDEX_ROWS = """
 SELECT key, session_id, position, length(content), term_count, kind, agent, source_role,
-    event_time, created_at, valid_until, confidence, subject, attribute, event_until
+    event_time, created_at, valid_until, confidence, subject, attribute, event_until,
+    length(replace(replace(substr(content, greatest(length(content) - 39, 1)), '?', ''),
+        '{question}', '')) < least(length(content), 40)
 FROM records r WHERE user_key = :user AND key > :ordinal AND {part} ORDER BY key
 """
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
 WHERE v.user_key = :user AND v.seq > :seq AND {part} ORDER BY v.seq
 """
+VECTORS_OF_TOKENS = """
+SELECT record_key, size, tokens FROM token_vectors
+WHERE record_key IN (@ints(:keys)) AND user_key = :user
+"""
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
-    items: tuple(sql.format(epoch=epoch, part=part) for sql in (NEWEST, INDEX_ROWS, INDEX_VECTORS))
+    items: tuple(
+        sql.format(epoch=epoch, part=part, question="\N{FULLWIDTH QUESTION MARK}")
+        for sql in (NEWEST, INDEX_ROWS, INDEX_VECTORS)
+    )
     for items, epoch, part in (
         (False, "index_epoch", "r.kind <> 'item'"),
         (True, "item_epoch", "r.kind = 'item'"),
@@ -515,6 +526,13 @@ class SqlReads:
             vectors=stored.reshape(len(found), -1 if found else 0).astype(np.float32),
             lineage=lineage,
         )
+
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
+        """Return the vectors of the tokens of these records, of those that have some."""
+        with self._reading(scope) as (connection, user):
+            values = {"user": user, "keys": dump(list(ordinals))}
+            rows = connection.all(VECTORS_OF_TOKENS, values)
+        return {key: np.frombuffer(blob, np.int8).reshape(-1, size) for key, size, blob in rows}
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""

@@ -15,7 +15,15 @@ from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, end
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
-from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion, record, record_values
+from memoranda.store.sql.rows import (
+    RECORD,
+    RECORDS,
+    VECTOR_TABLES,
+    dump,
+    insertion,
+    record,
+    record_values,
+)
 from memoranda.store.sql.transaction import TargetRecord, Transaction
 
 INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
@@ -234,7 +242,8 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
         if before == (item.content_hash, 1):
             return replaced  # What is derived from it is of this content.
         tx.full_text.remove(tx.connection, [key])
-        tx.connection.run("DELETE FROM vectors WHERE record_key = :key", {"key": key})
+        for table in VECTOR_TABLES:
+            tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": key})
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record": key, "user": tx.user})
     return replaced
@@ -359,7 +368,7 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     if not changed:
         return  # Another process has just done it, or it was recalled since.
     mentioned = tx.entity_writer.of_records([target.key])
-    for table in ("vectors", "derivations", "record_entities"):
+    for table in (*VECTOR_TABLES, "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
     tx.entity_writer.forget_unmentioned(mentioned)
     tx.tell_end([target], action.at, "retire", action.reason)

@@ -34,6 +34,8 @@ Row = Sequence[Any]
 
 # How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
+# What is kept of a record's meaning.
+VECTOR_TABLES = ("vectors", "token_vectors")
 
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"

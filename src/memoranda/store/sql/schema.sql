@@ -121,6 +121,14 @@ CREATE TABLE vectors (
 ) WITHOUT ROWID;
 CREATE INDEX vectors_record ON vectors (record_key);
 
+-- One byte a number, token after token; read for the best candidates of a search alone.
+CREATE TABLE token_vectors (
+    record_key  INTEGER PRIMARY KEY REFERENCES records(key) ON DELETE CASCADE,
+    user_key    INTEGER NOT NULL REFERENCES users(key),
+    size        INTEGER NOT NULL,              -- numbers of a token
+    tokens      BLOB NOT NULL
+);
+
 -- What is still to be computed from a record, and which kind of work that is.
 CREATE TABLE derivations (
     record_key  INTEGER NOT NULL REFERENCES records(key) ON DELETE CASCADE,

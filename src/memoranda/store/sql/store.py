@@ -23,7 +23,7 @@ from memoranda.store.sql import conversation_actions, erasing, health, record_ac
 from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
-from memoranda.store.sql.rows import STORED_FLOAT, optional_ms
+from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, optional_ms
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
@@ -77,9 +77,16 @@ SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
 """
 
 
+ADD_TOKENS = """
+INSERT INTO token_vectors (record_key, user_key, size, tokens)
+VALUES (:record, :user, :size, :blob)
+"""
+
+
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
     """Drop all vectors, name the model and queue every record."""
-    connection.run("DELETE FROM vectors")
+    for table in VECTOR_TABLES:
+        connection.run(f"DELETE FROM {table}")
     connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
@@ -106,6 +113,11 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
             tx.raise_epoch()
         tx.connection.run("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user", values)
         tx.connection.run(ADD_VECTOR, values)
+        tx.connection.run("DELETE FROM token_vectors WHERE record_key = :record", values)
+        tokens = action.tokens.get(record)
+        if tokens is not None and len(tokens):
+            values |= {"size": tokens.shape[1], "blob": tokens.astype(np.int8).tobytes()}
+            tx.connection.run(ADD_TOKENS, values)
         tx.connection.run(UNQUEUE, values)
 
 

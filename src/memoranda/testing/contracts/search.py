@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
+from memoranda.model.actions import PutVectors
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Store
-from memoranda.model.query import Filter, IndexChanges, IndexVersion
+from memoranda.model.query import Filter, IndexChanges, IndexRow, IndexVersion
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
 
@@ -64,11 +65,28 @@ class IndexContract(Contract):
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
         for user in (ana, ana.planner, ana.writer):
             (row,) = user.index_changes(IndexVersion()).rows
-            assert row[1:] == (*text, *times, 0.5, None, None, to_ms(moment(-2)))
+            assert row[1:] == (*text, *times, 0.5, None, None, to_ms(moment(-2)), False)
         assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
         for user in (ben, ana.writer):
             assert user.get([row.ordinal]) == {}
         assert ana.get([]) == {}
+
+    def test_a_row_tells_whether_its_text_ends_with_a_question(self, ana: User) -> None:
+        """By a question mark among the last forty characters."""
+        texts = [
+            "Tea?",
+            "Coffee. " * 9 + "Or tea?",
+            "Tea? " + "No, coffee. " * 9,
+            "茶\N{FULLWIDTH QUESTION MARK}",
+            "Tea.",
+        ]
+        asking = [bool(row.asks) for row in self._rows(ana, texts)]
+        assert asking == [True, True, False, True, False]
+
+    @staticmethod
+    def _rows(user: User, texts: list[str]) -> list[IndexRow]:
+        user.remember(*texts)
+        return list(user.index_changes(IndexVersion()).rows)
 
     def test_only_what_is_new_comes(self, store: Store, ana: User) -> None:
         """A reader gets new rows alone, in the order of ordinals, and vectors when made."""
@@ -92,6 +110,25 @@ class IndexContract(Contract):
         np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
+
+    def test_the_vectors_of_tokens_come_as_they_were_put(
+        self, store: Store, ana: User, ben: User
+    ) -> None:
+        """Only to their user, the newest of each record, until the vectors are made anew."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        one, two = ana.remember("one", "two")
+        (his,) = ben.remember("his")
+        old, new = (np.full((2, 3), number, np.int8) for number in (1, -127))
+        for tokens in (old, new):
+            put = {each.id: vector(1, 0, 0, 0) for each in (one, two)}
+            ana.apply(PutVectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
+        ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
+        found = store.token_vectors(ana.scope, ordinals)
+        assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]
+        np.testing.assert_array_equal(next(iter(found.values())), new)
+        assert store.token_vectors(ben.scope, ordinals) == {}
+        store.reset_vectors(MODEL, DIMENSIONS)
+        assert store.token_vectors(ana.scope, ordinals) == {}
 
     @given(steps=STEPS)
     @ONE_STORE
