@@ -12,6 +12,7 @@ from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show,
 from benchmarks.workload import KnownVectors, Talk, talk
 from memoranda import Memory
 from memoranda.model.query import Vectors
+from memoranda.settings.sections import RetrievalSettings
 
 USERS = 20
 BATCH = 500
@@ -41,8 +42,14 @@ def _measure(folder: Path, size: int, rounds: int) -> None:
         _fill(memory, asked.texts, users)
         memory.embed_pending()
     cold = _cold(path, asked, embedder)
-    with Memory(path, settings=settings(), embedder=embedder) as memory:
-        warm = interleaved(_subjects(memory, raw, asked, questions), rounds, warm=USERS)
+    plain = settings().model_copy(update={"retrieval": RetrievalSettings(token_vectors=False)})
+    with (
+        Memory(path, settings=settings(), embedder=embedder) as memory,
+        Memory(path, settings=plain, embedder=embedder) as without,
+    ):
+        subjects = _subjects(memory, raw, asked, questions)
+        subjects["the same without token vectors"] = _searches(without, asked)
+        warm = interleaved(subjects, rounds, warm=USERS)
     raw.close()
     floor = _floor(warm)
     note = (
@@ -61,11 +68,18 @@ def _subjects(memory: Memory, raw: RawSearch, asked: Talk, questions: Vectors) -
         WORDS[0]: lambda i: raw.joined_words(i % USERS, asked.keywords[i % count]),
         WORDS[1]: lambda i: raw.scoped_words(i % USERS, asked.keywords[i % count]),
         NEAREST: lambda i: raw.nearest(i % USERS, questions[i % count]),
-        "Memory.search, limit 5": lambda i: faces[i % USERS].search(asked.questions[i % count]),
+        "Memory.search, limit 5": _searches(memory, asked),
         "Memory.search, limit 50": lambda i: faces[i % USERS].search(
             asked.questions[i % count], limit=50
         ),
     }
+
+
+def _searches(memory: Memory, asked: Talk) -> Step:
+    """Return what searches with another question, of another user in turn."""
+    count = len(asked.questions)
+    faces = [memory.as_user(f"user{number}") for number in range(USERS)]
+    return lambda i: faces[i % USERS].search(asked.questions[i % count])
 
 
 def _floor(warm: dict[str, Times]) -> Times:

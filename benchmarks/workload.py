@@ -9,12 +9,13 @@ one that looks at everything (both of those compared here do).
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from memoranda.model.query import Vectors
+from memoranda.model.query import EmbeddedText, TokenVectors, Vectors
 
 DIMENSIONS = 384  # as all-MiniLM-L6-v2
 VOCABULARY = 20_000
@@ -92,6 +93,10 @@ def unit_vectors(count: int, seed: int = 0) -> Vectors:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+LONGER_WORDS = re.compile(r"\w{4,}")
+TOKEN_NUMBERS = 192  # of a token
+
+
 class KnownVectors:
     """An embedder that looks vectors up: what it takes is no part of a search's time.
 
@@ -109,6 +114,24 @@ class KnownVectors:
         """Return one row for each text."""
         rows = [self._known[text] if text in self._known else _drawn(text) for text in texts]
         return np.stack(rows)
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
+        """Return the same with random vectors of 192 numbers for the longer words."""
+        del query  # They are the same words.
+        return [
+            EmbeddedText(row, _drawn_tokens(text), self.token_spans(text))
+            for text, row in zip(texts, self.embed(texts), strict=True)
+        ]
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where the longer words stand."""
+        return [match.span() for match in LONGER_WORDS.finditer(text)]
+
+
+def _drawn_tokens(text: str) -> TokenVectors:
+    words = LONGER_WORDS.findall(text)
+    drawn = hashlib.shake_256(text.encode()).digest(TOKEN_NUMBERS * len(words))
+    return np.frombuffer(drawn, np.int8).reshape(len(words), TOKEN_NUMBERS)
 
 
 def _drawn(text: str) -> Vectors:

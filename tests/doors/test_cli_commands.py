@@ -115,6 +115,7 @@ def test_json_has_the_fields_of_the_results(told):
     assert [hit[name] for name in ("type", "kind", "content")] == ["fact", "fact", "Ana likes tea"]
     assert list(hit["why"]) == [
         "arms", "recency", "confidence", "precedence", "when", "speaker", "before", "after",
+        "words",
     ]  # fmt: skip
     assert hit["tags"] == ["drink", "hot"]
     assert hit["metadata"] == {"n": 1}

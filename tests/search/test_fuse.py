@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoranda.search.evidence import LONGEST_LIST, Weights, blend, rrf, total
 
-ARMS = list(asdict(Weights()))
+ARMS = [name for name, weight in asdict(Weights()).items() if weight or name == "entity"]
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=6, max_size=6)
 EVIDENCE = st.dictionaries(st.sampled_from(ARMS), VALUES, min_size=1).map(
     lambda arms: {name: np.array(values, np.float32) for name, values in arms.items()}

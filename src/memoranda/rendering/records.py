@@ -89,12 +89,15 @@ def _reasons(hit: Hit, view: Display) -> RenderableType:
     factors = f"recency x{why.recency:.2f}  confidence x{why.confidence:.2f}"
     if why.precedence != 1:
         factors += f"  precedence x{why.precedence:.2f}"
+    if why.words:
+        pairs = (f"{each.asked} = {each.found} {each.cosine:.2f}" for each in why.words)
+        factors += f"\nwords  {'  '.join(pairs)}"
     beside = [
         Text(f"{name:<7}", "dim").append(view.brief(text), "dim italic")
         for name, text in (("before", why.before), ("after", why.after))
         if text
     ]
-    return Group(made, Text(factors, "dim"), *beside)
+    return Group(made, safe_text(factors, "dim"), *beside)
 
 
 def show_records(found: Sequence[Record], view: Display) -> RenderableType:

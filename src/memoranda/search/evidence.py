@@ -16,6 +16,7 @@ evidence, so one stands for both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,9 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.model.query import TermMatches, Vector
-from memoranda.search.index import Floats, Mask, Places, Rows
+from memoranda.search.index import NO_NUMBER, Floats, Mask, Places, Rows
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
+ROLES = frozenset({"user", "assistant", "system", "tool", "developer"})
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 
 
@@ -58,8 +60,8 @@ class LexicalEvidence:
         return again
 
     @cached_property
-    def weights(self) -> Floats:
-        """How informative each word of the query is: the rarer, the more.
+    def held(self) -> Floats:
+        """How many records hold each word.
 
         A fact that was drawn from a turn says its words again, which makes them no more common;
         a word that facts alone use counts as used once.
@@ -69,11 +71,23 @@ class LexicalEvidence:
         if self._said_again.any():
             places, counts = self._counts
             frequencies -= np.count_nonzero(counts[self._said_again[places]], axis=0)
-        # Lucene's form, which is never negative. A word that nobody used says nothing.
-        population = int((self.visible & ~self._said_again).sum())
-        held = np.minimum(np.maximum(frequencies, least), population)
-        weights = np.log1p((population - held + 0.5) / (held + 0.5))
-        return np.where(held > 0, weights, 0).astype(np.float32)
+        held = np.minimum(np.maximum(frequencies, least), self._population)
+        return held.astype(np.float32)
+
+    @cached_property
+    def _population(self) -> int:
+        return int((self.visible & ~self._said_again).sum())
+
+    @cached_property
+    def rarity(self) -> Floats:
+        """How rare each word of the query is, in Lucene's form, which is never negative."""
+        held = self.held.astype(np.float64)
+        return np.log1p((self._population - held + 0.5) / (held + 0.5)).astype(np.float32)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How informative each word of the query is: the rarer, the more; 0, if nobody used it."""
+        return np.where(self.held > 0, self.rarity, np.float32(0)).astype(np.float32)
 
     def share(self) -> Floats:
         """Return the share (0 to 1) of the query, by the weights of its words, in each record."""
@@ -161,6 +175,23 @@ def said_by(rows: Rows, speaker: str) -> Floats:
     return said
 
 
+def said_by_named(rows: Rows, query: str) -> Floats:
+    """Return 1 for what the one speaker said whom a query names, -1 for what others said.
+
+    All 0 where it names none, or several. The roles of a chat are no names.
+    """
+    spoken = rows.table["speaker"]
+    words = frozenset(re.findall(r"\w+", query.casefold()))
+    named = [
+        number
+        for speaker, number in rows.speakers.items()
+        if speaker not in ROLES and words.issuperset(re.findall(r"\w+", speaker.casefold()))
+    ]
+    if len(named) != 1:
+        return np.zeros(len(rows), np.float32)
+    return np.where(spoken == NO_NUMBER, 0, np.where(spoken == named[0], 1, -1)).astype(np.float32)
+
+
 LENT = 0.5  # of what a fact scores above a turn, how much it lends it
 
 
@@ -218,6 +249,23 @@ class Weights:
     temporal: float = 0.3
     length: float = 0.2
     user: float = 0.1
+    tokens: float = 0.0
+    question: float = 0.0
+    speaker: float = 0.0
+
+
+# The same where the tokens of a query are compared with those of the records.
+TOKEN_WEIGHTS = Weights(
+    tokens=1.0,
+    lexical=0.25,
+    vector=0.05,
+    context=0.4,
+    temporal=0.15,
+    length=0.05,
+    user=0.05,
+    question=0.2,
+    speaker=0.03,
+)
 
 
 def blend(evidence: Mapping[str, Floats], weights: Weights) -> dict[str, Floats]:

@@ -50,6 +50,7 @@ ROW = np.dtype(
         ("subject", np.int32),
         ("attribute", np.int32),
         ("over", np.int64),
+        ("asks", np.bool_),
     ]
 )
 
@@ -68,6 +69,7 @@ class Surroundings:
     Attributes:
         order: the records, thread by thread, in the order of talk.
         place: where each record stands in ``order``.
+        middles: how many characters stand before the middle of each, in order.
         weights: ``weights[s - 1][i]`` is what the ``i``-th record in order and the one ``s``
             places before it share; 0 across threads.
         total: the sum of each record's weights, in order, itself (1) included.
@@ -75,6 +77,7 @@ class Surroundings:
 
     order: npt.NDArray[np.intp]
     place: npt.NDArray[np.intp]
+    middles: npt.NDArray[np.float64]
     weights: tuple[Floats, ...]
     total: Floats
 
@@ -98,7 +101,7 @@ class Surroundings:
             weights.append(weight)
             total[step:] += weight
             total[:-step] += weight
-        return cls(order, place, tuple(weights), total)
+        return cls(order, place, middles, tuple(weights), total)
 
     def gathered(self, evidence: Floats) -> Floats:
         """Return each record's own evidence plus what its neighbours share.
@@ -168,6 +171,15 @@ class Rows:
             return None
         other = int(order[there])
         return other if self.table["thread"][other] == self.table["thread"][row] else None
+
+    def answering(self, evidence: Floats) -> Floats:
+        """Return of each record the evidence of the turn before it, if that one asks, faded."""
+        answers = np.zeros_like(evidence)
+        if self.surroundings.weights:
+            order = self.surroundings.order
+            asked = np.where(self.table["asks"], evidence, np.float32(0))[order]
+            answers[order[1:]] = self.surroundings.weights[0] * asked[:-1]
+        return answers
 
     def found(self, ordinals: Sequence[int]) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
@@ -296,6 +308,7 @@ class UserIndex:
             self._number("subject", row.subject),
             self._number("attribute", row.attribute),
             row.event_ms + 1 if row.event_until_ms is None else row.event_until_ms,
+            bool(row.asks),
         )
 
     def _number(self, column: str, value: str | None) -> int:

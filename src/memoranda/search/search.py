@@ -16,14 +16,22 @@ from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.ontology import attributes
 from memoranda.model.checks import to_ms
-from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, Why
+from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import Filter, Vector
+from memoranda.model.query import EmbeddedText, Filter, TokenVectors, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, AskedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
+from memoranda.search.late_interaction import (
+    CANDIDATES,
+    FUNCTION_WORD,
+    QuestionTokens,
+    compare_tokens,
+    explain_match,
+    words_at,
+)
 from memoranda.search.precedence import (
     ParsedQuestion,
     QuestionTense,
@@ -50,7 +58,7 @@ NEWS = 0.55  # from how well it fits a text is news of the best answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
-PRIORS = frozenset({"length", "user"})  # evidence that does not depend on the query
+PRIORS = frozenset({"length", "user", "speaker"})  # evidence that does not depend on the query
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
 
 
@@ -62,6 +70,7 @@ class Ranking:
         fusion: ``blend`` or ``rrf``; or ``cosine``, which is meaning alone, and of all else
             here takes nothing into account.
         weights: of the arms, for ``blend``.
+        token_weights: the same where tokens are compared.
         rrf_k: the constant of ``rrf``.
         recency: how much of its score a very old fact loses against a new one.
         recency_days: after so many days it has lost half of that.
@@ -76,6 +85,7 @@ class Ranking:
 
     fusion: str = "blend"
     weights: evidence.Weights = field(default_factory=evidence.Weights)
+    token_weights: evidence.Weights = evidence.TOKEN_WEIGHTS
     rrf_k: int = 60
     recency: float = 0.05
     recency_days: float = 30.0
@@ -175,6 +185,7 @@ class SingleSearch:
         visible: those of the scope that were active at the moment of asking.
         wanted: those of them that pass the filter.
         read: the records that were read so far, by row.
+        tokens: the vectors of tokens that were read so far, by ordinal.
     """
 
     parts: Retriever
@@ -185,6 +196,7 @@ class SingleSearch:
     visible: Mask
     wanted: Mask
     read: dict[int, Record] = field(default_factory=dict)
+    tokens: dict[int, TokenVectors] = field(default_factory=dict)
 
     @cached_property
     def terms(self) -> list[str]:
@@ -241,6 +253,7 @@ class SingleSearch:
                 speaker=record.source_role,
                 before=_excerpt(before),
                 after=_excerpt(after),
+                words=self._explained(row),
             )
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
@@ -250,7 +263,7 @@ class SingleSearch:
 
         The second value is which records to show.
         """
-        likeness = evidence.likeness(self.rows, self._vector())
+        likeness = evidence.likeness(self.rows, self._vector)
         if likeness is None:
             scored = evidence.score_alone("lexical", self.words.coverage(around=False))
         else:
@@ -479,11 +492,14 @@ class SingleSearch:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
         ranking, table = self.parts.ranking, self.rows.table
         found = self._evidence()
-        shares = (
-            evidence.rrf(found, self.wanted, ranking.rrf_k)
-            if ranking.fusion == "rrf"
-            else evidence.blend(found, ranking.weights)
-        )
+        if ranking.fusion == "rrf":
+            shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
+        else:
+            shares = evidence.blend(found, ranking.weights)
+            tokens = self._token_evidence(found, evidence.total(shares))
+            if tokens:
+                found |= tokens
+                shares = evidence.blend(found, ranking.token_weights)
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
         age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / DAY_MS
         recency = np.ones(len(self.rows), np.float32)
@@ -492,12 +508,39 @@ class SingleSearch:
         score: Floats = evidence.total(shares) * recency * confidence
         return ScoredRecords(found, shares, recency, confidence, np.ones_like(recency), score)
 
+    def _token_evidence(self, found: Mapping[str, Floats], score: Floats) -> dict[str, Floats]:
+        """Return the evidence that takes the vectors of tokens, or goes with it.
+
+        Of the best candidates by ``score`` alone, which are read from the store; nothing where
+        there are none, or where the question has none.
+        """
+        ranking = self.parts.ranking
+        question = self.question if ranking.neighbours and not ranking.only else None
+        if question is None:
+            return {}
+        rows = self.rows
+        best = _best(score, self.wanted & _told(found), CANDIDATES)
+        ordinals = rows.table["ordinal"][best].tolist()
+        self.tokens.update(self.parts.store.token_vectors(self.scope, ordinals))
+        if not self.tokens:
+            return {}
+        # What has no vectors of its own yet is judged by that of the whole text.
+        alike = np.zeros(len(rows), np.float32)
+        alike[best] = found["vector"][best]
+        compared, likeness = compare_tokens(question, rows, best, self.tokens)
+        alike[compared] = likeness
+        return {
+            "tokens": alike,
+            "question": rows.answering(self.words.coverage(around=False)),
+            "speaker": evidence.said_by_named(rows, self.query),
+        }
+
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
         rows, ranking = self.rows, self.parts.ranking
         ranked = ranking.fusion == "rrf"
         words = self.words.bm25() if ranked else self.words.coverage(around=ranking.neighbours)
-        likeness = evidence.likeness(rows, self._vector())
+        likeness = evidence.likeness(rows, self._vector)
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
@@ -515,12 +558,39 @@ class SingleSearch:
         asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
         return asked or {"lexical": nothing}
 
-    def _vector(self) -> Vector | None:
+    @cached_property
+    def _embedded(self) -> EmbeddedText | None:
         try:
-            return self.parts.derivations.embed_query(self.query)
+            return self.parts.derivations.embed_question(self.query)
         except EmbeddingError as error:
             log.warning("searching without vectors: %s", error)
             return None
+
+    @property
+    def _vector(self) -> Vector | None:
+        return None if self._embedded is None else self._embedded.vector
+
+    @cached_property
+    def question(self) -> QuestionTokens | None:
+        """The tokens of the question; ``None`` where they are not compared."""
+        if self._embedded is None:
+            return None
+        rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
+        terms = self.parts.analyzer.terms
+
+        def weigh(word: str) -> float:
+            return max((rarity.get(term, FUNCTION_WORD) for term in terms(word)), default=0.0)
+
+        return QuestionTokens.of(self.query, self._embedded, weigh)
+
+    def _explained(self, row: int) -> tuple[TokenMatch, ...]:
+        """Return which words of a record answer which of the query."""
+        tokens = self.tokens.get(int(self.rows.table["ordinal"][row]))
+        if tokens is None or self.question is None:
+            return ()
+        content = self.read[row].content
+        words = words_at(content, self.parts.derivations.token_spans(content))
+        return explain_match(self.question, tokens, words)
 
     def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
         """Return records by row, those that were read before without asking the store."""

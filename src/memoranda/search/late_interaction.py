@@ -1,0 +1,162 @@
+"""Late interaction: how like the words of each candidate are to those of the question.
+
+One vector of a whole turn blurs what it says. Here each token of the question looks for the token
+most like it, in the candidate or, fainter, in the turns around it, and the rarer its word is, the
+more that counts (ColBERT, Khattab and Zaharia 2020; here with a frozen sentence model, weights and
+neighbours). Only the best candidates of the other arms are compared, so that the vectors are read
+from the store as they are needed and take no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from memoranda.model.models import TokenMatch
+from memoranda.model.query import EmbeddedText, TokenVectors
+from memoranda.search.index import Floats, Places, Rows
+
+CANDIDATES = 100
+FUNCTION_WORD = 1.0  # the weight of those, of a question; a word of one record in 3 has as much
+AROUND = 0.7  # the share of the evidence that may come from neighbours; the rest is a text's own
+FADE = 1000.0  # characters over which what a neighbour says falls to 1/e
+FARTHEST = 6  # turns; farther ones are no neighbours here
+SMALL = 200_000  # multiplications that one thread does
+MOST_MATCHES = 5  # pairs of words that explain a hit
+LEAST_MATCH = 0.3  # cosine from which two words explain something
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTokens:
+    """The tokens of a question, as they are compared.
+
+    Attributes:
+        vectors: shape (tokens, dimensions), rows of unit length.
+        weights: how rare the word of each is among the user's records; they add up to 1.
+        words: the word that each belongs to.
+    """
+
+    vectors: Floats
+    weights: Floats
+    words: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, text: str, embedded: EmbeddedText, weigh: Callable[[str], float]
+    ) -> QuestionTokens | None:
+        """Return the tokens of an embedded question; ``None`` where it has none that count.
+
+        Args:
+            text: the question.
+            embedded: what the model says of it.
+            weigh: tells how much a word counts.
+        """
+        if embedded.tokens is None or not len(embedded.tokens):
+            return None
+        words = words_at(text, embedded.spans)
+        weights = np.array([weigh(word) for word in words], np.float32)
+        if not weights.any():
+            weights[:] = 1
+        return cls(_units(embedded.tokens), weights / weights.sum(), words)
+
+
+def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return for each token of a text the word that it is a part of."""
+    words: list[str] = []
+    first = 0
+    for place, (_, end) in enumerate(spans):
+        if place + 1 == len(spans) or spans[place + 1][0] != end:
+            words += [text[spans[first][0] : end]] * (place + 1 - first)
+            first = place + 1
+    return words
+
+
+def compare_tokens(
+    question: QuestionTokens,
+    rows: Rows,
+    candidates: Sequence[int],
+    tokens: Mapping[int, TokenVectors],
+) -> tuple[Places, Floats]:
+    """Return which of the candidates have token vectors, and how like the question each is.
+
+    Args:
+        question: what is asked.
+        rows: the user's records.
+        candidates: rows of those that may answer.
+        tokens: by ordinal, the vectors of their tokens.
+    """
+    ordinals = rows.table["ordinal"]
+    found = np.array([row for row in candidates if int(ordinals[row]) in tokens], np.intp)
+    if not len(found):
+        return found, np.empty(0, np.float32)
+    found = found[np.argsort(rows.surroundings.place[found])]  # In the order of talk.
+    own = _most_alike(question, [tokens[int(ordinals[row])] for row in found])
+    around = _with_neighbours(own, rows, found)
+    likeness: Floats = question.weights @ (AROUND * around + (1 - AROUND) * own)
+    return found, likeness
+
+
+def explain_match(
+    question: QuestionTokens, tokens: TokenVectors, words: Sequence[str]
+) -> tuple[TokenMatch, ...]:
+    """Return which words of a record answer which of the question, the most telling first."""
+    if not len(tokens) or len(words) != len(tokens):
+        return ()
+    alike = _cosines(question.vectors, _units(tokens))
+    best = alike.argmax(axis=1)
+    matches: dict[str, tuple[float, TokenMatch]] = {}
+    for token, (asked, place) in enumerate(zip(question.words, best, strict=True)):
+        cosine = float(alike[token, place])
+        value = cosine * float(question.weights[token])
+        if cosine >= LEAST_MATCH and value > matches.get(asked, (0.0, None))[0]:
+            matches[asked] = value, TokenMatch(asked, words[place], cosine)
+    ordered = sorted(matches.values(), key=lambda each: -each[0])
+    return tuple(match for _, match in ordered[:MOST_MATCHES])
+
+
+def _most_alike(question: QuestionTokens, texts: Sequence[TokenVectors]) -> Floats:
+    """Return of each token of the question, and each text, the cosine of the token most like it.
+
+    0 where none is like it at all.
+    """
+    sizes = [len(text) for text in texts]
+    alike = _cosines(question.vectors, _units(np.concatenate(texts)))
+    most: Floats = np.maximum.reduceat(alike, np.cumsum([0, *sizes[:-1]]), axis=1)
+    return np.maximum(most, np.float32(0))
+
+
+def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
+    """Return the same where each token may be met by a turn nearby, the farther the fainter."""
+    found = own.copy()
+    places = rows.surroundings.place[candidates]
+    middles, threads = rows.surroundings.middles[places], rows.table["thread"][candidates]
+    for step in range(1, FARTHEST + 1):
+        # Whose neighbour so many turns before is a candidate, too.
+        before = np.searchsorted(places, places - step)
+        near = (places[before] == places - step) & (threads[before] == threads)
+        here, there = np.flatnonzero(near), before[near]
+        fade = np.exp((middles[there] - middles[here]) / FADE).astype(np.float32)
+        found[:, here] = np.maximum(found[:, here], fade * own[:, there])
+        found[:, there] = np.maximum(found[:, there], fade * own[:, here])
+    return found
+
+
+def _cosines(asked: Floats, told: Floats) -> Floats:
+    """Return the products of all pairs, shape (asked, told).
+
+    In parts too small for the library to share among threads: waiting for these takes a hundred
+    times as long on a busy machine.
+    """
+    part = max(1, SMALL // asked.size)
+    products = [asked @ told[start : start + part].T for start in range(0, len(told), part)]
+    return np.concatenate(products, axis=1)
+
+
+def _units(tokens: TokenVectors) -> Floats:
+    vectors: npt.NDArray[np.float32] = tokens.astype(np.float32)
+    lengths = np.sqrt(np.vecdot(vectors, vectors))
+    units: Floats = vectors / np.maximum(lengths, np.float32(1e-9))[:, None]
+    return units

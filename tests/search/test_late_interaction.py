@@ -1,0 +1,175 @@
+"""Late interaction: the vectors of tokens, from the store to the score and its reasons."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from memoranda import Memory, Settings
+from memoranda.model.actions import PutVectors
+from memoranda.model.models import Kind
+from memoranda.model.query import EmbeddedText, Filter
+from memoranda.search.index import ROW, Rows, Surroundings
+from memoranda.search.late_interaction import (
+    AROUND,
+    FADE,
+    FARTHEST,
+    QuestionTokens,
+    compare_tokens,
+    words_at,
+)
+
+DIMENSIONS = 4
+SAID = (
+    ("user", "I'm allergic to sulfa drugs."),
+    ("assistant", "I'll keep that in mind."),
+    ("user", "We moved to Bremen in May, into a flat near the river."),
+    ("assistant", "A nice town, and the river is a treat."),
+)
+TOKENS = arrays.arrays(
+    np.int8, st.tuples(st.integers(1, 4), st.just(DIMENSIONS)), elements=st.integers(-127, 127)
+).filter(lambda made: bool((made != 0).any(axis=1).all()))
+TURNS = st.lists(st.tuples(st.integers(0, 1), st.integers(1, 900), TOKENS), min_size=1, max_size=9)
+
+
+def units(tokens):
+    """Scale rows to length one."""
+    vectors = tokens.astype(np.float64)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def rows_of(turns):
+    """Make the rows of turns, each a thread, a length and tokens."""
+    table = np.zeros(len(turns), ROW)
+    for place, (thread, length, _) in enumerate(turns):
+        table[place]["ordinal"] = 10 + place
+        table[place]["thread"], table[place]["position"] = thread, place
+        table[place]["length"] = length
+    around = Surroundings.of(table["thread"], table["position"], table["length"])
+    none = np.empty((0, 2), np.intp)
+    return Rows(
+        table, np.zeros((len(turns), 2), np.float32), around, {}, {}, {}, {}, {}, none, none
+    )
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(asked=TOKENS, turns=TURNS, left_out=st.sets(st.integers(0, 8), max_size=3))
+def test_a_score_is_what_the_definition_says(asked, turns, left_out):
+    """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
+    rows = rows_of(turns)
+    candidates = [place for place in range(len(turns)) if place not in left_out]
+    tokens = {10 + place: turns[place][2] for place in candidates}
+    rarity = iter(np.linspace(1, 2, len(asked)))
+    spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
+    question = QuestionTokens.of(
+        "a " * len(asked),
+        EmbeddedText(np.zeros(2, np.float32), asked, spans),
+        lambda _: float(next(rarity)),
+    )
+    found, likeness = compare_tokens(question, rows, candidates, tokens)
+    weights = np.linspace(1, 2, len(asked))
+    order = sorted(range(len(turns)), key=lambda place: (turns[place][0], place))
+    ends = np.cumsum([turns[place][1] for place in order])
+    middle = {row: ends[at] - turns[row][1] / 2 for at, row in enumerate(order)}
+    assert sorted(found.tolist()) == candidates
+    for row, value in zip(found.tolist(), likeness.tolist(), strict=True):
+        summed = 0.0
+        for weight, token in zip(weights, units(asked), strict=True):
+            own = max(0.0, (units(turns[row][2]) @ token).max())
+            best = own
+            for other in candidates:
+                steps = abs(order.index(other) - order.index(row))
+                if turns[other][0] == turns[row][0] and 0 < steps <= FARTHEST:
+                    fade = np.exp(-abs(middle[other] - middle[row]) / FADE)
+                    best = max(best, fade * (units(turns[other][2]) @ token).max())
+            summed += weight * (AROUND * best + (1 - AROUND) * own)
+        assert value == pytest.approx(summed / weights.sum(), abs=1e-3)
+
+
+def test_pieces_of_a_word_are_known_by_the_word():
+    """What stands side by side is one word, whatever the model cut it into."""
+    spans = [(0, 2), (2, 5), (6, 8), (9, 11)]
+    assert words_at("gyuto is ok", spans) == ["gyuto", "gyuto", "is", "ok"]
+    assert words_at("", []) == []
+
+
+@pytest.fixture
+def open_memory():
+    """Open memories of one chat, embedded by the local model, each with a setting of its own."""
+    opened = []
+
+    def make(**retrieval):
+        made = Memory(":memory:", user="ana", settings=Settings(retrieval=retrieval))
+        opened.append(made)
+        chat = made.conversation("one")
+        for at, (role, text) in enumerate(SAID):
+            chat.add(role, text, timestamp=datetime(2026, 1, 1, 12, at, tzinfo=UTC))
+        made.embed_pending()
+        return made
+
+    yield make
+    for made in opened:
+        made.close()
+
+
+def test_a_word_is_found_by_one_that_means_the_same(open_memory):
+    """A hit says which words answer which of the question, the most telling first."""
+    memory = open_memory()
+    hit = memory.search("Which medicine should I never be given?", limit=1)[0]
+    assert hit.record.content == SAID[0][1]
+    assert "tokens" in hit.why.arms
+    pairs = {(match.asked, match.found) for match in hit.why.words}
+    assert ("medicine", "drugs") in pairs
+    cosines = [match.cosine for match in hit.why.words]
+    assert all(0.3 <= cosine <= 1.01 for cosine in cosines)
+
+
+@pytest.mark.parametrize(
+    "retrieval", [{"token_vectors": False}, {"fusion": "rrf"}, {"fusion": "cosine"}]
+)
+def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
+    """The setting turns them off, and so does a fusion that has no use for them."""
+    memory = open_memory(**retrieval)
+    hits = memory.search("Which medicine should I never be given?")
+    assert hits
+    assert all("tokens" not in hit.why.arms and not hit.why.words for hit in hits)
+    assert "token vectors" not in memory.stats().vectors
+    assert token_vectors(memory, [hit.record for hit in hits]) == {}
+
+
+def token_vectors(memory, records):
+    """Read what is stored of the tokens of records, by ordinal."""
+    store, scope = memory._services.store, memory._scope
+    ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
+    assert len(ordinals) >= len(records)
+    return store.token_vectors(scope, ordinals)
+
+
+def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
+    """They go with the record, and with every vector when all are made anew."""
+    memory = open_memory()
+    first = memory.search("Which medicine should I never be given?", limit=1)[0].record
+    assert len(token_vectors(memory, [])) == len(SAID)
+    memory.forget(first.id, erase=True)
+    assert len(token_vectors(memory, [])) == len(SAID) - 1
+    memory._services.derivations.start_over()
+    assert token_vectors(memory, []) == {}
+    memory.embed_pending()
+    assert len(token_vectors(memory, [])) == len(SAID) - 1
+    assert memory.verify() == []
+
+
+def test_records_from_before_are_judged_by_their_whole_vector(open_memory):
+    """Where some records have no token vectors, they are found all the same."""
+    memory = open_memory()
+    store, scope = memory._services.store, memory._scope
+    model = memory._services.embedder
+    (plain,) = memory.remember_many(["Ana keeps bees on the roof."])
+    vector = model.embed([plain.content])[0]
+    store.apply(scope, [PutVectors(model.name, {plain.id: vector})])
+    assert memory.search("Who keeps bees?", limit=1)[0].record == plain
+    assert memory.search("Which medicine should I never be given?", limit=1)[0].why.words
