@@ -63,23 +63,20 @@ def _measure(folder: Path, size: int, rounds: int) -> None:
 def _subjects(memory: Memory, raw: RawSearch, asked: Talk, questions: Vectors) -> dict[str, Step]:
     """Each search is another question, of another user in turn."""
     count = len(asked.questions)
-    faces = [memory.as_user(f"user{number}") for number in range(USERS)]
     return {
         WORDS[0]: lambda i: raw.joined_words(i % USERS, asked.keywords[i % count]),
         WORDS[1]: lambda i: raw.scoped_words(i % USERS, asked.keywords[i % count]),
         NEAREST: lambda i: raw.nearest(i % USERS, questions[i % count]),
         "Memory.search, limit 5": _searches(memory, asked),
-        "Memory.search, limit 50": lambda i: faces[i % USERS].search(
-            asked.questions[i % count], limit=50
-        ),
+        "Memory.search, limit 50": _searches(memory, asked, limit=50),
     }
 
 
-def _searches(memory: Memory, asked: Talk) -> Step:
+def _searches(memory: Memory, asked: Talk, limit: int = 5) -> Step:
     """Return what searches with another question, of another user in turn."""
     count = len(asked.questions)
     faces = [memory.as_user(f"user{number}") for number in range(USERS)]
-    return lambda i: faces[i % USERS].search(asked.questions[i % count])
+    return lambda i: faces[i % USERS].search(asked.questions[i % count], limit=limit)
 
 
 def _floor(warm: dict[str, Times]) -> Times:

@@ -329,8 +329,8 @@ class ConsolidationPlan:
             return
         [record] = meant.values()
         content = name_pointed(claim.content, fact.points, record)
-        made = replace(fact, subject=record.subject or "", content=content, points="")
-        made = replace(made, needs_known=False)
+        subject = record.subject or ""
+        made = replace(fact, subject=subject, content=content, points="", needs_known=False)
         self._put(index, replace(claim, content=content, subject=made.subject, fact=made))
 
     def _find_ended(self, index: int) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from memoranda.model.models import Kind, Record
+from memoranda.search.precedence import REPEATERS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import LanguageData, WordLists, compile_pattern, languages_with, load
 from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import cut_sentences
 
-ASSISTANTS = frozenset({"assistant", "tool", "system"})  # what they say again is no evidence
 # What is left of the score of a text that ...
 REPEATS = 0.85  # the assistant said
 ASKS = 0.9  # asks or greets, and states nothing
@@ -45,7 +45,7 @@ class AskedAnswer:
     def likelihood(self, record: Record) -> float:
         """Return by how much to lower the score (1 is by nothing) of a record that is found."""
         text, likely = record.content, 1.0
-        if record.source_role in ASSISTANTS and not self._of_assistant:
+        if record.source_role in REPEATERS and not self._of_assistant:
             likely *= REPEATS
         if len(text) > LONGEST or record.kind is not Kind.EPISODE:
             return likely

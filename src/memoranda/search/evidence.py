@@ -99,18 +99,19 @@ class LexicalEvidence:
 
     def bm25(self) -> Floats:
         """Return BM25 of each record with the user's own statistics."""
-        return self._summed(self._saturated())
+        return self._summed(self._saturated)
 
     def coverage(self, *, around: bool) -> Floats:
         """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
-        shared = np.minimum(1, self._saturated())
+        shared = np.minimum(1, self._saturated)
         if around and self.matches.ordinals:
             shared = np.minimum(1, self.rows.surroundings.gathered(shared))
         coverage = self._summed(shared) / max(float(self.weights.sum()), 1e-9)
         return coverage.astype(np.float32)
 
+    @cached_property
     def _saturated(self) -> Floats:
-        """Return how far each record holds each word: more often counts ever less."""
+        """How far each record holds each word: more often counts ever less."""
         held = np.zeros((len(self.matches.frequencies), len(self.rows)), np.float32)
         places, counts = self._counts
         if len(places):

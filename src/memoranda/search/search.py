@@ -307,7 +307,7 @@ class SingleSearch:
             scored = self._with_answers_first(scored, shown)
         if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
             return scored, shown
-        question = read_question(self.query, self.terms, self.words.weights.tolist())
+        question = self._parsed
         if asks is QuestionTense.NOW:
             # Who holds too little of the question is no answer, whatever the text is. What those
             # say again who only repeat what others said is none either.
@@ -333,7 +333,7 @@ class SingleSearch:
     def _with_answers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which the best few change places: the likelier answers go first."""
         best = self._records(_best(scored.score, shown, FIRST_ANSWERS))
-        asked = AskedAnswer(self.query)
+        asked = self._asked
         places = [float(scored.score[row]) for row in best]
         likely = {row: float(scored.score[row]) * asked.likelihood(best[row]) for row in best}
         ranked = sorted(best, key=lambda row: -likely[row])
@@ -343,8 +343,8 @@ class SingleSearch:
         """Return scores in which what says that the best answer has changed goes before it."""
         if state_of(self.query) is QuestionTense.THEN or self.named is not None:
             return scored
-        question = read_question(self.query, self.terms, self.words.weights.tolist())
-        asked = AskedAnswer(self.query)
+        question = self._parsed
+        asked = self._asked
         if question.many or question.experienced or not (question.own or asked.kind):
             return scored
         best = self._records(_best(scored.score, shown, precedence.DEPTH))
@@ -464,7 +464,7 @@ class SingleSearch:
         later &= table["kind"] == KINDS[Kind.EPISODE]
         if not later.any():
             return []
-        question = read_question(self.query, self.terms, self.words.weights.tolist())
+        question = self._parsed
         best = self._records(_best(own.score, later, FIRST_READ))
         changed = (
             row
@@ -557,6 +557,14 @@ class SingleSearch:
             found["temporal"] = evidence.temporal(rows, *self.named)
         asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
         return asked or {"lexical": nothing}
+
+    @cached_property
+    def _parsed(self) -> ParsedQuestion:
+        return read_question(self.query, self.terms, self.words.weights.tolist())
+
+    @cached_property
+    def _asked(self) -> AskedAnswer:
+        return AskedAnswer(self.query)
 
     @cached_property
     def _embedded(self) -> EmbeddedText | None:
