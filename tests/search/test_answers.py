@@ -7,7 +7,7 @@ import pytest
 from memoranda import Memory, Settings
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
-from memoranda.search.answers import AskedAnswer
+from memoranda.search.answers import ExpectedAnswer
 from memoranda.testing.clocks import FrozenClock
 
 
@@ -24,7 +24,7 @@ def likelihood(question, text, role="user"):
         created_at=moment,
         content_hash=content_hash(text),
     )
-    return AskedAnswer(question).likelihood(record)
+    return ExpectedAnswer(question).likelihood(record)
 
 
 @pytest.mark.parametrize(

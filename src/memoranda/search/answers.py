@@ -31,7 +31,7 @@ _WORD = compile_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NUMBER = compile_pattern(r"\d+")
 
 
-class AskedAnswer:
+class ExpectedAnswer:
     """What a question wants to hear: a name, a time, a number, a code, a colour or anything."""
 
     def __init__(self, question: str) -> None:

@@ -20,7 +20,7 @@ from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenM
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import EmbeddedText, Filter, TokenVectors, Vector
 from memoranda.search import evidence, precedence
-from memoranda.search.answers import LONGEST, AskedAnswer
+from memoranda.search.answers import LONGEST, ExpectedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
@@ -365,7 +365,7 @@ class SingleSearch:
         best: Mapping[int, Record],
         scored: ScoredRecords,
         question: ParsedQuestion,
-        asked: AskedAnswer,
+        asked: ExpectedAnswer,
     ) -> dict[int, float]:
         """Return how well each later turn that speaks of a change fits as news of the best one.
 
@@ -563,8 +563,8 @@ class SingleSearch:
         return read_question(self.query, self.terms, self.words.weights.tolist())
 
     @cached_property
-    def _asked(self) -> AskedAnswer:
-        return AskedAnswer(self.query)
+    def _asked(self) -> ExpectedAnswer:
+        return ExpectedAnswer(self.query)
 
     @cached_property
     def _embedded(self) -> EmbeddedText | None:
