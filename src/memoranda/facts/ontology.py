@@ -19,6 +19,7 @@ class AttributeType:
         dated: whether its values are times, which become absolute ones.
         ends: attributes of the same subject whose values end when this one changes.
         frees: those that end when this one ends without another value.
+        carries: those that rest on a value of this one, and end with it.
         opposes: those of which no value can hold beside the same one of this.
     """
 
@@ -28,6 +29,7 @@ class AttributeType:
     dated: bool = False
     ends: tuple[str, ...] = ()
     frees: tuple[str, ...] = ()
+    carries: tuple[str, ...] = ()
     opposes: tuple[str, ...] = ()
 
 
@@ -40,7 +42,7 @@ def attributes() -> dict[str, AttributeType]:
             row["holds"] == "one",
             row["category"],
             bool(row.get("dated", False)),
-            *(tuple(row.get(key, ())) for key in ("ends", "frees", "opposes")),
+            *(tuple(row.get(key, ())) for key in ("ends", "frees", "carries", "opposes")),
         )
         for name, row in load("mul", "attributes").items()
     }

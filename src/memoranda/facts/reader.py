@@ -776,7 +776,9 @@ class LanguageReader:
         unclear = self._words.get("unclear", ())
         if self.unspaced and value.startswith(tuple(unclear)):
             return True
-        words = [word.strip(_EDGE) for word in self._plain(value).split()]
+        clear = self._pattern("clear")
+        plain = clear.sub("0", self._plain(value)) if clear is not None else self._plain(value)
+        words = [word.strip(_EDGE) for word in plain.split()]
         # An article says nothing by itself: "het" is "it", and "the" before a noun.
         articles = self._words.get("articles", ())
         telling = [word for word in words[:-1] if word not in articles] + words[-1:]

@@ -165,7 +165,12 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
         cuts += numbers
     if not _fits(request.language, "conditional", what):
         for between in _patterns(request.language, "separator"):
-            cuts += [span for found in between.finditer(what) if (span := _span(found, "sep"))]
+            cuts += [
+                span
+                for found in between.finditer(what)
+                if (span := _span(found, "sep"))
+                and not _fits(request.language, "commenting", what[span[1] :])
+            ]
     items = _between(what, [found.span() for found in _own("list_comma").finditer(what)])
     unspaced = language_reader(request.language).unspaced
     least = 1 if request.listed else _ITEM

@@ -25,6 +25,7 @@ from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge, judge_fact
+from memoranda.learning.conflicts.facts import is_carried, other_names
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
@@ -203,6 +204,7 @@ class ConsolidationPlan:
         """Plan what one claim changes."""
         self._find_corrected(index)
         self._find_pointed(index)
+        self._find_names(index)
         self._find_ended(index)
         claim = self.claims[index]
         if not _may_be_fact(claim):
@@ -211,6 +213,7 @@ class ConsolidationPlan:
             self._revoke(index)
             return
         clashes = list(self._clashes(index))
+        clashes += self._carried(index, clashes)
         same = self._same(claim, clashes)
         if same is None:
             self._insert(index, [each for each in clashes if each[1].relation in _EXCLUDING])
@@ -333,6 +336,21 @@ class ConsolidationPlan:
         made = replace(fact, subject=subject, content=content, points="", needs_known=False)
         self._put(index, replace(claim, content=content, subject=made.subject, fact=made))
 
+    def _find_names(self, index: int) -> None:
+        """Give a claim about a thing the other names by which that is known."""
+        claim = self.claims[index]
+        if claim.fact is None:
+            return
+        found = {
+            name
+            for known, _ in self._known(index)
+            if not known.over
+            for name in other_names(claim.fact, known.record)
+        }
+        if found:
+            named = replace(claim.fact, aliases=(*claim.fact.aliases, *sorted(found)))
+            self._put(index, replace(claim, fact=named))
+
     def _find_ended(self, index: int) -> None:
         """Find what a claim ends that names it, and write it down under the attribute of that."""
         claim = self.claims[index]
@@ -358,6 +376,26 @@ class ConsolidationPlan:
             counts = verdict.relation is not Relation.NONE and verdict.confidence >= LEAST
             if counts and self.only in {None, verdict.relation}:
                 yield known, verdict
+
+    def _carried(
+        self, index: int, clashes: Sequence[tuple[_KnownFact, Verdict]]
+    ) -> Iterator[tuple[_KnownFact, Verdict]]:
+        """Yield what rested on a value that a claim ends, and was told in an earlier session."""
+        fact = self.claims[index].fact
+        if fact is None or not any(
+            known.record.attribute == fact.attribute
+            and known.record.value
+            and not known.over
+            and verdict.relation in _EXCLUDING
+            and not same_value(known.record.value, fact.value or "")
+            for known, verdict in clashes
+        ):
+            return
+        taken = [known for known, _ in clashes]
+        for known, _ in self._known(index):
+            earlier = known.record.session_id != self.session and known not in taken
+            if earlier and is_carried(known.record, fact):
+                yield known, Verdict(Relation.UPDATE, CORRECTED, f"it ended with {fact.attribute}")
 
     def _verdict(self, index: int, known: _KnownFact, likeness: float | None) -> Verdict:
         """Return how a claim stands to a fact: by attributes, else as a model or the rules say."""

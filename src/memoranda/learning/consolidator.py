@@ -27,6 +27,7 @@ from memoranda.facts.ontology import attributes
 from memoranda.facts.requests import INSTRUCTIONS
 from memoranda.learning.claims import Category, Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.conflicts.facts import TITLE
 from memoranda.learning.consolidation_plan import (
     ORIGIN,
     CandidateFact,
@@ -420,7 +421,9 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
     elif claim.fact is not None:
         yield claim.fact.attribute
         kind = attributes()[claim.fact.attribute]
-        yield from (*kind.ends, *kind.frees, *kind.opposes)
+        yield from (*kind.ends, *kind.frees, *kind.carries, *kind.opposes)
+        if claim.fact.subject != "user":
+            yield TITLE  # By which a thing may be named: the club "Larks".
 
 
 def _describe(action: Action) -> str | None:

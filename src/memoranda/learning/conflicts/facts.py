@@ -29,6 +29,8 @@ _EN = LanguageData("en", "comparison")
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
 # The attributes of who has died, and of whom somebody goes to for something.
 GONE, CONTACT = "gone", "contact"
+# That of what a thing is called.
+TITLE = "title"
 # What a fact without attribute is of that can be over; what has happened stays true.
 _GOING_ON = frozenset(
     {
@@ -83,6 +85,26 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
 
 
+def is_carried(old: Record, new: FactStatement) -> bool:
+    """Return whether a fact rests on a value that the newer one ends: a manager on an employer."""
+    carried = old.attribute in attributes()[new.attribute].carries
+    return carried and _is_same_subject(old.subject or "", new.subject, new)
+
+
+def other_names(new: FactStatement, title: Record) -> tuple[str, ...]:
+    """Return the names that a fact gives to what a newer one is about.
+
+    Where the club is called the Ngong Road Snails, the Snails are the club, and the club is them.
+    """
+    if title.attribute != TITLE or not title.value or not title.subject:
+        return ()
+    if new.attribute == TITLE or new.subject == "user":
+        return ()
+    if value_key(new.subject) <= value_key(title.value):
+        return (title.subject,)
+    return (title.value,) if new.subject == title.subject else ()
+
+
 def _is_same_subject(old: str, subject: str, new: FactStatement) -> bool:
     """Return whether two subjects are one: a locker is the gym locker, but not the locker code."""
     if not same_value(old, subject):
@@ -99,7 +121,7 @@ def _ends_beside(old: Record | FactStatement, new: FactStatement) -> bool:
         opposed = old.attribute in kind.opposes and same_value(old.value or "", new.value)
         return old.attribute in kind.ends or opposed
     if not new.ended or new.attribute in _OF_TWO:
-        return old.attribute in kind.frees
+        return old.attribute in (*kind.frees, *kind.carries)
     held = (new.attribute, old.attribute) == _HELD_AT
     return held and value_key(new.ended) <= value_key(old.value or "")
 

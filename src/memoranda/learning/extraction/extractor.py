@@ -24,7 +24,7 @@ from memoranda.facts.reader import (
     tells_by_asking,
 )
 from memoranda.facts.requests import asks_memory
-from memoranda.facts.values import value_key
+from memoranda.facts.values import same_value, value_key
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     carries_content,
@@ -392,13 +392,12 @@ class _TurnReader:
             if each.start < len(lead) < each.end and each.attribute != OVER
         ]
         self.spanning = frozenset(found)
-        both = {(each.attribute, each.value) for each in found}
         return [
             *found,
             *(
                 each
                 for each in read
-                if (each.attribute, each.value) not in both
+                if not any(_tells_same(other, each) for other in found)
                 and not (found and each.attribute == SAME)
             ),
         ]
@@ -597,6 +596,13 @@ def _says(draft: ClaimDraft, stated: FactStatement) -> bool:
 def _same(draft: ClaimDraft, stated: FactStatement) -> bool:
     """Return whether the sentence of an attribute is the one that was said."""
     return draft.content.casefold() == stated.content.casefold()
+
+
+def _tells_same(one: FactStatement, other: FactStatement) -> bool:
+    """Return whether two readings of the same words give an attribute the same value."""
+    if one.attribute != other.attribute:
+        return False
+    return one.value == other.value or same_value(one.value or "", other.value or "")
 
 
 def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
