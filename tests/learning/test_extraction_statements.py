@@ -270,6 +270,86 @@ def test_what_is_said_carelessly_is_told_whole(text, content):
     assert [claim.content for claim in claims_of(text)] == [content]
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("My balcony faces north, so tomatoes never ripen.", "The user's balcony faces north."),
+        ("our garden backs onto the railway", "The user's garden backs onto the railway."),
+        ("My hair is curly.", "The user's hair is curly."),
+        ("our oven doesn't go above 200", "The user's oven does not go above 200."),
+        ("Our building gets the evening sun.", "The user's building gets the evening sun."),
+        ("My knee clicks when I kneel.", "The user's knee clicks when the user kneels."),
+        ("my car seats seven lol", "The user's car seats seven."),
+    ],
+)
+def test_how_something_of_ones_own_is_for_good_is_kept(text, content):
+    """Of the things around a person a plain sentence in the present is enough."""
+    assert [claim.content for claim in claims_of(text)] == [content]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My laptop keeps crashing.",
+        "our kitchen is a mess",
+        "My house is a tip.",
+        "My hair looks awful today.",
+        "My head is spinning.",
+        "my car is dirty",
+        "My heart skips a beat when I see him.",
+    ],
+)
+def test_how_something_of_ones_own_is_for_a_moment_is_not_kept(text):
+    """Annoyance, moods and manners of speaking tell nothing of a thing."""
+    assert claims_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I'm knitting a blanket for Ida, which wool would you take?", "knitting a blanket"),
+        ("I'm vegan so is honey ok?", "is vegan"),
+        ("we live in Cardiff any good curry houses?", "lives in Cardiff"),
+        ("Since I'm lactose intolerant, which cheeses are fine?", "lactose"),
+        ("I'm allergic to walnuts, thoughts?", "allergic to walnuts"),
+    ],
+)
+def test_what_a_question_states_before_it_asks_is_kept(text, content):
+    """People tell about themselves in one breath with what they want to know."""
+    assert [content in claim.content for claim in claims_of(text)] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I'm allergic to nuts, can I eat coconut?",
+        "When I'm in Rome, where should I eat?",
+        "Do I live in Porto, or is it Braga?",
+        "You said I live in Rome, is that right?",
+        "I work at Siemens, right?",
+    ],
+)
+def test_what_is_only_asked_is_not_kept(text):
+    """A condition of a question, or what it wants confirmed, is not stated."""
+    assert claims_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("my flatmate studies law lol", 1),
+        ("lol my boss is called Richard Head", 1),
+        ("haha I'm 45 lol", 1),
+        ("im the queen of excel lol", 0),
+        ("I'm allergic to mondays lol", 0),
+        ("i basically live at the office haha", 0),
+    ],
+)
+def test_who_laughs_means_it_unless_it_is_too_much_to_be_so(text, count):
+    """``lol`` alone makes no joke of a plain statement."""
+    assert len(claims_of(text)) == count
+
+
 def test_what_an_error_does_to_one_tells_nothing_of_them():
     """Only what is said of things in general, and in the present, is a trait."""
     for text in ("The docs confuse me", "This error bugs me", "It makes me sad", "Tom told me"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from memoranda.facts.forms import compile_form
 from memoranda.learning.extraction.rewriting import ClauseToken
 from memoranda.learning.extraction.sentences import MASK, TurnPart
 from memoranda.learning.verbs import is_finite
@@ -33,6 +34,8 @@ def split_clauses(sentence: TurnPart, names: frozenset[str]) -> Iterator[TurnPar
         names: those spoken to, whose names may lead into a clause or end it.
     """
     parts = list(_parts(sentence.shown))
+    if sentence.question:
+        parts = [part for whole in parts for part in _part_question(sentence.shown, *whole)]
     asking = [_is_asking(sentence.shown[start:end]) for start, end in parts]
     if sentence.question and not any(asking):
         asking[-1] = True
@@ -64,6 +67,17 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
         begin, held = found.end(), False
     if begin < len(text):
         yield begin, min(len(text), begin + CLAUSE_LIMIT)
+
+
+def _part_question(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield what a part of a question states before it asks, and the rest: ``I'm vegan, is …?``."""
+    found = compile_form(_EN.source("question_boundary")).search(text[start:end])
+    gap = next((at for at in map(found.span, (1, 2, 3)) if at[1] >= 0), None) if found else None
+    if gap is None or _is_asking(text[start : start + gap[0]]):
+        yield start, end
+        return
+    yield start, start + gap[0]
+    yield start + gap[1], end
 
 
 def _is_list(part: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from memoranda.facts.forms import compile_form
 from memoranda.facts.requests import find_withheld
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.sentences import TEXT_LIMIT, TurnPart, cut_out, split_sentences
@@ -198,7 +199,9 @@ def leans_on_talk(text: str) -> bool:
 
 def is_joke(text: str) -> bool:
     """Return whether ``text`` says that it is a joke or not meant seriously."""
-    return _EN.pattern("joke").search(text) is not None
+    laughed = compile_form(_EN.source("laughs")).search(text)
+    told = laughed is not None and compile_form(_EN.source("too_much")).search(text) is not None
+    return told or _EN.pattern("joke").search(text) is not None
 
 
 def is_order(text: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from memoranda.facts.forms import compile_form
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import (
     OVER,
@@ -326,9 +327,11 @@ class _TurnReader:
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
-        asks = sentence.question and not tells_by_asking(sentence.shown)
-        if asks or tells_secret(said) or is_injection(said):
+        if tells_secret(said) or is_injection(said):
             return []
+        if sentence.question and not tells_by_asking(sentence.shown):
+            told = self._before_question(sentence)
+            sentence, said = sentence._replace(shown=told), said[: len(told)]
         facts: list[FactStatement] = []
         shown = sentence.shown
         named = name_last(shown, self.stated) if self.stated is not None and self.chat else None
@@ -350,6 +353,13 @@ class _TurnReader:
             if facts and facts[-1].value and facts[-1].attribute != SAME:
                 self.stated = facts[-1]
         return facts
+
+    def _before_question(self, sentence: TurnPart) -> str:
+        """Return what a question states before it asks: ``I'm 63, which size do I take?``."""
+        clauses = list(split_clauses(sentence, self.hearers))
+        asking = next((each for each in clauses if each.question), None)
+        told = sentence.shown[: asking.start - sentence.start] if asking else ""
+        return "" if compile_form(_EN.source("at_times")).search(told) else told
 
     def _own(self, sentence: TurnPart, drafts: Iterable[ClaimDraft]) -> Iterator[ClaimDraft]:
         """Yield what a sentence states, without what it would say of the speaker for another."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memoranda.facts.forms import compile_form
 from memoranda.facts.reader import find_text_request
 from memoranda.text.patterns import LanguageData
 
@@ -60,6 +61,8 @@ def split_sentences(text: str) -> Iterator[TurnPart]:
         _EN.pattern("single_quoted", 0),
     ):
         shown = pattern.sub(lambda found: MASK * len(found[0]), shown)
+    laughter = compile_form(_PROSE.source("laughter"))
+    shown = laughter.sub(lambda found: ",".ljust(len(found[0])), shown)
     offset = 0
     for line in blank_texts(shown).split(_BREAK):
         signs = len(_PROSE.pattern("code_signs", 0).findall(line))

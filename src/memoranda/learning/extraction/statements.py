@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,6 +21,11 @@ _LONGEST_NAME = 3
 _LONGEST_LEAD = 14
 _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
+# Lists of the words that are no verb of a lasting habit, and of what a thing is called in passing.
+_NO_DOINGS = ("passing_doings", "stop", "adverbs", "prepositions", "auxiliaries", "modals")
+_MOCKING = ("evaluative", "moods", "figures", "mocked")
+# Words of "my first-floor balcony", and one more.
+_LONGEST_THING = 6
 # Who is these is not there: they tell something of a day, whatever they judge elsewhere.
 _AWAY = frozenset(
     {"back", "off", "away", "out", "free", "here", "there", "up", "down", "done", "open"}
@@ -72,16 +77,21 @@ class ClauseContext:
 Words = Sequence[ClauseToken]
 # The same words in lower case.
 Low = Sequence[str]
+_Rule = Callable[[Words, Low, ClauseContext], ClauseStatement | None]
 
 
 def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | None:
     """Return what the clause of ``words`` states; ``None`` for nothing to keep."""
     low = [word.low for word in words]
-    rules = (_called, _first_person, _elided, _possessed, _favoured, _named, _value, _affecting)
-    found = [stated for rule in rules if (stated := rule(words, low, setting)) is not None]
+    found = [stated for rule in _rules() if (stated := rule(words, low, setting)) is not None]
     if not found and (inner := _subordinate(words, low, setting)) is not None:
         found.append(inner)
     return max(found, key=lambda stated: stated.score, default=None)
+
+
+def _rules() -> Sequence[_Rule]:
+    about_oneself = (_called, _first_person, _elided, _possessed, _belonging)
+    return (*about_oneself, _favoured, _named, _value, _affecting)
 
 
 def _has(words: Low, *lists: str) -> bool:
@@ -339,6 +349,64 @@ def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatemen
     return reading._replace(rest=max(verb, start + 1), subject=verb, third=relative)
 
 
+def _belonging(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
+    """Read ``my balcony faces north``, ``our garden is tiny``: how something of one's own is."""
+    start = _possessive_start(low) if setting.chat else None
+    if start is None or _has(low, "second", "at_present", "hypothetical"):
+        return None
+    near = range(start + 1, min(len(low) - 1, start + _LONGEST_THING))
+    noun = next((at for at in near if low[at].removesuffix("'s") in _EN.words("belongings")), None)
+    while noun is not None and noun + 1 in near and low[noun + 1] in _EN.words("belongings"):
+        noun += 1
+    if noun is None or _has(low[start + 1 : noun], "group_breaks", "auxiliaries", "prepositions"):
+        return None
+    if low[noun].endswith("'s"):
+        verb, after = "is", noun + 1
+    else:
+        place = _after_adverbs(low, noun + 1)
+        verb, after = low[place] if place < len(low) else "", place + 1
+    told = _after_adverbs(low, after)
+    if told >= len(low) or not _tells_how(low, noun, verb, told):
+        return None
+    kind = Category.IDENTITY if _has(low[noun : noun + 1], "of_the_body") else Category.STATE
+    return ClauseStatement(kind, 0.66, min(after, told), first=start, subject=after - 1)
+
+
+def _tells_how(low: Low, noun: int, verb: str, told: int) -> bool:
+    """Return whether what follows the verb tells for good how a thing of one's own is."""
+    thing, first = low[noun].removesuffix("'s"), low[told]
+    following = low[told + 1] if told + 1 < len(low) else ""
+    if verb in {"is", "are"}:
+        return _is_for_good(thing, first, following)
+    if verb in {"doesn't", "don't"}:
+        return first in _EN.words("lasting_lacks") and bool(following)
+    if not verb.isalpha() or is_past(verb):
+        return False
+    # "My knee hurts when I run", "our garden gets the evening sun".
+    again = _has([thing], "of_the_body") and first in {"when", "whenever", "if", "after"}
+    if again or (verb in {"gets", "get"} and _has(low, "of_the_weather")):
+        return True
+    many = thing.endswith("s") or thing in _EN.words("plural_parts")
+    agrees = _ends_in_s(verb) != many and not _has([verb], *_NO_DOINGS)
+    return agrees and not _has([first], "evaluative", "pointers", "interrogatives")
+
+
+def _is_for_good(thing: str, first: str, following: str) -> bool:
+    """Return whether a thing is for good what the words after ``is`` say, or where they do."""
+    if first in {"a", "an"}:
+        return bool(following) and not _has([following], *_MOCKING)
+    placed = not _has([thing], "movable") and first in _EN.words("at_home_in")
+    lasting = _has([first], "lasting_traits", "lasting_participles")
+    return lasting or _is_value(first) or (placed and following != "fire")
+
+
+def _after_adverbs(low: Low, place: int) -> int:
+    """Return the place of the first word from ``place`` on that is no adverb."""
+    while place < len(low) and low[place] in _EN.words("adverbs", "frequency"):
+        place += 1
+    return place
+
+
 def _possessive_start(low: Low) -> int | None:
     if low[0] in {"my", "our"}:
         return 0
@@ -380,7 +448,8 @@ def _of_group(
 
 def _is_passing(group: Low, spelled: Low, setting: ClauseContext) -> bool:
     """Return whether it is said of a moment: ``my hands shook``, ``our kids are asleep``."""
-    if _has(group[-1:], "body_parts") and is_past(spelled[0]):
+    inward = not setting.kind and _has(group[-1:], "seats_of_feeling") and spelled[0] != "am"
+    if inward or (_has(group[-1:], "body_parts") and is_past(spelled[0])):
         return True
     empty = ("passing", "stop", "evaluative", "inward_doings")
     being = spelled[0] in {"am", "was", "were", "is", "are"}
