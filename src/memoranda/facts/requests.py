@@ -216,6 +216,8 @@ def tells_more(text: str, language: str) -> bool:
 
 def only_names(text: str, language: str) -> bool:
     """Return whether what is asked to be kept is a name without a value: ``my locker number``."""
+    if _fits(language, "only_theirs", text):
+        return True
     return _fits(language, "only_named", text) and not _fits(language, "stated", text)
 
 
@@ -242,6 +244,11 @@ def find_withheld(text: str) -> tuple[int, int] | None:
 def is_pointing(text: str, language: str) -> bool:
     """Return whether a statement needs the one before it to be understood."""
     return _fits(language, "pointing", text)
+
+
+def leans_back(text: str, language: str) -> bool:
+    """Return whether an instruction needs the words before it: ``never put it in a recipe``."""
+    return _fits(language, "leaning", text)
 
 
 def is_aside(text: str, language: str) -> bool:

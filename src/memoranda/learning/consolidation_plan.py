@@ -328,7 +328,8 @@ class ConsolidationPlan:
             if not known.over and may_mean(fact, known.record)
         }
         if len(meant) != 1:
-            self._put(index, replace(claim, content="", fact=None))
+            kept = claim.content if claim.category is Category.REMEMBER else ""
+            self._put(index, replace(claim, content=kept, fact=None))
             return
         [record] = meant.values()
         content = name_pointed(claim.content, fact.points, record)
@@ -359,7 +360,7 @@ class ConsolidationPlan:
             return
         ended = [known.record for known, _ in self._clashes(index) if not known.over]
         if not ended:
-            kept = claim.content if claim.stands_alone else ""
+            kept = claim.content if claim.stands_alone or claim.category in _KEPT else ""
             self._put(index, replace(claim, content=kept, fact=None))
             return
         self.named[index] = fact

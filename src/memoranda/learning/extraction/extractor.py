@@ -89,6 +89,9 @@ _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION}
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
 _SENTENCE = compile_pattern(r"[^.!?\n]+")
+_END = compile_pattern(r"[.!?](?=\s)")
+# Sentences of the turn before whose persons a pronoun may mean.
+_NEAR = 3
 _PICTURE = compile_pattern("[\u2600-\u27bf\ufe0f\U0001f1e6-\U0001faff]")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
 
@@ -120,6 +123,7 @@ class RuleFactExtractor:
         """Return the claims of ``page`` in the order they were said."""
         around = blank_exclusions([*before, *page])
         claims: list[Claim] = []
+        told: dict[str, tuple[str, list[Mention]]] = {}
         stated: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
@@ -127,7 +131,10 @@ class RuleFactExtractor:
             named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
             asked = asks_memory(turn.text)
             text = turn.text if asked else _with_apostrophes(turn.text)
-            text = spell_out(text, named, own_words=asked)
+            earlier, known = told.get(turn.speaker, ("", []))
+            text = spell_out(text, [*named, *known], own_words=asked, before=earlier)
+            if turn.speaker in ROLES:
+                told[turn.speaker] = _last_sentences(text), named
             turn = replace(turn, text=text)  # noqa: PLW2901
             reader = _TurnReader(turn, around, named)
             reader.stated = stated.get(turn.speaker)
@@ -484,7 +491,9 @@ class _TurnReader:
         stated = read_statement(split_tokens(shown), replace(setting, people=frozenset({first})))
         if stated is None or not stated.third:
             return None
-        return self._draft(said, shown, stated, setting.kind, whole=True)
+        draft = self._draft(said, shown, stated, setting.kind, whole=True)
+        told = [each for each in read_facts(shown, said) if not each.needs_known] if draft else []
+        return draft._replace(fact=told[0]) if draft and len(told) == 1 else draft
 
     def _draft(
         self,
@@ -541,6 +550,12 @@ class _TurnReader:
             self.last = found.pop() if len(found) == 1 else ""
         elif stated is not None and stated.third:
             self.last = _find_person(words[stated.first : stated.subject])
+
+
+def _last_sentences(text: str) -> str:
+    """Return the end of what somebody said: what "he" may mean in what they say next."""
+    ends = [found.end() for found in _END.finditer(text.rstrip())]
+    return text[ends[-_NEAR] :] if len(ends) >= _NEAR else text
 
 
 def _happened(times: Sequence[DateMention], said_at: datetime) -> tuple[datetime, datetime | None]:

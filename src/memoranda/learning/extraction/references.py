@@ -32,13 +32,16 @@ class PersonMention(NamedTuple):
     sure: bool = True
 
 
-def spell_out(text: str, mentions: Iterable[Mention], *, own_words: bool = False) -> str:
+def spell_out(
+    text: str, mentions: Iterable[Mention], *, own_words: bool = False, before: str = ""
+) -> str:
     """Return ``text`` with words in place of the pronouns that can mean one thing only.
 
     Args:
         text: what one person said.
         mentions: the names in it.
         own_words: whether it may be kept as it is written, so that little is changed.
+        before: what the same person said last, whose persons may be meant in the first sentence.
     """
     # Half a character is no text that a rule can read.
     text = mask_halves(text.replace("\u2019", "'"))
@@ -54,7 +57,7 @@ def spell_out(text: str, mentions: Iterable[Mention], *, own_words: bool = False
     text = _find("numbered").sub(_spell_joined, text)
     text = _find("mine_of_need").sub(_spell_mine, text)
     names = {each.text: each.type == "person" for each in mentions if each.type in _NAMES}
-    return _spell_persons(text, names)
+    return _spell_persons(text, names, before)
 
 
 def nouns_against(pronoun: str) -> frozenset[str]:
@@ -148,16 +151,19 @@ def _place(found: Any, name: str) -> tuple[int, int]:
     return cast("tuple[int, int]", found.span(found.re.groupindex[name]))
 
 
-def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
+def _spell_persons(text: str, names: Mapping[str, bool], before: str) -> str:
     """Return the one person of this sentence and the one before for ``he`` and ``she``."""
     people = sorted(_people(text, names))
+    earlier = [each._replace(start=-1) for each in _people(before, names)]
     found_words = [(_place(found, "pronoun"), found) for found in _find("he_or_she").finditer(text)]
-    for form in ("his", "object"):
+    for form in ("his", "object", "own_thing"):
         found_words += [(_place(found, "pronoun"), found) for found in _find(form).finditer(text)]
     parts, done = [], 0
     for (start, end), found in sorted(found_words, key=lambda each: each[0]):
         heard = _sentence_before(text, start)
         near = [each for each in people if heard <= each.start < start]
+        if not near and not _find("stop").search(text[:start].strip()):
+            near = earlier
         pronoun = found["pronoun"].lower()
         who = _only_one(near, pronoun)
         if who is None or start < done:
@@ -167,6 +173,8 @@ def _spell_persons(text: str, names: Mapping[str, bool]) -> str:
             if not who.noun:
                 continue
             name = f"my {who.noun}'s" if name.startswith("my ") else f"my {who.noun} {name}'s"
+        if found.re is _find("own_thing"):
+            name = f"{who.name}'s"
         opens = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?\n"
         name = name[0].upper() + name[1:] if opens else name
         lead = text[done:start]

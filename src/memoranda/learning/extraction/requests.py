@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from memoranda.facts.ontology import attributes
 from memoranda.facts.reader import OVER, SAME, FactStatement, read_facts
@@ -24,6 +25,7 @@ from memoranda.facts.requests import (
     is_for_once,
     is_hypothetical,
     is_pointing,
+    leans_back,
     only_names,
     read_instruction,
     read_revocation,
@@ -47,6 +49,8 @@ _LEAST_WORDS = 3
 # Words of what is only named, as its value follows: "my frequent flyer number".
 _NAME_WORDS = 6
 _LEAST_LETTERS = 5
+# Characters by which a fact reaches into what follows it: ", so".
+_JOINT = 4
 # Characters of an instruction; what is longer describes a task.
 _LONGEST_INSTRUCTION = 250
 _MASKED = 0.8
@@ -199,11 +203,21 @@ class _RequestReader:
         return sorted(found)
 
     def _cover(self, places: Sequence[int], request: Request) -> None:
-        for place in places:
-            if place not in self._out.covered:
-                self._out.covered.add(place)
-                part = self._with_more(place, self._sentences[place], request.language)
-                self._keep(part, self._text, request.language)
+        left = [place for place in places if place not in self._out.covered]
+        while left:
+            first = place = left.pop(0)
+            # "The gate has a new lock. Code's 2280": one is told by the other.
+            while left[:1] == [place + 1] and is_pointing(
+                self._sentences[left[0]].shown, request.language
+            ):
+                place = left.pop(0)
+            part = self._sentences[first]
+            if place > first:
+                shown = (self._sentences[each] for each in range(first, place + 1))
+                part = part._replace(shown=_join_sentences(list(shown)))
+            self._out.covered.update(range(first, place + 1))
+            part = self._with_more(place, part, request.language)
+            self._keep(part, self._text, request.language)
 
     def _tells(self, place: int, language: str, *, listed: bool = False) -> bool:
         """Return whether a sentence may be what a request beside it is about.
@@ -217,7 +231,8 @@ class _RequestReader:
         if sentence.question or self._found[place] is not None:
             return False
         content = tidy(self._said(sentence), language)
-        return len(content.split()) >= _LEAST_WORDS - listed or (
+        few = listed or is_pointing(content, language)
+        return len(content.split()) >= _LEAST_WORDS - few or (
             len(content) >= _LEAST_LETTERS and not content.isascii()
         )
 
@@ -225,7 +240,7 @@ class _RequestReader:
         """Keep one statement in its own words, or refuse it."""
         said = text[part.start : part.end]
         content = tidy(said, language)
-        if not content:
+        if not content or (" " not in content and is_pointing(content, language)):
             return
         inner = find_request(_without_to(part.shown))
         if inner is not None and inner.lead == 0:
@@ -271,9 +286,21 @@ class _RequestReader:
         said = self._said(self._sentences[place])
         other = {SAME, OVER, *INSTRUCTIONS}
         facts = [each for each in read_facts(shown, said) if each.attribute not in other]
-        if any(each.start < request.end and each.end > request.lead for each in facts):
+        if any(
+            min(each.end, request.end) - max(each.start, request.lead) > _JOINT for each in facts
+        ):
             return  # "Use kim@new.example from now on" tells an address.
         self._out.covered.add(place)
+        about = shown[request.start : request.end]
+        if request.kind is not RequestKind.REVOKED and leans_back(about, request.language):
+            # "I can't stand leeks, so never put them in a recipe": of what, stands before.
+            alone = not tidy(shown[: request.lead], request.language)
+            before = self._sentences[place - 1] if alone and place else None
+            begin = self._sentences[place].start
+            if before is not None and not before.question and self._found[place - 1] is None:
+                said = self._text[before.start : begin] + said
+                request = replace(request, end=request.end + begin - before.start)
+            request = replace(request, start=0)
         self._instructed(request, said)
         for reason in facts:
             category = Category(attributes()[reason.attribute].category)
@@ -318,6 +345,14 @@ class _RequestReader:
 
     def _said(self, part: TurnPart) -> str:
         return self._text[part.start : part.end]
+
+
+def _join_sentences(parts: Sequence[TurnPart]) -> str:
+    """Return sentences that follow each other as one text, as long as they are."""
+    text = parts[0].shown
+    for one, other in pairwise(parts):
+        text += " " * (other.start - one.end) + other.shown
+    return text
 
 
 def _draft(content: str, category: Category, fact: FactStatement | None) -> ClaimDraft:
