@@ -453,7 +453,7 @@ class LanguageReader:
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
         """Yield what ``sentence`` states; of two readings that overlap, the first of the file."""
         sentence = self.fold(sentence)
-        taken: list[tuple[int, int, str]] = []
+        taken: list[tuple[int, int, str, bool]] = []
         found: list[FactStatement] = []
         forms, rules = self._forms
         for place, form in forms.find(sentence):
@@ -461,16 +461,22 @@ class LanguageReader:
             for match in self._matches(form, sentence):
                 start, end = match.span(0)
                 clash = not rule.beside and any(
-                    start < last and first < end and (rule.fallback or name == rule.attribute)
-                    for first, last, name in taken
+                    start < last
+                    and first < end
+                    and (name == rule.attribute or (told and rule.fallback))
+                    for first, last, name, told in taken
                 )
                 may_open = self._opens_unspaced if self.unspaced else self._opens
                 opens = rule.anywhere or may_open(sentence, match)
                 if clash or not opens or self._is_doubtful(sentence, match):
                     continue
-                taken.append((start, end, rule.attribute))
-                if rule.tells != WAS:
-                    found += self._statements(rule, match, said, speaker)
+                made = [] if rule.tells == WAS else self._statements(rule, match, said, speaker)
+                read = list(made)
+                if self._is_unclear(match.groupdict().get("thing") or ""):
+                    continue
+                # What one attribute cannot be, another may: "choir has moved to Thursdays".
+                taken.append((start, end, rule.attribute, bool(read) or rule.tells == WAS))
+                found += read
         once = {
             (each.subject, each.attribute, each.value, each.ended): each for each in found[::-1]
         }

@@ -85,6 +85,8 @@ _CONTEXT = 6
 _LEADING = 2
 _LONGEST_LEAD = 120
 _LEAST_ENGLISH = 0.2
+# The share of a clause that a fact is read in from which that is all it says.
+_MOST_OF = 0.55
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
@@ -323,11 +325,15 @@ class _TurnReader:
             dated = alone and (main[0].value is None or attributes()[main[0].attribute].dated)
             least = THRESHOLD - _DATED_PLAN * dated
             own = alone and main[0] in spanning
+            # "My day off is Monday" tells of each one, not of the next.
+            own = own or (alone and not dated and self.tells_time(f"on {main[0].value}"))
             if own or (draft is not None and leans_on_talk(draft.content)):
+                continue
+            if draft is not None and alone and _fills(main[0], clause):
                 continue
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
-                yield draft._replace(fact=main[0])
+                yield draft._replace(fact=main[0], score=max(draft.score, THRESHOLD))
             elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
                 yield draft
         yield from (_of_fact(each, self.person, kind) for each in left)
@@ -628,6 +634,13 @@ def _tells_same(one: FactStatement, other: FactStatement) -> bool:
     if one.attribute != other.attribute:
         return False
     return one.value == other.value or same_value(one.value or "", other.value or "")
+
+
+def _fills(stated: FactStatement, clause: TurnPart) -> bool:
+    """Return whether a clause says no more than a fact in fixed words: "I eat everything"."""
+    told = min(stated.end, clause.end) - max(stated.start, clause.start)
+    fixed = value_key(stated.value or "").isdisjoint(value_key(clause.shown))
+    return bool(stated.value) and fixed and told >= _MOST_OF * len(clause.shown)
 
 
 def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:
