@@ -19,6 +19,9 @@ OVER = [
     ("I'm a nurse.", "I retired last Friday!"),
     ("I'm engaged.", "Mia and I broke up."),
     ("I hate jazz.", "I love jazz now."),
+    ("I drink black coffee every morning.", "I don't drink coffee anymore, only green tea."),
+    ("We're going to Iceland in August.", "Iceland is off, the flights were insane."),
+    ("I play the trombone.", "My back said no to the trombone."),
 ]
 KEPT = [
     ("I play squash and the bassoon.", "My knees won't allow squash any more.", "bassoon"),
@@ -28,6 +31,9 @@ KEPT = [
     ("I work at Lupo.", "My dinner at Lupo is over.", "Lupo"),
     ("I live in Leeds.", "Should I be done with Leeds?", "Leeds"),
     ("My locker is 12.", "My locker code is 3391.", "12"),
+    ("My older daughter studies law.", "My younger daughter studies medicine.", "law"),
+    ("I drive a Volvo V60.", "I've got a rental Corsa for two days.", "Volvo"),
+    ("I drink coffee every morning.", "I don't drink tea, just coffee.", "coffee every"),
 ]
 ANEW = [
     ("We use MATLAB for all our spectra.", "We switched from MATLAB to Julia.", "Julia", "MATLAB"),
@@ -37,6 +43,11 @@ ANEW = [
     ("My landlady is called Mrs Orr.", "My new landlord is Mr Finch.", "Finch", "Orr"),
     ("I get up at six every day.", "I get up at seven these days.", "seven", "six"),
     ("I take metoprolol.", "My doctor switched me from metoprolol to ramipril.", "rami", "meto"),
+    ("Our rent is 980 euros.", "They've put our rent up, it's 1,060 euros now.", "1,060", "980"),
+    ("The code at the shed is 7719.", "New code at the shed: 4402.", "4402", "7719"),
+    ("I've got pottery class on Tuesdays.", "My pottery class moved to Fridays.", "Fri", "Tues"),
+    ("I'm in flat 12, third floor.", "So it's flat 27 we're in now.", "27", "12"),
+    ("My dentist is Dr Whitlock.", "I see Dr Rao for my teeth these days.", "Rao", "Whitlock"),
     ("Our wedding is on 6 June.", "We put the wedding off till 9 July.", "9 July", "6 June"),
 ]
 

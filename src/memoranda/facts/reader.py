@@ -638,7 +638,8 @@ class LanguageReader:
             for name, number in match.re.groupindex.items()
             if match.span(number)[0] >= 0
         }
-        subject, who, aliases = self._subject(groups, speaker)
+        which = self._which(said, match) if "relation" in groups else ""
+        subject, who, aliases = self._subject(groups, speaker, which)
         own, named = speaker.name.casefold() or "user", speaker.name or self._words["user"]
         words, (start, end) = self._words, match.span(0)
         whole = rule.fixed or groups.get("value", "")
@@ -670,7 +671,8 @@ class LanguageReader:
                 shown = self._name_thing(match, said, given, named, rule.says)
                 subject, thing = thing.casefold(), points or shown
             written = self._nouns.get(noun, noun)
-            filled = {"who": who, "value": value, "thing": thing, "relation": written[-len(noun) :]}
+            shown = which + written[-len(noun) :]
+            filled = {"who": who, "value": value, "thing": thing, "relation": shown}
             filled["whose"] = words["whose"].format(who=named, noun=written)
             content = self._contract(rule.says.format(**filled).strip())
             if attribute == SAME:
@@ -692,7 +694,7 @@ class LanguageReader:
             )
 
     def _subject(
-        self, groups: dict[str, str], speaker: Speaker
+        self, groups: dict[str, str], speaker: Speaker, which: str
     ) -> tuple[str, str, tuple[str, ...]]:
         """Return the subject of a reading, how its sentence names it, and its other names."""
         words = self._words
@@ -700,18 +702,28 @@ class LanguageReader:
         relation, name = self._plain(groups.get("relation", "")), groups.get("person", "").strip()
         name = (name or groups.get("named", "").strip()).removesuffix("'s").removesuffix("\u2019s")
         if relation:
-            noun = self._nouns.get(relation, relation)
+            noun = which + self._nouns.get(relation, relation)
             whose = words["whose"].format(who=own, noun=noun)
             if name:
                 named = words.get("whose_named", words["whose"] + " {name}")
                 whose = named.format(who=own, noun=noun, name=name)
-            key = noun[-len(relation) :].casefold()
+            key = noun[-len(which + relation) :].casefold()
             key = key if not speaker.name else f"{speaker.name.casefold()}'s {key}"
             return (name.casefold(), whose, (key,)) if name else (key, whose, ())
         name = name or groups.get("pronoun", "")
         if name:
             return name.casefold(), name, ()
         return (speaker.name.casefold() or "user"), own, ()
+
+    def _which(self, said: str, match: Any) -> str:
+        """Return the words that tell one relative from another: ``older``, with a space behind."""
+        apart, found = self._words.get("telling_apart", ()), ""
+        begin = match.span(match.re.groupindex["relation"])[0]
+        for word in reversed(said[match.span(0)[0] : begin].split()):
+            if word.casefold() not in apart:
+                break
+            found = f"{word.casefold()} {found}"
+        return found
 
     def _contract(self, content: str) -> str:
         """Return a sentence in which words that the language draws together are one: ``des``."""

@@ -25,7 +25,7 @@ from memoranda.facts.requests import INSTRUCTIONS, is_about, points_back
 from memoranda.facts.values import same_value
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
 from memoranda.learning.conflicts import RuleJudge, judge_fact
-from memoranda.learning.conflicts.facts import is_carried, other_names
+from memoranda.learning.conflicts.facts import is_cancelled, is_carried, other_names
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
@@ -419,7 +419,7 @@ class ConsolidationPlan:
         """Return the facts that may be about the subject of a claim: no others does it retire."""
         claim = self.claims[index]
         said, fact = _claim_statement(claim), self.named.get(index, claim.fact)
-        named = fact is not None and fact.attribute == OVER
+        named = fact is not None and (fact.attribute == OVER or is_cancelled(fact))
         return [
             (known, likeness)
             for known, likeness in self._compared(index)

@@ -29,6 +29,8 @@ _EN = LanguageData("en", "comparison")
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
 # The attributes of who has died, and of whom somebody goes to for something.
 GONE, CONTACT = "gone", "contact"
+# That of what somebody does not eat or drink.
+AVOIDS = "avoids"
 # That of what a thing is called.
 TITLE = "title"
 # What a fact without attribute is of that can be over; what has happened stays true.
@@ -62,12 +64,9 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     Of an attribute with one value, the newer value takes the place of the older; of one with
     many, only what is said to have ended, or is denied, does.
     """
-    ending = new.value is None and new.ended and new.attribute != INSTRUCTION
-    if new.attribute == OVER or (ending and old.attribute is None):
-        relation = Relation.UPDATE if _is_over(old, new) else Relation.NONE
-        return Verdict(relation, SAME_ATTRIBUTE, "what it names is over")
-    if old.attribute is None or old.subject is None:
-        return None
+    named = _judge_by_name(old, new)
+    if named is not None or old.attribute is None or old.subject is None:
+        return named
     names = {new.subject, *(each.casefold() for each in new.aliases)}
     if new.attribute == GONE:
         told = (old.subject, old.value or "")
@@ -83,6 +82,20 @@ def judge_fact(old: Record | FactStatement, new: FactStatement) -> Verdict | Non
     else:
         relation = _relate_values(new, old)
     return Verdict(relation, SAME_ATTRIBUTE, f"both are about {new.attribute}")
+
+
+def _judge_by_name(old: Record | FactStatement, new: FactStatement) -> Verdict | None:
+    """Return how a fact stands to one that it names; ``None`` if it names none."""
+    ending = new.value is None and new.ended and new.attribute != INSTRUCTION
+    if new.attribute == OVER or (ending and old.attribute is None):
+        relation = Relation.UPDATE if _is_over(old, new) else Relation.NONE
+        return Verdict(relation, SAME_ATTRIBUTE, "what it names is over")
+    if old.attribute is not None:
+        return None
+    given_up = new.attribute == AVOIDS and new.value is not None and _is_given_up(old, new)
+    if given_up or (is_cancelled(new) and _is_planned(old, new)):
+        return Verdict(Relation.UPDATE, SAME_ATTRIBUTE, "it is given up")
+    return None
 
 
 def is_carried(old: Record, new: FactStatement) -> bool:
@@ -155,6 +168,26 @@ def _is_over(old: Record | FactStatement, new: FactStatement) -> bool:
     about = str(old.metadata.get("subject", "")).casefold()
     own = about.endswith(new.subject) or (f"{new.subject}'s" in about and not relation_nouns(about))
     return own and over <= _things(old.content) and read_aspect(old.content) is Aspect.STATE
+
+
+def is_cancelled(new: FactStatement) -> bool:
+    """Return whether a fact says that what was to be on a day is not to be."""
+    return new.value is None and new.attribute in _OF_TIME
+
+
+def _is_given_up(old: Record, new: FactStatement) -> bool:
+    """Return whether an older fact tells that somebody has what they have no more: coffee."""
+    told = parse_text(old.content)
+    own = str(old.metadata.get("subject", "")).casefold().endswith(new.subject)
+    has = not told.texts.isdisjoint(_EN.words("consumes"))
+    return own and has and not told.markers and _things(new.value or "") <= _things(old.content)
+
+
+def _is_planned(old: Record, new: FactStatement) -> bool:
+    """Return whether an older fact tells of plans for what is cancelled."""
+    over = _things(new.subject)
+    planned = old.metadata.get("category") == Category.PLAN
+    return planned and bool(over) and over <= _things(old.content)
 
 
 def _things(text: str) -> frozenset[str]:

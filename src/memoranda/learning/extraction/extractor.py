@@ -319,24 +319,31 @@ class _TurnReader:
             named = {each.subject for each in inside}
             main = [each for each in inside if (each.value or "").casefold() not in named]
             alone = len(main) == 1 and main[0] in left
-            # What stands in the words of the message becomes the sentence of its attribute.
-            if draft is not None and alone and self._is_copy(draft) and not _same(draft, main[0]):
+            own = alone and (main[0] in spanning or self._has_own_sentence(main[0], draft, clause))
+            if own or (draft is not None and leans_on_talk(draft.content)):
                 continue
             dated = alone and (main[0].value is None or attributes()[main[0].attribute].dated)
             least = THRESHOLD - _DATED_PLAN * dated
-            own = alone and main[0] in spanning
-            # "My day off is Monday" tells of each one, not of the next.
-            own = own or (alone and not dated and self.tells_time(f"on {main[0].value}"))
-            if own or (draft is not None and leans_on_talk(draft.content)):
-                continue
-            if draft is not None and alone and _fills(main[0], clause):
-                continue
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0], score=max(draft.score, THRESHOLD))
             elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
                 yield draft
         yield from (_of_fact(each, self.person, kind) for each in left)
+
+    def _has_own_sentence(
+        self, stated: FactStatement, draft: ClaimDraft | None, clause: TurnPart
+    ) -> bool:
+        """Return whether the sentence of an attribute tells a fact better than its clause does."""
+        dated = stated.value is None or attributes()[stated.attribute].dated
+        # "My day off is Monday" tells of each one, not of the next.
+        if not dated and self.tells_time(f"on {stated.value}"):
+            return True
+        if draft is None:
+            return False
+        # What stands in the words of the message becomes the sentence of its attribute.
+        copied = self._is_copy(draft) and not _same(draft, stated)
+        return copied or _fills(stated, clause)
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
