@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from memoranda.facts.ontology import attributes
-from memoranda.facts.questions import (
-    AskedAttribute,
-    read_asked,
-    relation_attributes,
-    relation_nouns,
-    same_roles,
-)
+from memoranda.facts.questions import AskedAttribute, read_asked, relation_nouns, same_roles
 from memoranda.facts.values import value_key
 from memoranda.model.models import Record
 from memoranda.model.ports import Analyzer
@@ -204,17 +198,6 @@ def put_first(
         over = max(np.nextafter(over, np.float32(2)), scored.score[each])
         raised[each] = float(over)
     return scored.moved(raised), shown
-
-
-def speaks_of_same(rows: Rows, facts: Sequence[int], text: str) -> bool:
-    """Return whether a text can be about what facts are about.
-
-    Of who somebody is to the user, only a text with a word for that can: "my new boss".
-    """
-    numbers = set(rows.table["attribute"][list(facts)].tolist())
-    held = {name for name, number in rows.attributes.items() if number in numbers}
-    people = held & relation_attributes()
-    return not people or not people.isdisjoint(relation_nouns(text).values())
 
 
 def _plain(text: str) -> str:

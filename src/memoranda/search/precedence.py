@@ -225,17 +225,6 @@ def things_in(text: str) -> set[str]:
     return {word for word in _LETTERS.findall(text.lower()) if len(word) >= SHORT}
 
 
-def tells_change(question: ParsedQuestion, text: str, analyzer: Analyzer) -> bool:
-    """Return whether a statement of a text speaks of a change of what is asked."""
-    return any(
-        question.touches(sentence)
-        and speaks_of_change(sentence, question.beginnings)
-        and question.share(frozenset(analyzer.terms(sentence))) >= LEAST
-        and not competes(question, sentence, frozenset(analyzer.terms(sentence)), analyzer)
-        for sentence in stated_sentences(text)
-    )
-
-
 def values(sentence: str) -> list[StatedValue]:
     """Return the values in a sentence, in order, without those that are only aimed at."""
     return [

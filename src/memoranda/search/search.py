@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, 
 from memoranda.model.query import EmbeddedText, Filter, TokenVectors, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
-from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first, speaks_of_same
+from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
@@ -56,6 +55,8 @@ MOST_CHANGES = 2  # of what is asked for that are followed
 LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
 NEWS = 0.55  # from how well it fits a text is news of the best answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
+# Share of the best score from which one of many values, such as instructions, can be what is asked.
+COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
 PRIORS = frozenset({"length", "user", "speaker"})  # evidence that does not depend on the query
@@ -445,40 +446,17 @@ class SingleSearch:
 
         facts = sorted(facts, key=fits, reverse=True)
         chosen = choose_tellers(self.rows, facts, self.wanted, fits, read)
-        news = [row for row in self._news(own, shown, facts) if row not in chosen]
-        first: dict[int, list[int]] = {row: [] for row in news}
-        return put_first(scored, shown, first | chosen)
+        least = COMPARABLE * float(own.score[self.wanted].max())
+        chosen = {
+            row: told
+            for row, told in chosen.items()
+            if self._holds_one(told[0]) or max(own.score[[row, *told]]) >= least
+        }
+        return put_first(scored, shown, chosen) if chosen else None
 
-    def _news(self, own: ScoredRecords, shown: Mask, facts: Sequence[int]) -> list[int]:
-        """Return the turn, if any, that says since then that what is asked has changed.
-
-        No fact could be read in it, or it would be among the ``facts`` that hold now.
-        """
-        table = self.rows.table
-        if not all(map(self._holds_number, facts)):
-            return []
-        later = shown & (table["event"] > table["event"][facts].max())
-        later &= self.words.share() >= precedence.LEAST
-        repeat = [self.rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
-        later &= ~np.isin(table["speaker"], repeat)
-        later &= table["kind"] == KINDS[Kind.EPISODE]
-        if not later.any():
-            return []
-        question = self._parsed
-        best = self._records(_best(own.score, later, FIRST_READ))
-        changed = (
-            row
-            for row, record in best.items()
-            if precedence.tells_change(question, record.content, self.parts.analyzer)
-            and speaks_of_same(self.rows, facts, record.content)
-        )
-        return list(itertools.islice(changed, 1))
-
-    def _holds_number(self, row: int) -> bool:
-        """Return whether the value of a fact is a time, an amount or a number."""
-        record = self._records([row])[row]
-        known = attributes()[record.attribute or ""]
-        return known.dated or any(map(str.isdigit, record.value or ""))
+    def _holds_one(self, row: int) -> bool:
+        """Return whether the attribute of a fact has one value at a time."""
+        return attributes()[self._records([row])[row].attribute or ""].single
 
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
