@@ -47,19 +47,10 @@ def test_who_has_what_is_asked_for_answers_before_who_has_not(question, with_it,
     assert likelihood(question, with_it) > likelihood(question, without)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "How long till I can drive?",
-        "if i was rich id live in a lighthouse",
-        "If I won the pools I'd buy the pub.",
-        "Wenn ich reich wäre, hätte ich ein Boot.",
-    ],
-)
-def test_who_asks_or_imagines_gives_no_answer(text):
-    """Neither is told of how things are."""
+def test_who_only_asks_gives_no_answer():
+    """It tells nothing of how things are."""
     told = likelihood("What do I do on Sundays", "I drive to the pub.")
-    assert likelihood("What do I do on Sundays", text) < told == 1
+    assert likelihood("What do I do on Sundays", "How long till I can drive?") < told == 1
 
 
 def test_the_assistant_answers_where_it_is_asked_what_it_said():
