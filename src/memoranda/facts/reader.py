@@ -420,8 +420,10 @@ class LanguageReader:
 
     def _fragment(self, name: str) -> str:
         """Return a fragment as the file gives it."""
-        if name == "relation":
-            return "(?:" + "|".join(sorted(self._relations, key=len, reverse=True)) + ")"
+        first, *wanted = name.split("_")
+        if first == RELATION:
+            nouns = (each for each, of in self._relations.items() if not wanted or of in wanted)
+            return "(?:" + "|".join(sorted(nouns, key=len, reverse=True)) + ")"
         value = load(self._code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
