@@ -54,7 +54,8 @@ def read_asked(question: str) -> list[AskedAttribute]:
 
 def relation_nouns(text: str) -> Mapping[str, str]:
     """Return the words for people and animals in a text, each with its attribute."""
-    words = f" {' '.join(text.casefold().replace('’', ' ').split())} "
+    plain = text.casefold().replace("’", " ").replace("'", " ").split()
+    words = f" {' '.join(word.strip(_EDGE) for word in plain)} "
     return {noun: name for noun, name in _relations().items() if f" {noun} " in words}
 
 
