@@ -335,6 +335,36 @@ def test_what_is_only_asked_is_not_kept(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "instruction", "reason"),
+    [
+        ("No stairs please, I use a wheelchair.", "No stairs.", "uses a wheelchair"),
+        ("Don't suggest bars, I've been sober for years.", "Don't suggest bars.", "sober"),
+        ("Never phone before ten, I live in Lima.", "Never phone before ten.", "lives in Lima"),
+    ],
+)
+def test_the_reason_for_an_instruction_is_learned_beside_it(text, instruction, reason):
+    """The instruction ends where the reason begins, and both are kept."""
+    told = [claim.content for claim in claims_of(text)]
+    assert instruction in told
+    assert any(reason in each for each in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("My parents, they adore Thai food.", "The user's parents adore Thai food."),
+        (
+            "Both my boys, Arlo and Jude, are mad about dinosaurs.",
+            "The user's boys Arlo and Jude are mad about dinosaurs.",
+        ),
+    ],
+)
+def test_a_subject_that_is_told_twice_is_told_once(text, content):
+    """Names beside the word for people, and a pronoun after them, part no sentence."""
+    assert content in [claim.content for claim in claims_of(text)]
+
+
+@pytest.mark.parametrize(
     ("text", "count"),
     [
         ("my flatmate studies law lol", 1),

@@ -42,6 +42,8 @@ _STEM = 4
 _LEAST_STEM, _ENDING = 3, 3
 # Share of the telling words of a revocation that an instruction has which it ends.
 _MOSTLY = 0.66
+# What may stand between an instruction and its reason.
+_LOOSE = " ,;(\u2013\u2014-"
 # Words of an instruction that says nothing but in which language to answer.
 _SHORT = 10
 _SHORT_UNSPACED = 24
@@ -426,7 +428,7 @@ def _match_requests(
             continue
         if question and not told and not _fits(language, "polite", sentence[lead:]):
             continue
-        start, end = lead, _end_of_instruction(language, sentence, stop)
+        start, end = lead, _end_of_instruction(language, sentence, lead, stop)
         listed = ahead = False
         if told:
             start, end = _span(found, "what") or (stop, stop)
@@ -449,11 +451,22 @@ def _span(found: Any, name: str) -> tuple[int, int] | None:
     return (start, end) if start >= 0 else None
 
 
-def _end_of_instruction(language: str, sentence: str, end: int) -> int:
-    """Return where an instruction ends: before the reason that is given for it."""
-    reason = _pattern(language, "reason")
+def _end_of_instruction(language: str, sentence: str, start: int, end: int) -> int:
+    """Return where an instruction ends: before the reason that is given for it.
+
+    Args:
+        language: whose form it fits.
+        sentence: where it stands.
+        start: where it begins.
+        end: where its form ends, which may be with the sentence.
+    """
+    own, reason = (_pattern(language, name) for name in ("own_reason", "reason"))
+    told = None if own is None else own.search(sentence[start:])
+    if told is not None and not _fits(language, "conditional_lead", sentence[start:]):
+        return start + int(told.start())
+    end = len(sentence[:end].rstrip(_LOOSE))
     found = None if reason is None else reason.search(sentence[end:])
-    return len(sentence) if found is None else end + found.start()
+    return len(sentence) if found is None else end + int(found.start())
 
 
 def _answer_language(text: str, language: str) -> str | None:

@@ -253,6 +253,8 @@ class _TurnReader:
         for place, sentence in enumerate(split_sentences(self.turn.text)):
             if place not in self.requests.covered:
                 yield from self._sentence(sentence)
+            elif place in self.requests.reasons:
+                yield from self._sentence(self.requests.reasons[place])
             self.lead = () if sentence.question else (*self.lead, sentence)[-_LEADING:]
 
     def _is_copy(self, draft: ClaimDraft) -> bool:
@@ -327,7 +329,9 @@ class _TurnReader:
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
                 left.remove(main[0])
                 yield draft._replace(fact=main[0], score=max(draft.score, THRESHOLD))
-            elif draft is not None and not any(_is_told_by(each, draft) for each in inside):
+            elif draft is not None and not any(
+                _is_told_by(each, draft) for each in inside if not _names_on_the_way(each, clause)
+            ):
                 yield draft
         yield from (_of_fact(each, self.person, kind) for each in left)
 
@@ -648,6 +652,14 @@ def _fills(stated: FactStatement, clause: TurnPart) -> bool:
     told = min(stated.end, clause.end) - max(stated.start, clause.start)
     fixed = value_key(stated.value or "").isdisjoint(value_key(clause.shown))
     return bool(stated.value) and fixed and told >= _MOST_OF * len(clause.shown)
+
+
+def _names_on_the_way(stated: FactStatement, clause: TurnPart) -> bool:
+    """Return whether a fact only names whom its clause tells of: "my boys Arlo and Jude are …"."""
+    kind = Category(attributes()[stated.attribute].category)
+    relation = kind is Category.RELATION or stated.attribute == "pet"
+    told = min(stated.end, clause.end) - max(stated.start, clause.start)
+    return relation and told < _MOST_OF * len(clause.shown)
 
 
 def _is_told_by(stated: FactStatement, draft: ClaimDraft) -> bool:

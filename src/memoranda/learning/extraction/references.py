@@ -47,7 +47,9 @@ def spell_out(
     text = mask_halves(text.replace("\u2019", "'"))
     if not own_words:
         text = _find("small").sub(_spell_own, text)
+        text = _find("both").sub(_spell_both, text)
         text = _find("aside").sub(_spell_aside, text)
+        text = _find("dislocated").sub(_spell_dislocated, text)
         text = _find("in_law").sub(lambda found: _put(found, "gap", "-in-law"), text)
         text = _find("building").sub(_spell_building, text)
         text = _find("goes_on").sub(_spell_going_on, text)
@@ -81,6 +83,10 @@ def _find(name: str) -> Any:
 
 def _spell_own(found: Any) -> str:
     """Return ``my gran has`` for ``gran has``, ``my kids`` for ``the kids``."""
+    before = found.string[: found.start()].split()[-1:]
+    # "My mum and dad" are two.
+    if before and before[0].lower() in _EN.words("small_kin") and found[0].startswith("and "):
+        return str(found[0])
     if found["the"]:
         return _put(found, "the", "My" if found["the"][0].isupper() else "my")
     noun = found["noun"]
@@ -94,6 +100,21 @@ def _spell_aside(found: Any) -> str:
     told = f"{told[:place]} {told[place + len(', ') :]}"
     return (
         f"{'My' if told[0] == 'T' else 'my'}{told[3:]}" if found["whose"].lower() == "the" else told
+    )
+
+
+def _spell_both(found: Any) -> str:
+    """Return ``my boys`` for ``both my boys``."""
+    told = _put(found, "all", "")
+    return f"{told[:-3]}{told[-3:].capitalize()}" if found["all"][0].isupper() else told
+
+
+def _spell_dislocated(found: Any) -> str:
+    """Return ``my parents adore`` for ``my parents, they adore``."""
+    verbs = {"'re": " are", "'ve": " have", "'s": "'s"}
+    pronoun = found["pronoun"].lower()
+    return _put(
+        found, "pronoun", next((verbs[tail] for tail in verbs if pronoun.endswith(tail)), "")
     )
 
 

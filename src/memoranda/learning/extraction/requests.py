@@ -77,11 +77,13 @@ class TurnRequests:
         drafts: what is to be kept, and instructions given and taken back.
         refused: what is not kept.
         covered: places of the sentences that this says all of.
+        reasons: what is told beside an instruction, such as the reason for it.
     """
 
     drafts: list[ClaimDraft] = field(default_factory=list)
     refused: list[RefusedRequest] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
+    reasons: dict[int, TurnPart] = field(default_factory=dict)
 
 
 def read_requests(text: str, sentences: Sequence[TurnPart], before: str = "") -> TurnRequests:
@@ -291,6 +293,7 @@ class _RequestReader:
         ):
             return  # "Use kim@new.example from now on" tells an address.
         self._out.covered.add(place)
+        end, refused = request.end, len(self._out.refused)
         about = shown[request.start : request.end]
         if request.kind is not RequestKind.REVOKED and leans_back(about, request.language):
             # "I can't stand leeks, so never put them in a recipe": of what, stands before.
@@ -302,9 +305,24 @@ class _RequestReader:
                 request = replace(request, end=request.end + begin - before.start)
             request = replace(request, start=0)
         self._instructed(request, said)
+        self._tell_reason(place, end, refused)
         for reason in facts:
             category = Category(attributes()[reason.attribute].category)
             self._out.drafts.append(_draft(reason.content, category, reason))
+
+    def _tell_reason(self, place: int, end: int, refused: int) -> None:
+        """Note what is told behind an instruction: ``No stairs, please, I have a new knee``.
+
+        Args:
+            place: the sentence.
+            end: where the instruction ends in it.
+            refused: how much was refused before: what stands behind a refused one is not read.
+        """
+        sentence = self._sentences[place]
+        rest = sentence.shown[end:].lstrip(" ,;:(\u2013\u2014-")
+        begin = len(sentence.shown) - len(rest)
+        if rest and len(self._out.refused) == refused:
+            self._out.reasons[place] = TurnPart(rest, sentence.start + begin, question=False)
 
     def _instructed(self, request: Request, said: str) -> None:
         about = said[request.start : request.end]

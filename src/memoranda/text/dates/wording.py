@@ -117,16 +117,20 @@ def absolute_wording(mention: DateMention) -> tuple[str, str]:
     }
     if name in edges:
         moment, last = edges[name]
-        return name, _edge(moment, last=last)
+        return name, _edge(moment, last=last, written=mention.text)
     preposition, said = _closed(mention)
     return name or preposition, said
 
 
-def _edge(moment: datetime, *, last: bool) -> str:
-    """Return the year, month or day that begins, or with ``last`` ends, at ``moment``."""
+def _edge(moment: datetime, *, last: bool, written: str) -> str:
+    """Return the year, month or day that begins, or with ``last`` ends, at ``moment``.
+
+    "Since January" is told by its month, though the year begins then too.
+    """
     day = moment - DAY if last else moment
+    named = any(each in written.lower() for each in load("en", "date_wording")["edge_months"])
     if moment.day == 1:
-        return f"{day.year}" if moment.month == 1 else _month(day)
+        return f"{day.year}" if moment.month == 1 and not named else _month(day)
     return _day(day)
 
 
