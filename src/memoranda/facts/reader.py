@@ -616,6 +616,9 @@ class LanguageReader:
     def _is_doubtful(self, sentence: str, match: Any) -> bool:
         """Return whether what surrounds a reading supposes, wishes or asks it."""
         clause = sentence[: match.span(0)[1]]
+        certain = self._pattern("certain")
+        if certain is not None:
+            clause = certain.sub(" ", clause)
         if self.holds("doubt", clause):
             return True
         return self.holds("question", clause) and not tells_by_asking(sentence)

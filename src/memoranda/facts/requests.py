@@ -305,7 +305,7 @@ def read_revocation(about: str, said: str, language: str) -> FactStatement:
 def topic(text: str) -> str | None:
     """Return of which topic there is one instruction at a time, such as ``emoji``, if of any."""
     text = text.replace("'", "\u2019")
-    if _own("conditional").search(text):
+    if _own("conditional").search(text) and not _own("of_answers").search(text):
         return None
     return next((name for name, form in _topics().items() if form.search(text)), None)
 

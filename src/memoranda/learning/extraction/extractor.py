@@ -10,6 +10,7 @@ from functools import partial
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.ontology import attributes
+from memoranda.facts.questions import relation_attributes
 from memoranda.facts.reader import (
     OVER,
     SAME,
@@ -366,7 +367,10 @@ class _TurnReader:
             shown, said = lead + shown[begin:], lead + said[begin:]
         read = read_facts(shown, said, speaker=self.speaker)
         if self._goes_on_with_other(sentence):
-            read = [each for each in read if each.subject != "user"]
+            named_people = relation_attributes()
+            read = [
+                each for each in read if each.subject != "user" or each.attribute in named_people
+            ]
         for each in read if named is not None else self._spanning(sentence, said, read):
             of_last = None
             if each.attribute == SAME and self.stated is not None:
@@ -397,7 +401,9 @@ class _TurnReader:
         words = [re.split("['\u2019]", each.low)[0] for each in split_tokens(sentence.shown)]
         before = split_tokens(self.lead[-1].shown) if self.lead else []
         first = re.split("['\u2019]", before[0].low)[0] if before else ""
-        other = first in self.people or first in {"he", "she", "they"}
+        # A name alone is how somebody says who they are: "Leonard Kowalchuk. Go by Len."
+        tells = any(each.text[0].islower() for each in before)
+        other = (tells and first in self.people) or first in {"he", "she", "they"}
         return other and {"i", "im", "we", "my", "our", "me"}.isdisjoint(words)
 
     def _spanning(
