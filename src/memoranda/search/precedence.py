@@ -66,6 +66,7 @@ class ParsedQuestion:
         weights: its terms, each with its share (0 to 1) of what the question tells.
         head: the terms of what is asked for: "response" and "time" in "What is the response
             time of the API?"; empty where that is not clear.
+        telling: its terms without those of words like "date" and "name".
         beginnings: what the inflections of its telling words begin with.
         nouns: beginnings of the word for it, in any inflection, or of all the question's words.
         sorts: the sorts of values that can answer it; empty is any, or a text.
@@ -79,6 +80,7 @@ class ParsedQuestion:
     text: str
     weights: Mapping[str, float]
     head: frozenset[str]
+    telling: frozenset[str]
     beginnings: tuple[str, ...]
     nouns: tuple[str, ...]
     sorts: frozenset[str]
@@ -95,6 +97,10 @@ class ParsedQuestion:
     def share(self, terms: frozenset[str]) -> float:
         """Return how much of the question (0 to 1) is in ``terms``."""
         return sum(weight for term, weight in self.weights.items() if term in terms)
+
+    def telling_share(self, terms: frozenset[str]) -> float:
+        """Return the same, of its words but for those of many questions: "date", "name"."""
+        return self.share(terms & self.telling)
 
 
 def state_of(query: str) -> QuestionTense:
@@ -125,6 +131,7 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
         text=text,
         weights={term: weight / whole for term, weight in telling.items()},
         head=frozenset(term for term, _ in named),
+        telling=frozenset(term for term, _ in words),
         beginnings=beginnings,
         nouns=(named[-1][1],) if named else beginnings,
         sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),

@@ -376,13 +376,14 @@ class SingleSearch:
             return {}
         later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
         later &= table["speaker"] == table["speaker"][top]
-        share = self.words.share()
-        alike = np.minimum(1, share / max(LEAST_LIKE, share[top]))
-        later &= alike >= min(ASKED_TOO, float(share[top]))
+        answered = question.telling_share(self._terms(top))
         things = (*question.beginnings, *precedence.things_in(old))
         found: dict[int, float] = {}
         for row, record in best.items():
             if not later[row] or len(record.content) > LONGEST:
+                continue
+            alike = question.telling_share(self._terms(row)) / max(LEAST_LIKE, answered)
+            if alike < min(ASKED_TOO, answered):
                 continue
             sentences = precedence.stated_sentences(record.content)
             changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
@@ -393,7 +394,7 @@ class SingleSearch:
                     + 0.2 * min(1.2, float(likeness[row] / max(LEAST_LIKE, likeness[top])))
                     + 0.2 * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
                     + 0.15 * bool(fresh)
-                    + 0.1 * float(alike[row])
+                    + 0.1 * min(1.0, alike)
                     - 0.1 * (asked.kind is None)
                     - 0.08 * (not question.own)  # Of others much is said that stays true.
                 )
@@ -436,10 +437,12 @@ class SingleSearch:
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
         record = self._records([row]).get(row)
-        if record is None:
-            return False
-        terms = frozenset(self.parts.analyzer.terms(record.content))
-        return not competes(question, record.content, terms, self.parts.analyzer)
+        return record is not None and not competes(
+            question, record.content, self._terms(row), self.parts.analyzer
+        )
+
+    def _terms(self, row: int) -> frozenset[str]:
+        return frozenset(self.parts.analyzer.terms(self._records([row])[row].content))
 
     def _fused(self) -> ScoredRecords:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
