@@ -382,7 +382,7 @@ class SingleSearch:
         for row, record in best.items():
             if not later[row] or len(record.content) > LONGEST:
                 continue
-            alike = question.telling_share(self._terms(row)) / max(LEAST_LIKE, answered)
+            alike = question.telling_share(self._terms(row)) / (answered or 1.0)
             if alike < min(ASKED_TOO, answered):
                 continue
             sentences = precedence.stated_sentences(record.content)
