@@ -74,3 +74,26 @@ def test_what_rests_on_an_employer_ends_with_it():
         told = [each.content for each in memory.records(kind="fact") if not each.superseded_by]
     assert not any("Otto" in each or "Saturdays" in each for each in told)
     assert any("Sundays" in each for each in told)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Auntie Grace IS a broadcasting service.",
+        "Dora watches Michelle while I'm in Lisbon, so the cat has a butler.",
+        "I've been rejected by men more politely.",
+        "They had to move me to two fifteen on the 12th.",
+        "I'm sitting on a bucket.",
+        "We had a great time last weekend.",
+        "THE VET. I can't breathe.",
+    ],
+)
+def test_what_is_only_exclaimed_or_passes_is_no_fact(said):
+    """A figure of speech, a conclusion about others and a moment tell nothing that lasts."""
+    assert learned(said) == []
+
+
+def test_a_name_that_only_hangs_on_has_a_sentence_of_its_own():
+    """What is told on the way is not told with what it hung on."""
+    told = learned("I see my therapist on Monday at lunch, Dr Mutua, she'll laugh.")
+    assert told == ["The user's therapist is called Dr Mutua."]

@@ -647,7 +647,7 @@ class LanguageReader:
         subject, who, aliases = self._subject(groups, speaker, which)
         own, named = speaker.name.casefold() or "user", speaker.name or self._words["user"]
         words, (start, end) = self._words, match.span(0)
-        whole = rule.fixed or groups.get("value", "")
+        whole = rule.fixed or self._without_conjunction(groups.get("value", ""))
         values = self._split(whole) if rule.many else [whole]
         for each in values:
             value = self._clean(each, speaker)
@@ -669,7 +669,8 @@ class LanguageReader:
             if attribute == RELATION:
                 value = value.removesuffix("\u2019s").removesuffix("'s")
                 attribute, subject, who = self._relations[noun], own, named
-            if thing and (self._is_unclear(thing) or self._points(thing)):
+            bare = thing.casefold() in self._words.get("no_things", ())
+            if thing and (bare or self._is_unclear(thing) or self._points(thing)):
                 continue
             if thing:
                 given = f"{whose} {thing}" if mine else thing
@@ -787,6 +788,12 @@ class LanguageReader:
         """Return a thing without what joins its clause to another: ``so rehearsals``."""
         first, _, rest = thing.partition(" ")
         return rest if rest and first.casefold() in self._words.get("joining", ()) else thing
+
+    def _without_conjunction(self, name: str) -> str:
+        """Return a name without what begins its sentence: ``And Tyler``."""
+        first, _, rest = name.partition(" ")
+        joins = first.istitle() and first.casefold() in self._words.get("joining", ())
+        return rest if joins and rest[:1].isupper() else name
 
     def _points(self, thing: str) -> bool:
         """Return whether a thing is only pointed at: ``his lesson``, ``me``."""

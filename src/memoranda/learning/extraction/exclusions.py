@@ -194,7 +194,8 @@ def leans_on_talk(text: str) -> bool:
     """Return whether a statement can be understood only in its talk: ``since our last chat``."""
     half = _EN.pattern("half_told").search(text) is not None
     alone = half and _EN.pattern("company", 0).search(text) is None
-    return alone or _EN.pattern("leaning").search(text) is not None
+    exclaimed = _EN.pattern("unclear_move", 0).search(text) is not None
+    return alone or exclaimed or _EN.pattern("leaning").search(text) is not None
 
 
 def is_joke(text: str) -> bool:

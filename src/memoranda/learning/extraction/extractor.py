@@ -325,6 +325,9 @@ class _TurnReader:
             own = alone and (main[0] in spanning or self._has_own_sentence(main[0], draft, clause))
             if own or (draft is not None and leans_on_talk(draft.content)):
                 continue
+            # "I see my therapist on Monday, Dr Mutua": the name only hangs on.
+            if draft is not None and alone and draft.content.endswith(f", {main[0].value}."):
+                continue
             dated = alone and (main[0].value is None or attributes()[main[0].attribute].dated)
             least = THRESHOLD - _DATED_PLAN * dated
             if draft is not None and alone and draft.score >= least and _says(draft, main[0]):
@@ -471,6 +474,10 @@ class _TurnReader:
         if stated is not None and _is_doubtful(words, stated):
             stated = None
         self._note_person(words, stated)
+        # "…, so the cat has a butler": what somebody concludes of others is no news of them.
+        own = stated is not None and words[stated.first].low.partition("'")[0] in {"i", "we"}
+        if stated is not None and not own and self._concludes(before, clause):
+            stated = None
         draft = self._draft(said, clause.shown, stated, kind) if stated else None
         if draft is None or draft.score < THRESHOLD - _DATED:
             draft = self._dated(clause, said, setting) or draft
@@ -486,6 +493,11 @@ class _TurnReader:
         between = self.turn.text[before.end : clause.start].strip(" ,").lower()
         first = before.shown.lower().removeprefix("like ").partition(" ")[0]
         return between in {"and", "or"} and first in _EN.words("conditions")
+
+    def _concludes(self, before: TurnPart | None, clause: TurnPart) -> bool:
+        """Return whether a clause draws a conclusion from the one before it: ``…, so …``."""
+        between = "" if before is None else self.turn.text[before.end : clause.start]
+        return self.chat and between.strip(" ,").lower() == "so"
 
     def _dated(self, clause: TurnPart, said: str, setting: ClauseContext) -> ClaimDraft | None:
         """Return what a clause states that is worth knowing for the time that it tells."""

@@ -228,7 +228,11 @@ def _people(text: str, names: Mapping[str, bool]) -> Iterator[PersonMention]:
             after = text[begin + len(name) : begin + len(name) + 1]
             ends = not after.isalnum()
             if begin not in taken and ends and text.startswith(name, begin):
-                yield PersonMention(begin, name, "", names[name])
+                # "Brian's mother" is she, and not Brian.
+                owned = _find("owned").match(text[begin + len(name) :])
+                noun = owned["noun"] if owned else ""
+                whole = f"{name}'s {noun}" if noun else name
+                yield PersonMention(begin, whole, noun.lower(), names[name])
 
 
 def _sentence_before(text: str, place: int) -> int:

@@ -125,6 +125,8 @@ class _ThirdPersonRewriter:
             return self._subject(place, head, tail)
         if self.pending:
             return self._verb(word)
+        if word.low in {"mine's", "ours's"}:
+            return f"{'theirs' if self.named else self.person.possessive} is"
         if word.low in _EN.words("own_pronouns"):
             return self._own(place, word.low)
         if self.person.hearer and head in _EN.words("hearer_pronouns"):
