@@ -125,10 +125,8 @@ class _ThirdPersonRewriter:
             return self._subject(place, head, tail)
         if self.pending:
             return self._verb(word)
-        if word.low in {"mine's", "ours's"}:
-            return f"{'theirs' if self.named else self.person.possessive} is"
-        if word.low in _EN.words("own_pronouns"):
-            return self._own(place, word.low)
+        if head in _EN.words("own_pronouns") and (word.low == head or mark):
+            return self._own(place, head) + (" is" if tail == "s" else "")
         if self.person.hearer and head in _EN.words("hearer_pronouns"):
             if head in {"your", "yours"}:
                 return f"{self.person.hearer}'s"
