@@ -48,6 +48,12 @@ ANEW = [
     ("I've got pottery class on Tuesdays.", "My pottery class moved to Fridays.", "Fri", "Tues"),
     ("I'm in flat 12, third floor.", "So it's flat 27 we're in now.", "27", "12"),
     ("My dentist is Dr Whitlock.", "I see Dr Rao for my teeth these days.", "Rao", "Whitlock"),
+    ("My phone is a Nokia 3310.", "Upgraded to a Fairphone 5.", "Fairphone", "Nokia"),
+    ("I live with two flatmates.", "I live alone now.", "alone", "flatmates"),
+    ("I work from home on Fridays.", "I work from home on Mondays now.", "Mondays", "Fridays"),
+    ("I weigh 92 kilos.", "down to 88 kilos!", "88", "92"),
+    ("My car is a red Fiat Panda.", "The Panda died, got a used Yaris.", "Yaris", "red Fiat"),
+    ("My gym is FitX.", "I quit FitX.", "quit", "trains"),
     ("Our wedding is on 6 June.", "We put the wedding off till 9 July.", "9 July", "6 June"),
 ]
 

@@ -111,6 +111,20 @@ class FactStatement:
         )
 
 
+def as_over(fact: FactStatement, who: str) -> FactStatement | None:
+    """Return what ended as something that is only named, whatever it was; ``None`` if unnamed.
+
+    Args:
+        fact: that it ended.
+        who: whose it was, as facts call them.
+    """
+    says = load(fact.language, "facts")["attributes"].get(OVER, {}).get("ends")
+    if not says or not fact.ended or fact.attribute == OVER:
+        return None
+    content = says.format(who=who, value=fact.ended)
+    return replace(fact, attribute=OVER, content=content[:1].upper() + content[1:])
+
+
 def name_last(sentence: str, known: FactStatement) -> tuple[str, int] | None:
     """Return how a sentence begins that names what a fact told of, and where the rest of it does.
 
@@ -606,6 +620,9 @@ class LanguageReader:
         """
         words = [word.casefold().strip(_EDGE) for word in before.split()]
         plain = {word.partition("\u2019")[0] for word in words}
+        # "The van died, got a used Yaris": what is told of a thing goes on with who has it.
+        if before[-1:] in _OPENS and words[:1] and words[0] in self._words.get("of_things", ()):
+            return True
         joined = before[-1:] in _OPENS or (words[-1:] and words[-1] in self._words["joining"])
         told = [word for word in words if word and word not in self._leads]
         without = bool(told) and told[0] in self._words.get("starting", ())

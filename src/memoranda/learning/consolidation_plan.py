@@ -18,6 +18,7 @@ from memoranda.facts.reader import (
     SAME,
     FactStatement,
     Speaker,
+    as_over,
     read_written_facts,
     replace_value,
 )
@@ -359,6 +360,13 @@ class ConsolidationPlan:
         if fact is None or not fact.needs_known:
             return
         ended = [known.record for known, _ in self._clashes(index) if not known.over]
+        if not ended and fact.value is None and (over := as_over(fact, claim.subject)) is not None:
+            # "I quit FitX" may be a gym, where it is no employer.
+            fact = over
+            content = claim.content if claim.stands_alone else over.content
+            claim = replace(claim, content=content, fact=over)
+            self._put(index, claim)
+            ended = [known.record for known, _ in self._clashes(index) if not known.over]
         if not ended:
             kept = claim.content if claim.stands_alone or claim.category in _KEPT else ""
             self._put(index, replace(claim, content=kept, fact=None))

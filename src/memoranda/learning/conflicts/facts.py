@@ -186,7 +186,9 @@ def _is_given_up(old: Record, new: FactStatement) -> bool:
 def _is_planned(old: Record, new: FactStatement) -> bool:
     """Return whether an older fact tells of plans for what is cancelled."""
     over = _things(new.subject)
-    planned = old.metadata.get("category") == Category.PLAN
+    kind = old.metadata.get("category")
+    going_on = kind in {Category.STATE, Category.EVENT} and "for" in old.content.split()
+    planned = kind == Category.PLAN or (going_on and read_aspect(old.content) is Aspect.STATE)
     return planned and bool(over) and over <= _things(old.content)
 
 
