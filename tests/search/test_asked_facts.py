@@ -55,6 +55,34 @@ def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value, k
     assert value in memory.search(question, kind=kind, limit=3)[0].record.content
 
 
+@pytest.mark.parametrize(
+    ("question", "told"), [("who is my superior at work", "Shona"), ("Where do I live?", "Gourock")]
+)
+def test_the_answer_is_recalled_however_it_was_worded(memory, question, told):
+    """A model reads it even where it shares neither words nor meaning with the question."""
+    first = memory.search(question, limit=1)[0]
+    assert told in first.record.content
+    assert "attribute" in first.why.arms
+    assert told in memory.recall(question, budget=500).text
+
+
+def test_of_many_instructions_only_the_one_that_is_asked_about_goes_first():
+    """The others are not what was asked, nor newer news of it."""
+    turns = [
+        "From now on give me temperatures in Celsius.",
+        "From now on end each answer with a joke, please.",
+        "You can drop the jokes at the end of your answers, I have had my fill.",
+    ]
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as made:
+        for number, text in enumerate(turns):
+            chat = made.conversation(f"session-{number}")
+            chat.add("user", text)
+            chat.end()
+            made.consolidate()
+        first = made.search("Do I want a joke at the end of your answers?")[0]
+        assert "joke" in first.record.content
+
+
 def test_what_is_so_answers_before_what_is_not():
     """Asked for allergies, the one that is there comes before the one that is denied."""
     with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as memory:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from memoranda.model.models import Hit, Kind, Recall
-from memoranda.search.recall import mask_secrets, remembered
+from memoranda.search.recall import mask_secrets, remembered, says_something
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 from memoranda.text.small_talk import is_small_talk
 
 MOST = 5
-LEAST_COVERAGE = 0.34
-LEAST_LIKENESS = 0.4
+# Evidence by arm of which one suffices.
+LEAST_EVIDENCE = {"attribute": 0.0, "lexical": 0.34, "vector": 0.4}
 ASKED = compile_pattern(
     r"\s*(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|can|could|"
     r"will|would|should|have|has|had|tell me|show me|list|find|search|remind me)\b"
@@ -42,11 +42,7 @@ def _is_telling(hit: Hit) -> bool:
     turn = hit.record.kind is Kind.EPISODE
     if turn and (QUESTION.fullmatch(hit.record.content) or is_small_talk(hit.record.content)):
         return False
-    arms = hit.why.arms
-    words, meaning = arms.get("lexical"), arms.get("vector")
-    return (words is not None and words.score >= LEAST_COVERAGE) or (
-        meaning is not None and meaning.score >= LEAST_LIKENESS
-    )
+    return says_something(hit, LEAST_EVIDENCE)
 
 
 def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:

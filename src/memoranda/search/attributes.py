@@ -195,9 +195,9 @@ def put_first(
     over = np.float32(scored.score[rest].max(initial=0.0))
     raised: dict[int, float] = {}
     for each in reversed(list(chosen)):
-        over = max(np.nextafter(over, np.float32(2)), scored.score[each])
+        over = np.nextafter(max(over, scored.score[each]), np.float32(2))
         raised[each] = float(over)
-    return scored.moved(raised), shown
+    return scored.raised("attribute", raised), shown
 
 
 def _plain(text: str) -> str:

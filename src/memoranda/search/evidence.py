@@ -223,6 +223,16 @@ class ScoredRecords:
             return self
         return self.moved({row: factor * float(self.score[row]) for row in rows.tolist()})
 
+    def raised(self, name: str, score: Mapping[int, float]) -> ScoredRecords:
+        """Return the same with higher scores of some records, by full evidence of an arm."""
+        rows = list(score)
+        new, held = self.score.copy(), np.zeros_like(self.score)
+        new[rows], held[rows] = list(score.values()), 1
+        factors = self.recency * self.confidence * self.precedence
+        share: Floats = ((new - self.score) / np.maximum(factors, 1e-9)).astype(np.float32)
+        evidence, shares = {**self.evidence, name: held}, {**self.shares, name: share}
+        return replace(self, evidence=evidence, shares=shares, score=new)
+
     def lent(self, name: str, evidence: Floats) -> ScoredRecords:
         """Return the same where each record scores at least its ``evidence`` of a new arm."""
         factors = self.recency * self.confidence * self.precedence

@@ -7,7 +7,7 @@ takes it as data about the past and not as something to obey.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -30,9 +30,15 @@ INSIGHT = "## Weekly insight"
 LONGEST = 600  # characters of one record; the rest is a call of get() away
 SEPARATOR_TOKENS = 2
 LEAST_TOKENS = 24
-# What small talk reaches against anything: below both, a record has nothing to say.
-LEAST_COVERAGE = 0.1
-LEAST_LIKENESS = 0.2
+# Evidence by arm of which one suffices: small talk reaches less against anything.
+LEAST_EVIDENCE: Mapping[str, float] = {
+    "entity": 0.0,
+    "temporal": 0.0,
+    "attribute": 0.0,
+    "lexical": 0.1,
+    "vector": 0.2,
+    "tokens": 0.5,
+}
 # Hits that recall tries to fit into its budget.
 RECALLED = 20
 # The same where the setting ``retrieval.recall`` wants facts alone.
@@ -233,15 +239,15 @@ def pack(
     return Recall(block, tuple(kept), counter.count(block))
 
 
-def says_something(hit: Hit) -> bool:
-    """Return whether a hit is really relevant to the query, not merely the best of a bad lot."""
+def says_something(hit: Hit, evidence: Mapping[str, float] = LEAST_EVIDENCE) -> bool:
+    """Return whether a hit is really relevant to the query, not merely the best of a bad lot.
+
+    Args:
+        hit: the hit.
+        evidence: by arm, how much evidence suffices.
+    """
     arms = hit.why.arms
-    words, meaning = arms.get("lexical"), arms.get("vector")
-    return (
-        bool(arms.keys() & {"entity", "temporal"})
-        or (words is not None and words.score >= LEAST_COVERAGE)
-        or (meaning is not None and meaning.score >= LEAST_LIKENESS)
-    )
+    return any(name in arms and arms[name].score >= least for name, least in evidence.items())
 
 
 def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
