@@ -335,6 +335,31 @@ def test_what_is_only_asked_is_not_kept(text):
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "content"),
+    [
+        ("What is your soil like?", "Ours is heavy clay.", "The user's soil is heavy clay."),
+        (
+            "What colour is your sofa?",
+            "Dark green velvet.",
+            "The user's sofa is dark green velvet.",
+        ),
+        ("How do you get to work?", "By bike.", "The user goes to work by bike."),
+        ("What size is your laptop?", "It's a 14 inch ThinkPad.", "laptop is a 14 inch ThinkPad."),
+        ("What is your plan?", "It's a secret.", ""),
+        ("What is your function like?", "It's a mess.", ""),
+    ],
+)
+def test_an_answer_is_read_with_what_it_was_asked_of(question, answer, content):
+    """The pronoun of an answer, or what it leaves out, is the thing that was asked about."""
+    turns = [
+        Turn("ep_1", "assistant", question, SAID, person=False),
+        Turn("ep_2", "user", answer, SAID, person=True),
+    ]
+    told = [each.content for each in RuleFactExtractor(Dates(), Names()).extract(turns)]
+    assert not told if not content else any(content in each for each in told)
+
+
+@pytest.mark.parametrize(
     ("text", "instruction", "reason"),
     [
         ("No stairs please, I use a wheelchair.", "No stairs.", "uses a wheelchair"),

@@ -43,6 +43,8 @@ _MOST_MATCHES = 30
 LONGEST = 80
 # Words of an answer that leaves out what was asked.
 _LONGEST_ANSWER = 9
+# Words of an answer that has no verb.
+_LONGEST_BARE = 7
 # Function words by which one language knows a sentence better than another.
 _PLAINLY = 2
 IS, WAS, ENDED, DENIED = "is", "was", "ended", "denied"
@@ -156,6 +158,35 @@ def complete_answer(question: str, answer: str) -> tuple[str, int] | None:
             opening = compile_form(words["answer_opening"]).search(answer)
             return lead, opening.end() if opening is not None else 0
     return None
+
+
+def answer_in_full(question: str, answer: str) -> str:
+    """Return an answer that names what it was asked of: for "It's clay", "My soil is clay".
+
+    In languages that give ``answers_of``; the answer as it is, where it names that, or nothing.
+    """
+    question, plain = (each.replace("'", "\u2019") for each in (question, answer))
+    if not question or complete_answer(question, answer) is not None:
+        return answer
+    for code in languages_with("facts"):
+        words = load(code, "facts")["words"]
+        for form, lead in words.get("answers_of", {}).items():
+            found = compile_form(form).search(question)
+            noun = (found.groupdict().get("noun") or "").casefold() if found else ""
+            if found is None or noun.rpartition(" ")[2] in words["answers_of_none"]:
+                continue
+            lead = lead.format(noun=noun, be=words["be"][_ends_as_many(noun)])  # noqa: PLW2901
+            pointing = compile_form(words["answer_pointing"]).search(plain)
+            if pointing is not None:
+                return f"{lead}{answer[pointing.end() :]}"
+            short = len(plain.split()) <= _LONGEST_BARE and "." not in plain.rstrip(". !")
+            if short and not compile_form(words["answers_nothing"]).search(plain):
+                return f"{lead}{answer[:1].lower()}{answer[1:]}"
+    return answer
+
+
+def _ends_as_many(noun: str) -> bool:
+    return noun.endswith("s") and not noun.endswith("ss")
 
 
 def may_be_one_thing(one: str, other: str, code: str) -> bool:

@@ -16,6 +16,7 @@ from memoranda.facts.reader import (
     SAME,
     FactStatement,
     Speaker,
+    answer_in_full,
     complete_answer,
     is_momentary,
     is_unreal,
@@ -138,10 +139,12 @@ class RuleFactExtractor:
             text = spell_out(text, [*named, *known], own_words=asked, before=earlier)
             if turn.speaker in ROLES:
                 told[turn.speaker] = _last_sentences(text), named
+            question = _asked_before(turn, around[:place])
+            text = text if asked else answer_in_full(question, text)
             turn = replace(turn, text=text)  # noqa: PLW2901
             reader = _TurnReader(turn, around, named)
             reader.stated = stated.get(turn.speaker)
-            reader.asked = _asked_before(turn, around[:place])
+            reader.asked = question
             reader.tells_time = partial(self._tells_time, said_at=turn.at)
             reader.requests = _requests_of(turn, around[:place])
             found: dict[str, Claim] = {}
