@@ -412,6 +412,7 @@ class _FactForm(NamedTuple):
     fallback: bool
     beside: bool
     fixed: str
+    kind: str
 
 
 @cache
@@ -495,6 +496,7 @@ class LanguageReader:
             fallback=fallback,
             beside=beside,
             fixed=fixed,
+            kind=rows.get("kind", ""),
         )
 
     def read(self, sentence: str, said: str, speaker: Speaker) -> Iterator[FactStatement]:
@@ -723,7 +725,7 @@ class LanguageReader:
             if thing:
                 given = f"{whose} {thing}" if mine else thing
                 shown = self._name_thing(match, said, given, named, rule.says)
-                subject, thing = thing.casefold(), points or shown
+                subject, thing = f"{thing} {rule.kind}".strip().casefold(), points or shown
             written = self._nouns.get(noun, noun)
             shown = which + written[-len(noun) :]
             filled = {"who": who, "value": value, "thing": thing, "relation": shown}
