@@ -388,7 +388,7 @@ def _tells_how(low: Low, noun: int, verb: str, told: int) -> bool:
         return True
     many = thing.endswith("s") or thing in _EN.words("plural_parts")
     agrees = _ends_in_s(verb) != many and not _has([verb], *_NO_DOINGS)
-    return agrees and not _has([first], "evaluative", "pointers", "interrogatives")
+    return agrees and not _has([first], "evaluative", "pointers", "interrogatives", "mocked")
 
 
 def _is_for_good(thing: str, first: str, following: str) -> bool:
