@@ -39,7 +39,7 @@ WHOLE = [
         "Ana plays two instruments: the cello and the harp.",
     ),
     ("I had to sell my car.", "Ana had to sell their car."),
-    ("Blue's my fave, it calms me down.", "Blue is Ana's favourite."),
+    ("Blue's my fave, it calms me down.", "Ana's favourite is Blue."),
     (
         "I asked if they needed help, so I reached out to the clinic and asked if they take kids.",
         "Ana reached out to the clinic and asked if they take kids.",
