@@ -56,7 +56,7 @@ def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value, k
 
 
 @pytest.mark.parametrize(
-    ("question", "told"), [("who is my superior at work", "Shona"), ("Where do I live?", "Gourock")]
+    ("question", "told"), [("who do i report to", "Shona"), ("Where do I live?", "Gourock")]
 )
 def test_the_answer_is_recalled_however_it_was_worded(memory, question, told):
     """A model reads it even where it shares neither words nor meaning with the question."""
