@@ -8,6 +8,7 @@ they are written. Which language a sentence has is decided by whose forms it fit
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -473,6 +474,11 @@ class LanguageReader:
         value = load(self._code, "facts")["fragments"][name]
         return value if isinstance(value, str) else "(?:" + "|".join(value) + ")"
 
+    def _word_list(self, words: Sequence[str]) -> frozenset[str]:
+        """Return words, with those of a named list for its name in braces."""
+        named = (self._words[each[1:-1]] if each[:1] == "{" else [each] for each in words)
+        return frozenset(itertools.chain.from_iterable(named))
+
     def _rule(self, attribute: str, tells: str, form: str, rows: Any) -> _FactForm:
         fixed, _, source = form.rpartition(" <- ")
         says = rows.get({IS: "says", ENDED: "ends", DENIED: "denies"}.get(tells, ""), "")
@@ -480,7 +486,7 @@ class LanguageReader:
             bool(rows.get(name, False))
             for name in ("list", "anywhere", "known", "fallback", "beside")
         )
-        never, first = (frozenset(rows.get(name, ())) for name in ("never", "never_first"))
+        never, first = (self._word_list(rows.get(name, ())) for name in ("never", "never_first"))
         if self.unspaced:
             never = frozenset(key for each in never for key in value_key(each))
         return _FactForm(

@@ -13,7 +13,7 @@ import numpy as np
 
 from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
-from memoranda.facts.ontology import attributes
+from memoranda.facts.requests import INSTRUCTION
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
@@ -51,7 +51,7 @@ MOST_CHANGES = 2  # of what is asked for that are followed
 LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
 ASKED_TOO = 0.3  # of the question's words in the best answer that its news has, too
 NEWS = 0.55  # from how well it fits a text is news of the best answer
-# Share of the best score from which one of many values, such as instructions, can be what is asked.
+# Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
@@ -426,13 +426,10 @@ class SingleSearch:
         chosen = {
             row: told
             for row, told in chosen.items()
-            if self._holds_one(told[0]) or max(own.score[[row, *told]]) >= least
+            if read([told[0]])[told[0]].attribute != INSTRUCTION
+            or max(own.score[[row, *told]]) >= least
         }
         return put_first(scored, shown, chosen) if chosen else None
-
-    def _holds_one(self, row: int) -> bool:
-        """Return whether the attribute of a fact has one value at a time."""
-        return attributes()[self._records([row])[row].attribute or ""].single
 
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
