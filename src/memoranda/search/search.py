@@ -13,7 +13,7 @@ import numpy as np
 
 from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
-from memoranda.facts.requests import INSTRUCTION
+from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
