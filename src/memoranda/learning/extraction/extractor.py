@@ -20,7 +20,6 @@ from memoranda.facts.reader import (
     complete_answer,
     is_momentary,
     is_unreal,
-    known_words,
     mask_halves,
     name_last,
     read_facts,
@@ -55,6 +54,12 @@ from memoranda.learning.extraction.rewriting import (
     split_tokens,
 )
 from memoranda.learning.extraction.sentences import TurnPart, split_sentences
+from memoranda.learning.extraction.spelling import (
+    capitalize_names,
+    find_names,
+    lacks_capitals,
+    write_out,
+)
 from memoranda.learning.extraction.statements import (
     ClaimDraft,
     ClauseContext,
@@ -68,7 +73,7 @@ from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.patterns import LanguageData, compile_pattern, languages_with
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
@@ -92,7 +97,6 @@ _MOST_OF = 0.55
 _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;:.!?] )[A-Z][a-z]+|^[A-Z][a-z]+[' \u2019]")
-_SENTENCE = compile_pattern(r"[^.!?\n]+")
 _END = compile_pattern(r"[.!?](?=\s)")
 # Sentences of the turn before whose persons a pronoun may mean.
 _NEAR = 3
@@ -132,9 +136,9 @@ class RuleFactExtractor:
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
-            named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
             asked = asks_memory(turn.text)
-            text = turn.text if asked else _with_apostrophes(turn.text)
+            text = turn.text if asked else self._write_out(turn.text, around)
+            named = self._names.extract(text) if _CAPITAL.search(text) else []
             earlier, known = told.get(turn.speaker, ("", []))
             text = spell_out(text, [*named, *known], own_words=asked, before=earlier)
             if turn.speaker in ROLES:
@@ -168,6 +172,15 @@ class RuleFactExtractor:
         drafts = [self._claim(draft, turn) for draft in reading.drafts]
         claims = {claim.content.casefold(): claim for claim in drafts if claim is not None}
         return list(claims.values()), reading.refused
+
+    def _write_out(self, text: str, around: Sequence[Turn]) -> str:
+        """Return what was typed in a hurry as it is written with care, names with capitals."""
+        text = write_out(text)
+        if not lacks_capitals(text) or not _is_english(text):
+            return text
+        others = {each.text for each in around if _CAPITAL.search(each.text)}
+        names = {name for each in others for name in find_names(each, self._names.extract(each))}
+        return capitalize_names(text, names, self._names.extract(text))
 
     def _tells_time(self, said: str, said_at: datetime) -> bool:
         """Return whether words tell a time other than the day they are said on."""
@@ -697,26 +710,6 @@ def _is_english(shown: str) -> bool:
         return True
     known = sum(word.strip(".,!?;:'\"").partition("'")[0] in _EN.words("english") for word in words)
     return known > len(words) * _LEAST_ENGLISH
-
-
-def _with_apostrophes(text: str) -> str:
-    """Return what is typed without apostrophes with them: ``im home`` is ``I'm home``.
-
-    Each sentence may be in another language: "Ich arbeite im Kino. My dog is called Rex."
-    """
-    if not _EN.pattern("unmarked").search(text):
-        return text
-    return _SENTENCE.sub(lambda found: _mark_elisions(found[0]), text)
-
-
-def _mark_elisions(sentence: str) -> str:
-    """Return a sentence with its apostrophes, unless it is in a language that has none there."""
-    written = _EN.mapping("apostrophes")
-    words = frozenset(sentence.lower().split()).difference(written)
-    english = known_words("en", words)
-    if any(known_words(code, words) > english for code in languages_with("function_words")):
-        return sentence
-    return _EN.pattern("unmarked").sub(lambda found: written[found[0].lower()], sentence)
 
 
 def _find_person(group: Sequence[ClauseToken]) -> str:

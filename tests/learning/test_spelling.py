@@ -1,0 +1,62 @@
+"""What is typed in a hurry is read as if it were written with care."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoranda.learning.extraction.spelling import capitalize_names, lacks_capitals, write_out
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("im a baker and shes a nurse", "I'm a baker and she's a nurse"),
+        ("my sisters bday is 4 may", "my sister's birthday is 4 may"),
+        ("got a dentist appt tmrw w/ my mum", "got a dentist appointment tomorrow with my mum"),
+        ("i live in leeds w my gf", "i live in leeds with my girlfriend"),
+        ("meg n me moved cuz its a nice flat", "meg and me moved because it's a nice flat"),
+        ("so were getting married in june", "so we're getting married in june"),
+        ("ive been vegitarian for 6 yrs", "I've been vegetarian for 6 years"),
+    ],
+)
+def test_what_is_left_out_is_written(typed, written):
+    """Apostrophes, shortened words and frequent misspellings are written out."""
+    assert write_out(typed) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The dog wagged its tail.",
+        "They were called back.",
+        "My sisters live in Leeds.",
+        "I was ill, so I stayed at home.",
+        "Ich arbeite im Kino.",
+        "Mail me at im@example.com",
+        "Plan n is done.",
+    ],
+)
+def test_what_is_whole_stays(text):
+    """What is right as it stands is not changed, nor what is in another language."""
+    assert write_out(text) == text
+
+
+def test_names_get_the_capitals_they_have_elsewhere():
+    """A name in small letters is written as the conversation writes it, with its apostrophe."""
+    text = "sinas baby came and sina is fine, a simple thing"
+    assert (
+        capitalize_names(text, ["Sina"], []) == "Sina's baby came and Sina is fine, a simple thing"
+    )
+
+
+def test_whoever_is_introduced_has_a_name():
+    """What stands after "called" is a name, unless it is a word that goes on the sentence."""
+    assert capitalize_names("my physio is called lorna", [], []) == "my physio is called Lorna"
+    assert capitalize_names("the boss called after lunch", [], []) == "the boss called after lunch"
+
+
+def test_only_a_text_without_capitals_lacks_them():
+    """A text that begins its sentences with capitals has its names as they are meant."""
+    assert lacks_capitals("i live in leeds. my mum too")
+    assert not lacks_capitals("My mum lives in Leeds.")
+    assert not lacks_capitals("today I met rose")
