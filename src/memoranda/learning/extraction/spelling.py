@@ -21,6 +21,8 @@ _SENTENCE = r"[^.!?\n]+"
 # What is written with care: a capital where a sentence begins, or in "I".
 _CAREFUL = r"(?:^|[.!?\n]\s*)[A-Z][a-z]|\bI\b"
 _NAMED = frozenset({"person", "location", "organization", "other"})
+# What joins a word to the rest of an address or a longer word.
+_JOINING = "'’@/_-"
 # Lists of words that may be typed in small letters and be no name.
 _WORDS = ("everyday", "function_words", "names_and_words")
 
@@ -99,10 +101,17 @@ def _write_sentence(sentence: str) -> str:
     english = known_words("en", words)
     if any(known_words(code, words) > english for code in languages_with("function_words")):
         return sentence
-    sentence = _known().sub(lambda found: found[1] + table[found[2].lower()], sentence)
+    sentence = _known().sub(_write_word, sentence)
     for form, becomes in _forms():
         sentence = form.sub(becomes, sentence)
     return str(sentence)
+
+
+def _write_word(found: Any) -> str:
+    """Return the word for one that is typed, unless it is a part of an address or another word."""
+    joined = found.string[found.end() :][:1] in {*_JOINING}
+    word = load("en", "spelling")["words"][found[2].lower()]
+    return str(found[0] if joined else found[1] + word)
 
 
 def _is_word(name: str, lists: Sequence[str] = _WORDS) -> bool:
