@@ -172,6 +172,7 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
                 for found in between.finditer(what)
                 if (span := _span(found, "sep"))
                 and not _fits(request.language, "commenting", what[span[1] :])
+                and not _is_only_subject(what[: span[0]], request.language)
             ]
     items = _between(what, [found.span() for found in _own("list_comma").finditer(what)])
     unspaced = language_reader(request.language).unspaced
@@ -183,6 +184,11 @@ def split_statements(request: Request, sentence: str) -> list[tuple[int, int]]:
         cuts += [found.span() for found in _own("list_comma").finditer(what)]
     pieces = _between(what, cuts)
     return [(request.start + start, request.start + end) for start, end in pieces]
+
+
+def _is_only_subject(text: str, language: str) -> bool:
+    """Return whether words only begin the subject of what follows: ``Yusuf`` (and Leila are …)."""
+    return len(text.split()) == 1 or only_names(text, language)
 
 
 def tidy(text: str, language: str) -> str:
