@@ -15,6 +15,9 @@ from memoranda.learning.extraction.spelling import capitalize_names, lacks_capit
         ("got a dentist appt tmrw w/ my mum", "got a dentist appointment tomorrow with my mum"),
         ("i live in leeds w my gf", "i live in leeds with my girlfriend"),
         ("meg n me moved cuz its a nice flat", "meg and me moved because it's a nice flat"),
+        ("my exams on the 28th of march", "my exam's on the 28th of march"),
+        ("my sons 7 and im allergic 2 nuts", "my sons 7 and I'm allergic to nuts"),
+        ("my therapists name is ruth", "my therapist's name is ruth"),
         ("so were getting married in june", "so we're getting married in june"),
         ("ive been vegitarian for 6 yrs", "I've been vegetarian for 6 years"),
     ],
@@ -33,7 +36,9 @@ def test_what_is_left_out_is_written(typed, written):
         "I was ill, so I stayed at home.",
         "Ich arbeite im Kino.",
         "Mail me at im@example.com",
-        "Plan n is done.",
+        "Plan N is done.",
+        "My brothers at 10 and 12 love it.",
+        "My exams at school went well.",
     ],
 )
 def test_what_is_whole_stays(text):
