@@ -47,12 +47,6 @@ def test_who_has_what_is_asked_for_answers_before_who_has_not(question, with_it,
     assert likelihood(question, with_it) > likelihood(question, without)
 
 
-def test_who_only_asks_gives_no_answer():
-    """It tells nothing of how things are."""
-    told = likelihood("What do I do on Sundays", "I drive to the pub.")
-    assert likelihood("What do I do on Sundays", "How long till I can drive?") < told == 1
-
-
 def test_the_assistant_answers_where_it_is_asked_what_it_said():
     """Otherwise who told it goes first."""
     text = "The oven takes forty minutes."

@@ -1,7 +1,7 @@
-"""Which texts can answer: they state something, and hold the kind of thing that is asked for.
+"""Which texts can answer: they hold the kind of thing that is asked for.
 
-Words and meaning find what speaks of the same. Of that, who only asks gives no answer, the
-assistant says again what it was told, and a text without a name is hardly the answer to "Who?".
+Words and meaning find what speaks of the same. Of that, the assistant says again what it was told,
+and a text without a name is hardly the answer to "Who?".
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from memoranda.model.models import Kind, Record
 from memoranda.search.precedence import REPEATERS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
-from memoranda.text.small_talk import states_nothing
 from memoranda.text.terms import cut_sentences
 
 # What is left of the score of a text that ...
 REPEATS = 0.85  # the assistant said
-ASKS = 0.9  # asks or greets, and states nothing
 LACKS_KIND = 0.95  # holds nothing of the kind that is asked for
 LONGEST = 600  # characters of a text that are read; a longer one holds something of any kind
 
@@ -47,8 +45,6 @@ class ExpectedAnswer:
             likely *= REPEATS
         if len(text) > LONGEST or record.kind is not Kind.EPISODE:
             return likely
-        if states_nothing(text):
-            likely *= ASKS
         if self.kind is not None and not self.held(text):
             likely *= LACKS_KIND
         return likely

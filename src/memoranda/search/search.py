@@ -38,6 +38,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.text.small_talk import states_nothing
 
 log = logging.getLogger("memoranda.search")
 
@@ -45,7 +46,11 @@ MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
-REPEATED = 0.7  # what is left of the score of a weekly insight
+STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and small talk alone
+REPEATED = 0.7  # of that of a weekly insight, which repeats facts
+ANSWERS = 0.9  # of that of an assistant's short answer to a statement
+SHORT_ANSWER = 160  # characters of such an answer
+FIRST_READ = 12  # the best records, of which is looked whether they state anything
 FIRST_ANSWERS = 5  # the best records, of which the likelier answers go first
 MOST_CHANGES = 2  # of what is asked for that are followed
 LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
@@ -276,9 +281,7 @@ class SingleSearch:
         own = self._fused()
         if not ranking.precedence or ranking.only:
             return self._by_precedence(own)
-        # A weekly insight repeats facts; who told them goes first.
-        insights = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
-        own = own.lowered(insights, REPEATED)
+        own = self._without_repetition(own)
         scored, shown = self._by_precedence(own)
         if ranking.facts != "off":
             asked = self._with_asked_facts(own, scored, shown)
@@ -399,6 +402,33 @@ class SingleSearch:
                     - 0.08 * (not question.own)  # Of others much is said that stays true.
                 )
         return found
+
+    def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
+        """Return scores in which who states something goes before who only says the same words.
+
+        These are weekly insights, which repeat facts, turns of questions and small talk, and the
+        assistant's answers to what somebody told.
+        """
+        repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
+        scored = scored.lowered(repeating, REPEATED)
+        found = self.wanted & _told(scored.evidence)
+        best = self._records(_best(scored.score, found, FIRST_READ))
+        empty = [
+            row
+            for row, record in best.items()
+            if record.kind is Kind.EPISODE and states_nothing(record.content)
+        ]
+        scored = scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
+        answers = [row for row, record in best.items() if self._only_answers(row, record)]
+        return scored.lowered(np.array(answers, np.intp), ANSWERS)
+
+    def _only_answers(self, row: int, record: Record) -> bool:
+        """Return whether a turn is the assistant's short answer to what somebody told."""
+        if record.source_role not in precedence.REPEATERS or len(record.content) > SHORT_ANSWER:
+            return False
+        before = self.rows.beside(row, -1)
+        told = None if before is None else self._records([before]).get(before)
+        return told is not None and "?" not in told.content
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
