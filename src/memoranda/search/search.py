@@ -385,12 +385,13 @@ class SingleSearch:
         for row, record in best.items():
             if not later[row] or len(record.content) > LONGEST:
                 continue
-            alike = question.telling_share(self._terms(row)) / (answered or 1.0)
+            terms = self._terms(row)
+            alike = question.telling_share(terms) / (answered or 1.0)
             if alike < min(ASKED_TOO, answered):
                 continue
             sentences = precedence.stated_sentences(record.content)
             changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
-            if changed and self._fits(question, row):
+            if changed and not competes(question, record.content, terms, self.parts.analyzer):
                 fresh = asked.held(" ".join(changed)) - asked.held(old)
                 found[row] = (
                     0.4 * float(np.vecdot(rows.vectors[row], rows.vectors[top]))

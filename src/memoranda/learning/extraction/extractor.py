@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.ontology import attributes
@@ -131,13 +131,14 @@ class RuleFactExtractor:
         """Return the claims of ``page`` in the order they were said."""
         around = blank_exclusions([*before, *page])
         claims: list[Claim] = []
+        written = cache(partial(self._find_written, around))
         told: dict[str, tuple[str, list[Mention]]] = {}
         stated: dict[str, FactStatement] = {}
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
             asked = asks_memory(turn.text)
-            text = turn.text if asked else self._write_out(turn.text, around)
+            text = turn.text if asked else self._write_out(turn.text, written)
             named = self._names.extract(text) if _CAPITAL.search(text) else []
             earlier, known = told.get(turn.speaker, ("", []))
             text = spell_out(text, [*named, *known], own_words=asked, before=earlier)
@@ -173,14 +174,23 @@ class RuleFactExtractor:
         claims = {claim.content.casefold(): claim for claim in drafts if claim is not None}
         return list(claims.values()), reading.refused
 
-    def _write_out(self, text: str, around: Sequence[Turn]) -> str:
-        """Return what was typed in a hurry as it is written with care, names with capitals."""
+    def _write_out(self, text: str, written: Callable[[], frozenset[str]]) -> str:
+        """Return what was typed in a hurry as it is written with care, names with capitals.
+
+        Args:
+            text: what was typed.
+            written: gives the names that its talk writes with capitals; asked only where needed.
+        """
         text = write_out(text)
         if not lacks_capitals(text) or not _is_english(text):
             return text
-        others = {each.text for each in around if _CAPITAL.search(each.text)}
-        names = {name for each in others for name in find_names(each, self._names.extract(each))}
-        return capitalize_names(text, names, self._names.extract(text))
+        return capitalize_names(text, written(), self._names.extract(text))
+
+    def _find_written(self, around: Sequence[Turn]) -> frozenset[str]:
+        """Return the names that the turns of a talk write with capitals."""
+        texts = {each.text for each in around if _CAPITAL.search(each.text)}
+        names = (find_names(each, self._names.extract(each)) for each in texts)
+        return frozenset[str]().union(*names)
 
     def _tells_time(self, said: str, said_at: datetime) -> bool:
         """Return whether words tell a time other than the day they are said on."""
