@@ -5,26 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.model.checks import content_hash
-from memoranda.model.models import Kind, Record
 from memoranda.search.answers import ExpectedAnswer
 from memoranda.testing.clocks import FrozenClock
 
 
-def likelihood(question, text, role="user"):
-    """Return what remains of the score of a text by somebody against a question."""
-    moment = datetime(2026, 1, 5, 9, tzinfo=UTC)
-    record = Record(
-        id="turn_1",
-        kind=Kind.EPISODE,
-        content=text,
-        user="ana",
-        source_role=role,
-        event_time=moment,
-        created_at=moment,
-        content_hash=content_hash(text),
-    )
-    return ExpectedAnswer(question).likelihood(record)
+@pytest.fixture
+def memory():
+    """Ana's, empty."""
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as made:
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -42,23 +31,37 @@ def likelihood(question, text, role="user"):
         ("Hoe heet de kat?", "onze kat heet Minoes", "onze kat slaapt"),
     ],
 )
-def test_who_has_what_is_asked_for_answers_before_who_has_not(question, with_it, without):
+def test_a_text_holds_what_is_asked_for_or_not(question, with_it, without):
     """A name, a time, a number, a code or a colour."""
-    assert likelihood(question, with_it) > likelihood(question, without)
-
-
-def test_the_assistant_answers_where_it_is_asked_what_it_said():
-    """Otherwise who told it goes first."""
-    text = "The oven takes forty minutes."
-    assert likelihood("how hot is the oven", text, "assistant") < 1
-    assert likelihood("What did you say of the oven?", text, "assistant") == 1
+    asked = ExpectedAnswer(question)
+    assert asked.holds(with_it)
+    assert not asked.holds(without)
 
 
 def test_the_name_in_the_question_is_no_answer():
     """Nor is a word that only begins a sentence."""
-    question = "What is Archie's school called?"
-    assert likelihood(question, "Yesterday it rained at Archie's.") < 1
-    assert likelihood(question, "It's Kadina Primary for Archie.") == 1
+    asked = ExpectedAnswer("What is Archie's school called?")
+    assert not asked.holds("Yesterday it rained at Archie's.")
+    assert asked.holds("It's Kadina Primary for Archie.")
+
+
+def test_what_holds_the_answer_goes_before_what_is_as_like_the_question(memory):
+    """Search says so among the reasons."""
+    for text in ("The van was hers, and dusty.", "The van was hers, and orange."):
+        memory.remember(text, kind="episode", role="user")
+    first, second = memory.search("What colour was the van?", limit=2)
+    assert "orange" in first.record.content
+    assert first.why.arms["expected"].share > 0
+    assert "expected" not in second.why.arms
+
+
+def test_the_assistant_answers_where_it_is_asked_what_it_said(memory):
+    """Otherwise who told it goes first."""
+    memory.remember("The oven takes forty minutes.", kind="episode", role="assistant")
+    memory.remember("Slow, that oven: forty minutes.", kind="episode", role="user")
+    assert memory.search("How many minutes does the oven take?")[0].record.source_role == "user"
+    said = memory.search("How many minutes did you say the oven takes?")[0].record
+    assert said.source_role == "assistant"
 
 
 @pytest.mark.parametrize(

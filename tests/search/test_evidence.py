@@ -85,7 +85,7 @@ def test_without_vectors_meaning_says_nothing(rows):
 
 
 def test_priors_and_times_are_shares(rows):
-    """Length counts up to its full length; time and speaker are 1 or 0."""
+    """Length counts up to its full length, a speaker is 1 or 0, and times fade outside."""
     np.testing.assert_allclose(evidence.substance(rows)[:2], [9 / 200, 8 / 200])
     assert evidence.substance(rows)[2] == 1
     assert evidence.said_by(rows, "user").tolist() == [1, 0, 0, 0]
@@ -93,7 +93,9 @@ def test_priors_and_times_are_shares(rows):
     june = [to_ms(datetime(2023, month, 1, tzinfo=UTC)) for month in (6, 7)]
     assert evidence.temporal(rows, *june).tolist() == [0, 0, 0, 1]
     moment = to_ms(datetime(2023, 6, 5, tzinfo=UTC))
-    assert not evidence.temporal(rows, moment - 1, moment).any()
+    near = evidence.temporal(rows, moment - evidence.TOLD_MS - 1, moment - evidence.TOLD_MS)
+    np.testing.assert_allclose(near, [0, 0, 0, np.exp(-1)], rtol=1e-3)
+    assert not evidence.temporal(rows, 0, moment).any()
     assert evidence.temporal(rows, moment, moment + 1)[3] == 1
 
 

@@ -20,6 +20,7 @@ from memoranda.search.late_interaction import (
     FARTHEST,
     QuestionTokens,
     compare_tokens,
+    weigh_question_before,
     words_at,
 )
 
@@ -70,14 +71,16 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
         EmbeddedText(np.zeros(2, np.float32), asked, spans),
         lambda _: float(next(rarity)),
     )
-    found, likeness = compare_tokens(question, rows, candidates, tokens)
+    alike = compare_tokens(question, rows, candidates, tokens)
     weights = np.linspace(1, 2, len(asked))
     order = sorted(range(len(turns)), key=lambda place: (turns[place][0], place))
     ends = np.cumsum([turns[place][1] for place in order])
     middle = {row: ends[at] - turns[row][1] / 2 for at, row in enumerate(order)}
-    assert sorted(found.tolist()) == candidates
-    for row, value in zip(found.tolist(), likeness.tolist(), strict=True):
-        summed = 0.0
+    assert sorted(alike.rows.tolist()) == candidates
+    for row, value, by_itself in zip(
+        *map(list, (alike.rows, alike.around, alike.own)), strict=True
+    ):
+        summed = alone = 0.0
         for weight, token in zip(weights, units(asked), strict=True):
             own = max(0.0, (units(turns[row][2]) @ token).max())
             best = own
@@ -87,7 +90,17 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
                     fade = np.exp(-abs(middle[other] - middle[row]) / FADE)
                     best = max(best, fade * (units(turns[other][2]) @ token).max())
             summed += weight * (AROUND * best + (1 - AROUND) * own)
+            alone += weight * own
         assert value == pytest.approx(summed / weights.sum(), abs=1e-3)
+        assert by_itself == pytest.approx(alone / weights.sum(), abs=1e-3)
+
+
+def test_an_answer_has_a_part_of_what_speaks_for_its_question():
+    """Only right after it, in the same talk, and the less the farther apart their middles are."""
+    rows = rows_of([(1, 100, None), (1, 100, None), (1, 100, None), (2, 100, None)])
+    rows.table["asks"][[0, 2]] = True
+    found = weigh_question_before(rows, np.array([0.5, 0.9, 0.8, 0], np.float32))
+    np.testing.assert_allclose(found, [0, 0.5 * np.exp(-100 / FADE), 0, 0], rtol=1e-5)
 
 
 def test_pieces_of_a_word_are_known_by_the_word():

@@ -10,15 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Record
 from memoranda.search.precedence import REPEATERS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
 from memoranda.text.terms import cut_sentences
 
-# What is left of the score of a text that ...
-REPEATS = 0.85  # the assistant said
-LACKS_KIND = 0.95  # holds nothing of the kind that is asked for
 LONGEST = 600  # characters of a text that are read; a longer one holds something of any kind
 
 _TOPIC = "answers"
@@ -38,16 +35,13 @@ class ExpectedAnswer:
         )
         self._of_assistant = not self._question.isdisjoint(_WORDS.assistant)
 
-    def likelihood(self, record: Record) -> float:
-        """Return by how much to lower the score (1 is by nothing) of a record that is found."""
-        text, likely = record.content, 1.0
-        if record.source_role in REPEATERS and not self._of_assistant:
-            likely *= REPEATS
-        if len(text) > LONGEST or record.kind is not Kind.EPISODE:
-            return likely
-        if self.kind is not None and not self.held(text):
-            likely *= LACKS_KIND
-        return likely
+    def repeated(self, record: Record) -> bool:
+        """Return whether a record says again what was told: the assistant's, unless it is asked."""
+        return record.source_role in REPEATERS and not self._of_assistant
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text holds anything of the kind that is asked for, if it can be told."""
+        return self.kind is None or len(text) > LONGEST or bool(self.held(text))
 
     def held(self, text: str) -> set[str]:
         """Return what a text holds of the kind that is asked for."""

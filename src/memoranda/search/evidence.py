@@ -24,12 +24,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.query import TermMatches, Vector
-from memoranda.search.index import NO_NUMBER, Floats, Mask, Places, Rows
+from memoranda.search.index import FAINTEST, NO_NUMBER, Floats, Mask, Places, Rows
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer"})
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
+DAY_MS = 86_400_000
+SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
+TOLD_MS = 7 * DAY_MS  # over which it falls to 1/e
+WITHIN = 1.0  # evidence of what happened in the time that a query names
 
 
 @dataclass(frozen=True)
@@ -149,9 +154,19 @@ def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floa
 
 
 def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
-    """Return 1 for each record that happened in the time the query names, if in part, else 0."""
-    named: Floats = happened(rows, since_ms, until_ms).astype(np.float32)
-    return named
+    """Return 1 for each record that happened in the time the query names, if in part.
+
+    What happened outside a short stretch has the less the farther it is, for people tell of a day
+    on the days after it.
+    """
+    named = happened(rows, since_ms, until_ms)
+    if until_ms - since_ms >= SHORT_MS:
+        return named.astype(np.float32)
+    begin, over = rows.table["event"], rows.table["over"]
+    apart = np.maximum(since_ms - over, begin - until_ms).astype(np.float64)
+    fade = np.where(named, 1, np.exp(-np.maximum(apart, 0) / TOLD_MS))
+    near: Floats = np.where(fade < FAINTEST, 0, fade).astype(np.float32)
+    return near
 
 
 def happened(rows: Rows, since_ms: int, until_ms: int) -> Mask:
@@ -191,6 +206,17 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     if len(named) != 1:
         return np.zeros(len(rows), np.float32)
     return np.where(spoken == NO_NUMBER, 0, np.where(spoken == named[0], 1, -1)).astype(np.float32)
+
+
+def like_instructions(rows: Rows, likeness: Floats) -> Floats:
+    """Return how like the query each standing instruction is, and each turn that gave one.
+
+    "Always name the version when I ask about libraries" shares less with a question about libraries
+    than what was said of them, and should be found with it.
+    """
+    given = rows.table["attribute"] == rows.attributes.get(INSTRUCTION, NO_NUMBER - 1)
+    given[rows.sources[given[rows.sources[:, 0]], 1]] = True
+    return np.where(given, likeness, np.float32(0))
 
 
 LENT = 0.5  # of what a fact scores above a turn, how much it lends it
@@ -263,19 +289,25 @@ class Weights:
     tokens: float = 0.0
     question: float = 0.0
     speaker: float = 0.0
+    statement: float = 0.0
+    expected: float = 0.1
+    instruction: float = 0.3
 
 
 # The same where the tokens of a query are compared with those of the records.
 TOKEN_WEIGHTS = Weights(
     tokens=1.0,
-    lexical=0.25,
-    vector=0.05,
-    context=0.4,
-    temporal=0.15,
-    length=0.05,
+    lexical=0.12,
+    vector=0.03,
+    context=0.5,
+    temporal=0.2,
+    length=0.0,
     user=0.05,
-    question=0.2,
-    speaker=0.03,
+    question=0.3,
+    speaker=0.02,
+    statement=0.03,
+    expected=0.06,
+    instruction=0.15,
 )
 
 

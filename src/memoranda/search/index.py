@@ -172,15 +172,6 @@ class Rows:
         other = int(order[there])
         return other if self.table["thread"][other] == self.table["thread"][row] else None
 
-    def answering(self, evidence: Floats) -> Floats:
-        """Return of each record the evidence of the turn before it, if that one asks, faded."""
-        answers = np.zeros_like(evidence)
-        if self.surroundings.weights:
-            order = self.surroundings.order
-            asked = np.where(self.table["asks"], evidence, np.float32(0))[order]
-            answers[order[1:]] = self.surroundings.weights[0] * asked[:-1]
-        return answers
-
     def found(self, ordinals: Sequence[int]) -> tuple[Places, Mask]:
         """Return the row of each ordinal that is here, and of each ordinal whether it is here."""
         wanted = np.asarray(ordinals, np.int64)

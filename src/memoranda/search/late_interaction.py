@@ -74,12 +74,27 @@ def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return words
 
 
+@dataclass(frozen=True, slots=True)
+class TokenLikeness:
+    """How like the words of a question those of each candidate are.
+
+    Attributes:
+        rows: the candidates that have token vectors.
+        around: of each, by its own tokens and those of its neighbours.
+        own: by its own alone.
+    """
+
+    rows: Places
+    around: Floats
+    own: Floats
+
+
 def compare_tokens(
     question: QuestionTokens,
     rows: Rows,
     candidates: Sequence[int],
     tokens: Mapping[int, TokenVectors],
-) -> tuple[Places, Floats]:
+) -> TokenLikeness:
     """Return which of the candidates have token vectors, and how like the question each is.
 
     Args:
@@ -91,12 +106,23 @@ def compare_tokens(
     ordinals = rows.table["ordinal"]
     found = np.array([row for row in candidates if int(ordinals[row]) in tokens], np.intp)
     if not len(found):
-        return found, np.empty(0, np.float32)
+        return TokenLikeness(found, *np.empty((2, 0), np.float32))
     found = found[np.argsort(rows.surroundings.place[found])]  # In the order of talk.
     own = _most_alike(question, [tokens[int(ordinals[row])] for row in found])
     around = _with_neighbours(own, rows, found)
-    likeness: Floats = question.weights @ (AROUND * around + (1 - AROUND) * own)
-    return found, likeness
+    nearby, alone = question.weights @ around, question.weights @ own
+    return TokenLikeness(found, AROUND * nearby + (1 - AROUND) * alone, alone)
+
+
+def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
+    """Return of each record the evidence of the turn before it, if that one asks, faded."""
+    answers = np.zeros_like(evidence)
+    order, middles = rows.surroundings.order, rows.surroundings.middles
+    threads, asks = rows.table["thread"][order], rows.table["asks"][order]
+    before = np.flatnonzero(asks[:-1] & (threads[:-1] == threads[1:]))
+    fade = np.exp((middles[before] - middles[before + 1]) / FADE).astype(np.float32)
+    answers[order[before + 1]] = fade * evidence[order[before]]
+    return answers
 
 
 def explain_match(

@@ -16,6 +16,7 @@ from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store, TokenCounter
 from memoranda.model.query import Filter, Order
+from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
 from memoranda.text.recalled import FENCE, escape_fence
 from memoranda.text.secrets import looks_secret, without_secrets
@@ -33,7 +34,7 @@ LEAST_TOKENS = 24
 # Evidence by arm of which one suffices: small talk reaches less against anything.
 LEAST_EVIDENCE: Mapping[str, float] = {
     "entity": 0.0,
-    "temporal": 0.0,
+    "temporal": WITHIN,
     "attribute": 0.0,
     "lexical": 0.1,
     "vector": 0.2,

@@ -21,7 +21,7 @@ from memoranda.model.query import EmbeddedText, Filter, TokenVectors, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first
-from memoranda.search.evidence import ScoredRecords
+from memoranda.search.evidence import WITHIN, ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
     CANDIDATES,
@@ -29,6 +29,7 @@ from memoranda.search.late_interaction import (
     QuestionTokens,
     compare_tokens,
     explain_match,
+    weigh_question_before,
     words_at,
 )
 from memoranda.search.precedence import (
@@ -48,6 +49,7 @@ EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
 STATES_NOTHING = 0.95  # what is left of the score of a turn of questions and small talk alone
 REPEATED = 0.7  # of that of a weekly insight, which repeats facts
+REPEATED_TURN = 0.85  # of that of what the assistant said
 ANSWERS = 0.9  # of that of an assistant's short answer to a statement
 SHORT_ANSWER = 160  # characters of such an answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
@@ -59,8 +61,9 @@ NEWS = 0.55  # from how well it fits a text is news of the best answer
 # Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
-DAY_MS = 86_400_000
-PRIORS = frozenset({"length", "user", "speaker"})  # evidence that does not depend on the query
+PRIORS = frozenset(
+    {"length", "user", "speaker", "statement", "expected"}
+)  # evidence that does not depend on the query
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
 
 
@@ -337,7 +340,10 @@ class SingleSearch:
         best = self._records(_best(scored.score, shown, FIRST_ANSWERS))
         asked = self._asked
         places = [float(scored.score[row]) for row in best]
-        likely = {row: float(scored.score[row]) * asked.likelihood(best[row]) for row in best}
+        likely = {
+            row: place * (REPEATED_TURN if asked.repeated(best[row]) else 1)
+            for row, place in zip(best, places, strict=True)
+        }
         ranked = sorted(best, key=lambda row: -likely[row])
         return scored.moved(dict(zip(ranked, places, strict=True)))
 
@@ -479,13 +485,17 @@ class SingleSearch:
         if ranking.fusion == "rrf":
             shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
         else:
-            shares = evidence.blend(found, ranking.weights)
+            weights = ranking.weights
+            shares = evidence.blend(found, weights)
             tokens = self._token_evidence(found, evidence.total(shares))
             if tokens:
-                found |= tokens
-                shares = evidence.blend(found, ranking.token_weights)
+                found, weights = found | tokens, ranking.token_weights
+                shares = evidence.blend(found, weights)
+            if self._asked.kind is not None and not ranking.only:
+                found |= {"expected": self._holding_expected(found, evidence.total(shares))}
+                shares = evidence.blend(found, weights)
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
-        age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / DAY_MS
+        age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
         recency = np.ones(len(self.rows), np.float32)
         recency[fades] = 1 - ranking.recency * (1 - 0.5 ** (age / ranking.recency_days))
         confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
@@ -511,13 +521,24 @@ class SingleSearch:
         # What has no vectors of its own yet is judged by that of the whole text.
         alike = np.zeros(len(rows), np.float32)
         alike[best] = found["vector"][best]
-        compared, likeness = compare_tokens(question, rows, best, self.tokens)
-        alike[compared] = likeness
+        compared = compare_tokens(question, rows, best, self.tokens)
+        alike[compared.rows] = compared.around
+        asked = self.words.coverage(around=False)
+        asked[compared.rows] = (asked[compared.rows] + compared.own) / 2
         return {
             "tokens": alike,
-            "question": rows.answering(self.words.coverage(around=False)),
+            "question": weigh_question_before(rows, asked),
             "speaker": evidence.said_by_named(rows, self.query),
+            "statement": (~rows.table["asks"]).astype(np.float32),
         }
+
+    def _holding_expected(self, found: Mapping[str, Floats], score: Floats) -> Floats:
+        """Return which of the best candidates hold the kind of thing that is asked for (1)."""
+        best = _best(score, self.wanted & _told(found), precedence.DEPTH)
+        holding = np.zeros(len(self.rows), np.float32)
+        for row, record in self._records(best).items():
+            holding[row] = self._asked.holds(record.content)
+        return holding
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
@@ -532,6 +553,8 @@ class SingleSearch:
             if ranking.neighbours:
                 around = rows.surroundings.mean
                 found["context"] = nothing if likeness is None else around(likeness, self.visible)
+            if likeness is not None and INSTRUCTION in rows.attributes:
+                found["instruction"] = evidence.like_instructions(rows, likeness)
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names) if names else ()
@@ -650,7 +673,11 @@ def _of_kinds(rows: Rows, kinds: Sequence[str]) -> Mask:
 
 def _told(evidence: Mapping[str, Floats]) -> Mask:
     # What is true of a record whatever the query is no reason to show it.
-    answers = [values != 0 for name, values in evidence.items() if name not in PRIORS]
+    answers = [
+        values >= WITHIN if name == "temporal" else values != 0
+        for name, values in evidence.items()
+        if name not in PRIORS
+    ]
     told: Mask = np.any(answers, axis=0)
     return told
 
