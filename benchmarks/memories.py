@@ -1,12 +1,17 @@
-"""The memory that a process takes with many open memories that share the local model."""
+"""The memory that a process takes: many open memories with one model, and many users of one."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from benchmarks.measure import show
+from benchmarks.searching import USERS, fill
+from benchmarks.workload import KnownVectors, talk
+from memoranda import Memory
+from memoranda.providers.embedding.model_files import MODEL
 
 OPEN = """
 import gc, sys
@@ -39,6 +44,42 @@ gc.collect()
 print(resident())
 print(resident("VmHWM"))
 """
+SERVE = """
+import sys, time
+from pathlib import Path
+from memoranda import Memory
+from benchmarks.workload import talk
+
+def resident(name="VmRSS"):
+    return int(Path("/proc/self/status").read_text().partition(name + ":")[2].split()[0]) / 1024
+
+path, users, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+questions = talk(1).questions
+with Memory(path) as memory:
+    memory.as_user("nobody").search("Who loads the model?")
+    print(resident())
+    faces = [memory.as_user(f"user{number}") for number in range(users)]
+    for face in faces:
+        assert face.search(questions[0])
+    print(resident())
+    times = []
+    for turn in range(rounds * users):
+        start = time.perf_counter()
+        assert faces[turn % users].search(questions[turn % len(questions)])
+        times.append(time.perf_counter() - start)
+    print(resident())
+    print(resident("VmHWM"))
+    print(1000 * sorted(times)[len(times) // 2])
+    print(1000 * sorted(times)[int(0.95 * len(times))])
+"""
+SERVED = (
+    ("the model loaded, no user", "MB"),
+    ("each user searched once", "MB"),
+    ("after all searches", "MB"),
+    ("most at any time", "MB"),
+    ("a search, the question's vectors included, median", "ms"),
+    ("the same, 95th percentile", "ms"),
+)
 STATES = ("imported", "one memory open", "{count} open", "all closed", "most at any time")
 
 
@@ -54,6 +95,26 @@ def run(*, quick: bool) -> None:
         for state, size in zip(STATES, sizes, strict=True)
     ]
     show("Open memories with the local model in one process", ("", "resident"), rows)
+    _serve(5_000 if quick else 100_000)
+
+
+def _serve(size: int) -> None:
+    """Fill a memory with vectors that are drawn, and search it in a process with the model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        drawn = KnownVectors()
+        drawn.name = MODEL  # So that the model takes them for its own.
+        with Memory(path, embedder=drawn) as memory:
+            fill(memory, talk(size).texts)
+            memory.embed_pending()
+        command = [sys.executable, "-c", SERVE, str(path), str(USERS), "10"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    figures = [float(line) for line in done.stdout.split()]
+    rows = [
+        (what, f"{figure:,.0f} {unit}" if unit == "MB" else f"{figure:,.1f} {unit}")
+        for (what, unit), figure in zip(SERVED, figures, strict=True)
+    ]
+    show(f"{size:,} records of {USERS} users in one process", ("", ""), rows)
 
 
 if __name__ == "__main__":

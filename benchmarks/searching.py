@@ -39,7 +39,7 @@ def _measure(folder: Path, size: int, rounds: int) -> None:
     raw.fill(zip(users, asked.texts, strict=True), _vectors(asked.texts))
     path = folder / "memory.db"
     with Memory(path, settings=settings(), embedder=embedder) as memory:
-        _fill(memory, asked.texts, users)
+        fill(memory, asked.texts)
         memory.embed_pending()
     cold = _cold(path, asked, embedder)
     plain = settings().model_copy(update={"retrieval": RetrievalSettings(token_vectors=False)})
@@ -101,8 +101,9 @@ def _user(place: int, size: int) -> int:
     return place // 10 % USERS if size >= 10 * USERS else place % USERS
 
 
-def _fill(memory: Memory, texts: Sequence[str], users: Sequence[int]) -> None:
+def fill(memory: Memory, texts: Sequence[str]) -> None:
     """Remember each user's texts as the episodes of sessions of 50 turns."""
+    users = [_user(place, len(texts)) for place in range(len(texts))]
     for user in range(USERS):
         own = [text for text, whose in zip(texts, users, strict=True) if whose == user]
         face = memory.as_user(f"user{user}")

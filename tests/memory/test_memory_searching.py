@@ -170,7 +170,8 @@ def test_equal_records_come_in_the_order_of_recording(fused):
     for n in range(23):
         if n % 3 == 0:
             fused.remember(f"filler {n}")
-        ids.append(fused.remember("The cat sat on the mat", kind="episode").id)
+        said = fused.remember("The cat sat on the mat", kind="episode", session=f"talk {n}")
+        ids.append(said.id)
     for limit in (5, 23):
         found = [h.record.id for h in fused.search("where is the cat?", limit=limit)]
         assert found == ids[:limit]

@@ -57,8 +57,8 @@ def test_what_holds_the_answer_goes_before_what_is_as_like_the_question(memory):
 
 def test_the_assistant_answers_where_it_is_asked_what_it_said(memory):
     """Otherwise who told it goes first."""
-    memory.remember("The oven takes forty minutes.", kind="episode", role="assistant")
-    memory.remember("Slow, that oven: forty minutes.", kind="episode", role="user")
+    memory.remember("The oven takes forty minutes.", kind="episode", role="assistant", session="a")
+    memory.remember("Slow, that oven: forty minutes.", kind="episode", role="user", session="b")
     assert memory.search("How many minutes does the oven take?")[0].record.source_role == "user"
     said = memory.search("How many minutes did you say the oven takes?")[0].record
     assert said.source_role == "assistant"

@@ -2,13 +2,19 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
-from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, UserIndex
+from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, PackedVectors, UserIndex
+from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
 SCOPE = Scope("ana")
@@ -70,13 +76,49 @@ def test_vectors_come_when_they_are_made(memory, store):
     """A row without a vector has zeros, until the vector is there."""
     index = UserIndex()
     memory.remember("one")
-    assert not index.rows(store, SCOPE).vectors.any()
+    assert not index.rows(store, SCOPE).vectors.codes.any()
     memory.embed_pending()
     vectors = index.rows(store, SCOPE).vectors
-    assert vectors.shape == (1, 16)
-    assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-3)
+    assert vectors.codes.shape == (1, 16)
+    assert np.linalg.norm(vectors.unpacked(0)) == pytest.approx(1, abs=1e-2)
     memory.remember("two")
-    assert index.rows(store, SCOPE).vectors.any(axis=1).tolist() == [True, False]
+    assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    vectors=arrays(
+        np.float32,
+        st.tuples(st.integers(0, 40), st.just(9)),
+        elements=st.floats(-1, 1, width=32, allow_subnormal=False),
+    ),
+    asked=arrays(np.float32, 9, elements=st.floats(-1, 1, width=32, allow_subnormal=False)),
+)
+def test_a_packed_vector_is_nearly_what_it_was(vectors, asked):
+    """No number moves by more than half a step, and so no product by more than their sum."""
+    packed = PackedVectors.zeros(len(vectors), 9)
+    packed.put(np.arange(len(vectors)), vectors)
+    for row, vector in enumerate(vectors):
+        np.testing.assert_allclose(packed.unpacked(row), vector, atol=np.abs(vector).max() / 253 + 1e-9)
+    error = np.abs(vectors).max(axis=1, initial=0) / 253 * np.abs(asked).sum() + 1e-5
+    assert (np.abs(packed.products(asked) - vectors @ asked) <= error).all()
+
+
+def test_episodes_without_a_session_are_one_talk_while_little_time_passes():
+    """Each stands beside the one recorded before it, unless half an hour lies between."""
+    clock = FrozenClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with Memory(":memory:", user="ana", settings=chosen, clock=clock) as memory:
+        memory.remember_many([{"content": f"turn {n}", "kind": "episode"} for n in range(2)])
+        memory.remember("a fact")
+        index, store = UserIndex(), memory._services.store
+        index.rows(store, SCOPE)
+        clock.advance(timedelta(minutes=20))
+        memory.remember("turn 2", kind="episode")
+        clock.advance(timedelta(minutes=40))
+        memory.remember("turn 3", kind="episode")
+        for rows in (index.rows(store, SCOPE), UserIndex().rows(store, SCOPE)):
+            assert [rows.beside(row, 1) for row in range(5)] == [1, 3, None, None, None]
 
 
 def test_what_is_erased_is_gone_from_the_rows(memory, store):

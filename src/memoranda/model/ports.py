@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         RecordRelation,
         TermMatches,
         TokenVectors,
+        Vector,
         Vectors,
     )
     from memoranda.model.sessions import JobRun, SessionInfo
@@ -259,6 +260,9 @@ class SearchStore(Protocol):
 
         With each the number of distinct entities; most first, then newest.
         """
+
+    def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
+        """Return the vectors of these records as they are stored, of those that have one."""
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""

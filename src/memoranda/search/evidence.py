@@ -134,12 +134,10 @@ class LexicalEvidence:
 
 def likeness(rows: Rows, vector: Vector | None) -> Floats | None:
     """Return the cosine of each record to the query, 0 at least; ``None`` without vectors."""
-    if vector is None or rows.vectors.shape[1] != len(vector):
+    if vector is None or rows.vectors.dimensions != len(vector):
         return None
-    # Not `@`: on several cores it shares the work among threads, which takes half the time on
-    # an idle machine and a hundred times as long, now and then, on a busy one.
     # A negative cosine is no evidence against a record, only none for it.
-    found: Floats = np.maximum(np.vecdot(rows.vectors, vector), np.float32(0))
+    found: Floats = np.clip(rows.vectors.products(vector), 0, 1)
     return found
 
 

@@ -225,8 +225,10 @@ class SingleSearch:
     def hits(self, *, limit: int, min_score: float | None, skip: frozenset[str]) -> list[Hit]:
         """Return the best records, best first."""
         ranking = self.parts.ranking
-        scored, shown = self._by_meaning() if ranking.fusion == "cosine" else self._by_all_arms()
-        order = _best(scored.score, shown, limit + len(skip))
+        most = limit + len(skip)
+        by_meaning = ranking.fusion == "cosine"
+        scored, shown = self._by_meaning(most) if by_meaning else self._by_all_arms()
+        order = _best(scored.score, shown, most)
         beside = _beside(self.rows, order, self.visible)
         # One read for both: each costs more than what it reads.
         self._records([*order, *beside.values()])
@@ -263,7 +265,7 @@ class SingleSearch:
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
 
-    def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
+    def _by_meaning(self, most: int) -> tuple[ScoredRecords, Mask]:
         """Return scores by the cosine alone, or by the words where there are no vectors now.
 
         The second value is which records to show.
@@ -272,11 +274,21 @@ class SingleSearch:
         if likeness is None:
             scored = evidence.score_alone("lexical", self.words.coverage(around=False))
         else:
-            scored = evidence.score_alone("vector", likeness)
+            close = _best(likeness, self.wanted, most + precedence.DEPTH)
+            scored = evidence.score_alone("vector", self._exact(likeness, close))
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
             shown[precedence.find_superseded(self.rows, self.visible)] = False
         return scored, shown
+
+    def _exact(self, likeness: Floats, rows: Sequence[int]) -> Floats:
+        """Return cosines, those of some records by their vectors as they are stored."""
+        exact, ordinals = likeness.copy(), self.rows.table["ordinal"]
+        stored = self.parts.store.vectors(self.scope, ordinals[list(rows)].tolist())
+        for row in rows:
+            if self._vector is not None and int(ordinals[row]) in stored:
+                exact[row] = np.vecdot(stored[int(ordinals[row])], self._vector)
+        return exact
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by all arms, with the facts that are asked for first, and what to show."""
@@ -383,6 +395,7 @@ class SingleSearch:
         likeness = scored.evidence.get("vector")
         if likeness is None or len(old) > LONGEST:
             return {}
+        vector = rows.vectors.unpacked(top)
         later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
         later &= table["speaker"] == table["speaker"][top]
         answered = question.telling_share(self._terms(top))
@@ -400,7 +413,7 @@ class SingleSearch:
             if changed and not competes(question, record.content, terms, self.parts.analyzer):
                 fresh = asked.held(" ".join(changed)) - asked.held(old)
                 found[row] = (
-                    0.4 * float(np.vecdot(rows.vectors[row], rows.vectors[top]))
+                    0.4 * float(np.vecdot(rows.vectors.unpacked(row), vector))
                     + 0.2 * min(1.2, float(likeness[row] / max(LEAST_LIKE, likeness[top])))
                     + 0.2 * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
                     + 0.15 * bool(fresh)

@@ -46,8 +46,7 @@ SETUP = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -32768",
-    "PRAGMA mmap_size = 268435456",
+    "PRAGMA cache_size = -8192",
 )
 # One statement, so that all three are of one moment while another process migrates.
 STATE = """
@@ -247,7 +246,6 @@ class SqliteDatabase(Database[SqliteConnection]):
         if not self.in_memory:
             _create_private(self.location)
         self._writer = self._open()
-        self._writer.raw.pragma("mmap_size", 0)  # What is changed has to be copied anyway.
         try:
             self._migrate()
         except BaseException:

@@ -41,6 +41,7 @@ from memoranda.model.query import (
     RecordRelation,
     Subset,
     TokenVectors,
+    Vector,
     metadata_conditions,
 )
 from memoranda.model.sessions import JobRun, SessionInfo
@@ -209,6 +210,10 @@ FROM records r WHERE user_key = :user AND key > :ordinal AND {part} ORDER BY key
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
 WHERE v.user_key = :user AND v.seq > :seq AND {part} ORDER BY v.seq
+"""
+VECTORS_OF_RECORDS = """
+SELECT record_key, embedding FROM vectors
+WHERE record_key IN (@ints(:keys)) AND user_key = :user
 """
 VECTORS_OF_TOKENS = """
 SELECT record_key, size, tokens FROM token_vectors
@@ -526,6 +531,13 @@ class SqlReads:
             vectors=stored.reshape(len(found), -1 if found else 0).astype(np.float32),
             lineage=lineage,
         )
+
+    def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
+        """Return the vectors of these records as they are stored, of those that have one."""
+        with self._reading(scope) as (connection, user):
+            values = {"user": user, "keys": dump(list(ordinals))}
+            rows = connection.all(VECTORS_OF_RECORDS, values)
+        return {key: np.frombuffer(blob, STORED_FLOAT).astype(np.float32) for key, blob in rows}
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""

@@ -108,6 +108,10 @@ class IndexContract(Contract):
         assert changes.vectors.dtype == np.float32
         assert changes.vectors.shape == (1, DIMENSIONS)
         np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
+        stored = store.vectors(ana.scope, ana.ordinals(ALL))
+        assert list(stored) == list(changes.ordinals)
+        np.testing.assert_array_equal(stored[changes.ordinals[0]], changes.vectors[0])
+        assert store.vectors(Scope("nobody"), changes.ordinals) == {}
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
