@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,7 @@ from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.search.evidence import Weights
+from memoranda.search.evidence import TOKEN_WEIGHTS, Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.dates.questions import question_range
 from memoranda.text.terms import TermAnalyzer
@@ -56,6 +57,21 @@ ABLATIONS: Mapping[str, Ranking] = {
     "default": Ranking(),
     "without precedence": Ranking(precedence=False),
     "without neighbours": Ranking(neighbours=False),
+    **{
+        f"without {arm}": Ranking(token_weights=replace(TOKEN_WEIGHTS, **{arm: 0.0}))
+        for arm in (
+            "tokens",
+            "lexical",
+            "vector",
+            "context",
+            "temporal",
+            "question",
+            "speaker",
+            "statement",
+            "user",
+            "instruction",
+        )
+    },
     "with entities, weight 0.1": Ranking(weights=Weights(entity=0.1)),
     "rrf": Ranking(fusion="rrf"),
     "rrf without entities": Ranking(fusion="rrf", entity=False),

@@ -36,6 +36,14 @@ def test_a_sound_memory_is_well(opened, tmp_path):
     assert checks["journal"].ok
 
 
+@pytest.mark.parametrize(("wanted", "ok"), [(True, True), (False, None)])
+def test_vectors_of_words_find_their_canary_where_there_are_any(wanted, ok):
+    """With the local model; and where a setting turns them off, they are neither well nor ill."""
+    with Memory(":memory:", settings=Settings(retrieval={"token_vectors": wanted})) as memory:
+        assert found(memory)["tokens arm"].ok is ok
+        assert ("with token vectors" in memory.stats().vectors) is wanted
+
+
 def test_the_canaries_leave_no_trace(opened):
     """An examination adds nothing to the memory that is examined."""
     memory = opened()
@@ -48,7 +56,7 @@ def test_vectors_that_are_off_are_said_to_be(plain):
     """Without a model the vector arm is neither well nor ill, and the reason is told."""
     checks = found(plain)
     assert checks["vectors"].ok is None
-    assert checks["vector arm"].ok is None
+    assert checks["vector arm"].ok is checks["tokens arm"].ok is None
     assert "embedding.model = none" in checks["vectors"].detail
 
 

@@ -99,7 +99,8 @@ def test_a_packed_vector_is_nearly_what_it_was(vectors, asked):
     packed = PackedVectors.zeros(len(vectors), 9)
     packed.put(np.arange(len(vectors)), vectors)
     for row, vector in enumerate(vectors):
-        np.testing.assert_allclose(packed.unpacked(row), vector, atol=np.abs(vector).max() / 253 + 1e-9)
+        half = np.abs(vector).max() / 253 + 1e-9
+        np.testing.assert_allclose(packed.unpacked(row), vector, atol=half)
     error = np.abs(vectors).max(axis=1, initial=0) / 253 * np.abs(asked).sum() + 1e-5
     assert (np.abs(packed.products(asked) - vectors @ asked) <= error).all()
 

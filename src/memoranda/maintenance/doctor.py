@@ -44,6 +44,7 @@ EXTRAS = {
 # Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
+NO_TOKENS = "off: by the settings retrieval.token_vectors or fusion, or the model gives none"
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
     "Basil and tomatoes grow well together on a sunny balcony.",
@@ -161,6 +162,9 @@ class Doctor:
                     noted("vector arm", detail=cage.stats().vectors)
                     if self.embedder is None
                     else _arm(cage, canary, "vector", CANARY),
+                    _arm(cage, canary, "tokens", CANARY)
+                    if self.derivations.has_tokens
+                    else noted("tokens arm", detail=NO_TOKENS),
                     _arm(cage, canary, "entity", "lisbon"),
                     _arm(cage, canary, "temporal", "what happened yesterday?"),
                 ]

@@ -1,7 +1,7 @@
-"""Which texts can answer: they hold the kind of thing that is asked for.
+"""What a question wants to hear: whose word, and which kind of thing.
 
 Words and meaning find what speaks of the same. Of that, the assistant says again what it was told,
-and a text without a name is hardly the answer to "Who?".
+and news of an answer to "Who?" holds another name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
 from memoranda.text.terms import cut_sentences
 
-LONGEST = 600  # characters of a text that are read; a longer one holds something of any kind
+LONGEST = 600  # characters of a text that is read
 
 _TOPIC = "answers"
 _WORDS = WordLists(_TOPIC)
@@ -38,10 +38,6 @@ class ExpectedAnswer:
     def repeated(self, record: Record) -> bool:
         """Return whether a record says again what was told: the assistant's, unless it is asked."""
         return record.source_role in REPEATERS and not self._of_assistant
-
-    def holds(self, text: str) -> bool:
-        """Return whether a text holds anything of the kind that is asked for, if it can be told."""
-        return self.kind is None or len(text) > LONGEST or bool(self.held(text))
 
     def held(self, text: str) -> set[str]:
         """Return what a text holds of the kind that is asked for."""

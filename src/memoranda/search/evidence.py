@@ -288,7 +288,6 @@ class Weights:
     question: float = 0.0
     speaker: float = 0.0
     statement: float = 0.0
-    expected: float = 0.1
     instruction: float = 0.3
 
 
@@ -304,7 +303,6 @@ TOKEN_WEIGHTS = Weights(
     question=0.3,
     speaker=0.02,
     statement=0.03,
-    expected=0.06,
     instruction=0.15,
 )
 

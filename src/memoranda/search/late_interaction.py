@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from memoranda.model.models import TokenMatch
 from memoranda.model.query import EmbeddedText, TokenVectors
@@ -131,7 +130,7 @@ def explain_match(
     """Return which words of a record answer which of the question, the most telling first."""
     if not len(tokens) or len(words) != len(tokens):
         return ()
-    alike = _cosines(question.vectors, _units(tokens))
+    alike = _cosines(question.vectors, tokens)
     best = alike.argmax(axis=1)
     matches: dict[str, tuple[float, TokenMatch]] = {}
     for token, (asked, place) in enumerate(zip(question.words, best, strict=True)):
@@ -149,7 +148,7 @@ def _most_alike(question: QuestionTokens, texts: Sequence[TokenVectors]) -> Floa
     0 where none is like it at all.
     """
     sizes = [len(text) for text in texts]
-    alike = _cosines(question.vectors, _units(np.concatenate(texts)))
+    alike = _cosines(question.vectors, np.concatenate(texts))
     most: Floats = np.maximum.reduceat(alike, np.cumsum([0, *sizes[:-1]]), axis=1)
     return np.maximum(most, np.float32(0))
 
@@ -170,19 +169,27 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
     return found
 
 
-def _cosines(asked: Floats, told: Floats) -> Floats:
-    """Return the products of all pairs, shape (asked, told).
+def _cosines(asked: Floats, told: TokenVectors) -> Floats:
+    """Return the cosines of all pairs, shape (asked, told), where ``asked`` has unit length.
 
     In parts too small for the library to share among threads: waiting for these takes a hundred
     times as long on a busy machine.
     """
+    vectors, lengths = _measured(told)
     part = max(1, SMALL // asked.size)
-    products = [asked @ told[start : start + part].T for start in range(0, len(told), part)]
-    return np.concatenate(products, axis=1)
+    products = [asked @ vectors[start : start + part].T for start in range(0, len(told), part)]
+    cosines: Floats = np.concatenate(products, axis=1)
+    cosines /= lengths
+    return cosines
 
 
 def _units(tokens: TokenVectors) -> Floats:
-    vectors: npt.NDArray[np.float32] = tokens.astype(np.float32)
-    lengths = np.sqrt(np.vecdot(vectors, vectors))
-    units: Floats = vectors / np.maximum(lengths, np.float32(1e-9))[:, None]
+    vectors, lengths = _measured(tokens)
+    units: Floats = vectors / lengths[:, None]
     return units
+
+
+def _measured(tokens: TokenVectors) -> tuple[Floats, Floats]:
+    """Return vectors as they are, and their lengths."""
+    vectors: Floats = tokens.astype(np.float32)
+    return vectors, np.maximum(np.sqrt(np.vecdot(vectors, vectors)), np.float32(1e-9))

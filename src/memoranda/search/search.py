@@ -498,15 +498,11 @@ class SingleSearch:
         if ranking.fusion == "rrf":
             shares = evidence.rrf(found, self.wanted, ranking.rrf_k)
         else:
-            weights = ranking.weights
-            shares = evidence.blend(found, weights)
+            shares = evidence.blend(found, ranking.weights)
             tokens = self._token_evidence(found, evidence.total(shares))
             if tokens:
-                found, weights = found | tokens, ranking.token_weights
-                shares = evidence.blend(found, weights)
-            if self._asked.kind is not None and not ranking.only:
-                found |= {"expected": self._holding_expected(found, evidence.total(shares))}
-                shares = evidence.blend(found, weights)
+                found |= tokens
+                shares = evidence.blend(found, ranking.token_weights)
         fades = np.flatnonzero(_of_kinds(self.rows, FADING))
         age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / evidence.DAY_MS
         recency = np.ones(len(self.rows), np.float32)
@@ -544,14 +540,6 @@ class SingleSearch:
             "speaker": evidence.said_by_named(rows, self.query),
             "statement": (~rows.table["asks"]).astype(np.float32),
         }
-
-    def _holding_expected(self, found: Mapping[str, Floats], score: Floats) -> Floats:
-        """Return which of the best candidates hold the kind of thing that is asked for (1)."""
-        best = _best(score, self.wanted & _told(found), precedence.DEPTH)
-        holding = np.zeros(len(self.rows), np.float32)
-        for row, record in self._records(best).items():
-            holding[row] = self._asked.holds(record.content)
-        return holding
 
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
