@@ -233,3 +233,19 @@ def test_a_pleasantry_or_a_question_states_nothing(text):
 def test_what_tells_something_is_no_small_talk(text):
     """An exclamation mark or a question behind it takes nothing from a statement."""
     assert not states_nothing(text)
+
+
+def test_an_instruction_is_found_with_what_it_is_about_until_it_is_revoked():
+    """The turn that gave it, too; once it is forgotten, neither counts for more than others."""
+    question = "Which libraries are used in this project?"
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as memory:
+        chat = memory.conversation("work")
+        chat.add("user", "Always name the version when I ask about libraries.")
+        chat.add("user", "The project has been late for weeks.")
+        chat.end()
+        memory.consolidate()
+        (given,) = (each for each in memory.records(kind="fact") if each.attribute == "instruction")
+        arms = [set(hit.why.arms) for hit in memory.search(question)]
+        assert "instruction" in arms[0]
+        memory.forget(given.id)
+        assert all("instruction" not in hit.why.arms for hit in memory.search(question))

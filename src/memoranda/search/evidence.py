@@ -206,13 +206,14 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     return np.where(spoken == NO_NUMBER, 0, np.where(spoken == named[0], 1, -1)).astype(np.float32)
 
 
-def like_instructions(rows: Rows, likeness: Floats) -> Floats:
+def like_instructions(rows: Rows, likeness: Floats, visible: Mask) -> Floats:
     """Return how like the query each standing instruction is, and each turn that gave one.
 
     "Always name the version when I ask about libraries" shares less with a question about libraries
     than what was said of them, and should be found with it.
     """
     given = rows.table["attribute"] == rows.attributes.get(INSTRUCTION, NO_NUMBER - 1)
+    given &= visible
     given[rows.sources[given[rows.sources[:, 0]], 1]] = True
     return np.where(given, likeness, np.float32(0))
 

@@ -61,9 +61,8 @@ NEWS = 0.55  # from how well it fits a text is news of the best answer
 # Share of the best score from which one of many instructions can be what is asked.
 COMPARABLE = 0.6
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
-PRIORS = frozenset(
-    {"length", "user", "speaker", "statement", "expected"}
-)  # evidence that does not depend on the query
+# Evidence that does not depend on the query.
+PRIORS = frozenset({"length", "user", "speaker", "statement"})
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
 
 
@@ -555,7 +554,7 @@ class SingleSearch:
                 around = rows.surroundings.mean
                 found["context"] = nothing if likeness is None else around(likeness, self.visible)
             if likeness is not None and INSTRUCTION in rows.attributes:
-                found["instruction"] = evidence.like_instructions(rows, likeness)
+                found["instruction"] = evidence.like_instructions(rows, likeness, self.visible)
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names) if names else ()
