@@ -13,14 +13,17 @@ from benchmarks.workload import KnownVectors, talk
 from memoranda import Memory
 from memoranda.providers.embedding.model_files import MODEL
 
+RESIDENT = """
+from pathlib import Path
+
+def resident(name="VmRSS"):
+    return int(Path("/proc/self/status").read_text().partition(name + ":")[2].split()[0]) / 1024
+"""
 OPEN = """
 import gc, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from memoranda import Memory
-
-def resident(name="VmRSS"):
-    return int(Path("/proc/self/status").read_text().partition(name + ":")[2].split()[0]) / 1024
 
 folder, count = Path(sys.argv[1]), int(sys.argv[2])
 
@@ -46,19 +49,15 @@ print(resident("VmHWM"))
 """
 SERVE = """
 import sys, time
-from pathlib import Path
 from memoranda import Memory
 from benchmarks.workload import talk
-
-def resident(name="VmRSS"):
-    return int(Path("/proc/self/status").read_text().partition(name + ":")[2].split()[0]) / 1024
 
 path, users, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 questions = talk(1).questions
 with Memory(path) as memory:
-    memory.as_user("nobody").search("Who loads the model?")
-    print(resident())
     faces = [memory.as_user(f"user{number}") for number in range(users)]
+    assert faces[0].search(questions[0])
+    print(resident())
     for face in faces:
         assert face.search(questions[0])
     print(resident())
@@ -73,7 +72,7 @@ with Memory(path) as memory:
     print(1000 * sorted(times)[int(0.95 * len(times))])
 """
 SERVED = (
-    ("the model loaded, no user", "MB"),
+    ("one user searched, with the model", "MB"),
     ("each user searched once", "MB"),
     ("after all searches", "MB"),
     ("most at any time", "MB"),
@@ -87,7 +86,7 @@ def run(*, quick: bool) -> None:
     """Print the table. Reads Linux's own figures of the process."""
     count = 10 if quick else 50
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", OPEN, folder, str(count)]
+        command = [sys.executable, "-c", RESIDENT + OPEN, folder, str(count)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     sizes = [float(line) for line in done.stdout.split()]
     rows = [
@@ -107,7 +106,7 @@ def _serve(size: int) -> None:
         with Memory(path, embedder=drawn) as memory:
             fill(memory, talk(size).texts)
             memory.embed_pending()
-        command = [sys.executable, "-c", SERVE, str(path), str(USERS), "10"]
+        command = [sys.executable, "-c", RESIDENT + SERVE, str(path), str(USERS), "10"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     figures = [float(line) for line in done.stdout.split()]
     rows = [

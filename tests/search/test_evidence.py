@@ -93,7 +93,7 @@ def test_priors_and_times_are_shares(rows):
     june = [to_ms(datetime(2023, month, 1, tzinfo=UTC)) for month in (6, 7)]
     assert evidence.temporal(rows, *june).tolist() == [0, 0, 0, 1]
     moment = to_ms(datetime(2023, 6, 5, tzinfo=UTC))
-    near = evidence.temporal(rows, moment - evidence.TOLD_MS - 1, moment - evidence.TOLD_MS)
+    near = evidence.temporal(rows, moment - evidence.FADE_MS - 1, moment - evidence.FADE_MS)
     np.testing.assert_allclose(near, [0, 0, 0, np.exp(-1)], rtol=1e-3)
     assert not evidence.temporal(rows, 0, moment).any()
     assert evidence.temporal(rows, moment, moment + 1)[3] == 1

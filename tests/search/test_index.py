@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
-from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, PackedVectors, UserIndex
+from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -80,7 +80,7 @@ def test_vectors_come_when_they_are_made(memory, store):
     memory.embed_pending()
     vectors = index.rows(store, SCOPE).vectors
     assert vectors.codes.shape == (1, 16)
-    assert np.linalg.norm(vectors.unpacked(0)) == pytest.approx(1, abs=1e-2)
+    assert np.linalg.norm(vectors.dequantize(0)) == pytest.approx(1, abs=1e-2)
     memory.remember("two")
     assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
 
@@ -96,13 +96,13 @@ def test_vectors_come_when_they_are_made(memory, store):
 )
 def test_a_packed_vector_is_nearly_what_it_was(vectors, asked):
     """No number moves by more than half a step, and so no product by more than their sum."""
-    packed = PackedVectors.zeros(len(vectors), 9)
+    packed = QuantizedVectors.zeros(len(vectors), 9)
     packed.put(np.arange(len(vectors)), vectors)
     for row, vector in enumerate(vectors):
         half = np.abs(vector).max() / 253 + 1e-9
-        np.testing.assert_allclose(packed.unpacked(row), vector, atol=half)
+        np.testing.assert_allclose(packed.dequantize(row), vector, atol=half)
     error = np.abs(vectors).max(axis=1, initial=0) / 253 * np.abs(asked).sum() + 1e-5
-    assert (np.abs(packed.products(asked) - vectors @ asked) <= error).all()
+    assert (np.abs(packed.dot(asked) - vectors @ asked) <= error).all()
 
 
 def test_episodes_without_a_session_are_one_talk_while_little_time_passes():

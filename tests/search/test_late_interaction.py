@@ -13,7 +13,7 @@ from memoranda import Memory, Settings
 from memoranda.model.actions import PutVectors
 from memoranda.model.models import Kind
 from memoranda.model.query import EmbeddedText, Filter
-from memoranda.search.index import ROW, PackedVectors, Rows, Surroundings
+from memoranda.search.index import ROW, QuantizedVectors, Rows, Surroundings
 from memoranda.search.late_interaction import (
     AROUND,
     FADE,
@@ -52,7 +52,9 @@ def rows_of(turns):
         table[place]["length"] = length
     around = Surroundings.of(table["thread"], table["position"], table["length"])
     none = np.empty((0, 2), np.intp)
-    return Rows(table, PackedVectors.zeros(len(turns), 2), around, {}, {}, {}, {}, {}, none, none)
+    return Rows(
+        table, QuantizedVectors.zeros(len(turns), 2), around, {}, {}, {}, {}, {}, none, none
+    )
 
 
 @settings(max_examples=examples(60), deadline=None)

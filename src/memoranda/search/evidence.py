@@ -33,7 +33,7 @@ ROLES = frozenset({"user", "assistant", "system", "tool", "developer"})
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 DAY_MS = 86_400_000
 SHORT_MS = 40 * DAY_MS  # a stretch of time outside which evidence fades
-TOLD_MS = 7 * DAY_MS  # over which it falls to 1/e
+FADE_MS = 7 * DAY_MS  # over which it falls to 1/e
 WITHIN = 1.0  # evidence of what happened in the time that a query names
 
 
@@ -137,7 +137,7 @@ def likeness(rows: Rows, vector: Vector | None) -> Floats | None:
     if vector is None or rows.vectors.dimensions != len(vector):
         return None
     # A negative cosine is no evidence against a record, only none for it.
-    found: Floats = np.clip(rows.vectors.products(vector), 0, 1)
+    found: Floats = np.clip(rows.vectors.dot(vector), 0, 1)
     return found
 
 
@@ -162,7 +162,7 @@ def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
         return named.astype(np.float32)
     begin, over = rows.table["event"], rows.table["over"]
     apart = np.maximum(since_ms - over, begin - until_ms).astype(np.float64)
-    fade = np.where(named, 1, np.exp(-np.maximum(apart, 0) / TOLD_MS))
+    fade = np.where(named, 1, np.exp(-np.maximum(apart, 0) / FADE_MS))
     near: Floats = np.where(fade < FAINTEST, 0, fade).astype(np.float32)
     return near
 

@@ -134,8 +134,10 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedVectors:
-    """Vectors in one byte a number, which moves a cosine by less than 0.005.
+class QuantizedVectors:
+    """Vectors in one byte a number (scalar quantization), which hardly moves a cosine.
+
+    Measured: by 0.002 at most with 384 random numbers, by 0.005 with 64.
 
     Attributes:
         codes: whole numbers from -127 to 127, shape (records, dimensions); zeros where there is
@@ -147,7 +149,7 @@ class PackedVectors:
     scales: Floats
 
     @classmethod
-    def zeros(cls, count: int, dimensions: int) -> PackedVectors:
+    def zeros(cls, count: int, dimensions: int) -> QuantizedVectors:
         """Return room for so many."""
         return cls(np.zeros((count, dimensions), np.int8), np.zeros(count, np.float32))
 
@@ -160,9 +162,9 @@ class PackedVectors:
         """Return how many records they are of."""
         return len(self.codes)
 
-    def first(self, count: int) -> PackedVectors:
+    def first(self, count: int) -> QuantizedVectors:
         """Return those of the first records, in the same memory."""
-        return PackedVectors(self.codes[:count], self.scales[:count])
+        return QuantizedVectors(self.codes[:count], self.scales[:count])
 
     def put(self, rows: Places, vectors: Vectors) -> None:
         """Store vectors of unit length, or any other, at these rows."""
@@ -171,12 +173,12 @@ class PackedVectors:
         scaled = vectors * (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
         self.codes[rows] = np.rint(scaled).astype(np.int8)
 
-    def unpacked(self, row: int) -> Vector:
+    def dequantize(self, row: int) -> Vector:
         """Return the vector of a record, nearly as it was."""
         vector: Vector = self.codes[row] * self.scales[row]
         return vector
 
-    def products(self, vector: Vector) -> Floats:
+    def dot(self, vector: Vector) -> Floats:
         """Return the product of each with one vector: the cosine, where lengths are 1."""
         found = np.empty(len(self.codes), np.float32)
         # In parts that stay in the processor's cache.
@@ -213,7 +215,7 @@ class Rows:
     """
 
     table: npt.NDArray[np.void]
-    vectors: PackedVectors
+    vectors: QuantizedVectors
     surroundings: Surroundings
     sessions: dict[str, int]
     agents: dict[str, int]
@@ -292,7 +294,7 @@ class UserIndex:
     def _forget(self) -> None:
         self._version = IndexVersion()
         self._table = np.empty(0, ROW)
-        self._vectors = PackedVectors.zeros(0, 0)
+        self._vectors = QuantizedVectors.zeros(0, 0)
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in NUMBERED}
         self._loose = NO_TALK
         self._rows: Rows | None = None
@@ -313,7 +315,7 @@ class UserIndex:
     @property
     def size(self) -> int:
         """The bytes of the arrays."""
-        return int(self._vectors.codes.nbytes + self._table.nbytes)
+        return int(self._vectors.codes.nbytes + self._vectors.scales.nbytes + self._table.nbytes)
 
     def _extended(self, changes: IndexChanges) -> Rows:
         before = self._rows
@@ -343,7 +345,7 @@ class UserIndex:
             old, known = self._table, self._vectors
             self._table = np.zeros(max(64, count + count // 4), ROW)
             self._table[: len(old)] = old
-            self._vectors = PackedVectors.zeros(len(self._table), dimensions)
+            self._vectors = QuantizedVectors.zeros(len(self._table), dimensions)
             if known.dimensions == dimensions:
                 self._vectors.codes[: len(known)] = known.codes
                 self._vectors.scales[: len(known)] = known.scales

@@ -74,7 +74,7 @@ def words_at(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenLikeness:
+class MaxSimScores:
     """How like the words of a question those of each candidate are.
 
     Attributes:
@@ -93,7 +93,7 @@ def compare_tokens(
     rows: Rows,
     candidates: Sequence[int],
     tokens: Mapping[int, TokenVectors],
-) -> TokenLikeness:
+) -> MaxSimScores:
     """Return which of the candidates have token vectors, and how like the question each is.
 
     Args:
@@ -105,12 +105,12 @@ def compare_tokens(
     ordinals = rows.table["ordinal"]
     found = np.array([row for row in candidates if int(ordinals[row]) in tokens], np.intp)
     if not len(found):
-        return TokenLikeness(found, *np.empty((2, 0), np.float32))
+        return MaxSimScores(found, *np.empty((2, 0), np.float32))
     found = found[np.argsort(rows.surroundings.place[found])]  # In the order of talk.
     own = _most_alike(question, [tokens[int(ordinals[row])] for row in found])
     around = _with_neighbours(own, rows, found)
     nearby, alone = question.weights @ around, question.weights @ own
-    return TokenLikeness(found, AROUND * nearby + (1 - AROUND) * alone, alone)
+    return MaxSimScores(found, AROUND * nearby + (1 - AROUND) * alone, alone)
 
 
 def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:

@@ -53,7 +53,7 @@ REPEATED_TURN = 0.85  # of that of what the assistant said
 ANSWERS = 0.9  # of that of an assistant's short answer to a statement
 SHORT_ANSWER = 160  # characters of such an answer
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
-FIRST_ANSWERS = 5  # the best records, of which the likelier answers go first
+FIRST_REORDERED = 5  # the best records, of which what the assistant said goes behind
 MOST_CHANGES = 2  # of what is asked for that are followed
 LEAST_LIKE = np.float32(0.05)  # nothing is compared with less
 ASKED_TOO = 0.3  # of the question's words in the best answer that its news has, too
@@ -273,21 +273,19 @@ class SingleSearch:
         if likeness is None:
             scored = evidence.score_alone("lexical", self.words.coverage(around=False))
         else:
-            close = _best(likeness, self.wanted, most + precedence.DEPTH)
-            scored = evidence.score_alone("vector", self._exact(likeness, close))
+            self._make_exact(likeness, _best(likeness, self.wanted, most + precedence.DEPTH))
+            scored = evidence.score_alone("vector", likeness)
         shown = self.wanted & _told(scored.evidence)
         if not self.where.retired:
             shown[precedence.find_superseded(self.rows, self.visible)] = False
         return scored, shown
 
-    def _exact(self, likeness: Floats, rows: Sequence[int]) -> Floats:
-        """Return cosines, those of some records by their vectors as they are stored."""
-        exact, ordinals = likeness.copy(), self.rows.table["ordinal"]
-        stored = self.parts.store.vectors(self.scope, ordinals[list(rows)].tolist())
-        for row in rows:
-            if self._vector is not None and int(ordinals[row]) in stored:
-                exact[row] = np.vecdot(stored[int(ordinals[row])], self._vector)
-        return exact
+    def _make_exact(self, likeness: Floats, best: Sequence[int]) -> None:
+        """Put into cosines those of the best records by their vectors as they are stored."""
+        stored = self.parts.store.vectors(self.scope, self.rows.table["ordinal"][best].tolist())
+        if stored and self._vector is not None:
+            places, _ = self.rows.found(list(stored))
+            likeness[places] = np.vecdot(np.stack(list(stored.values())), self._vector)
 
     def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
         """Return scores by all arms, with the facts that are asked for first, and what to show."""
@@ -320,7 +318,7 @@ class SingleSearch:
             scored = scored.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
         scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
         if not ranking.only:
-            scored = self._with_answers_first(scored, shown)
+            scored = self._with_tellers_first(scored, shown)
         if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
             return scored, shown
         question = self._parsed
@@ -346,9 +344,9 @@ class SingleSearch:
             scored = scored.moved(precedence.raise_successors(rows, scored, shown, told, fits))
         return scored, shown
 
-    def _with_answers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
-        """Return scores in which the best few change places: the likelier answers go first."""
-        best = self._records(_best(scored.score, shown, FIRST_ANSWERS))
+    def _with_tellers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
+        """Return scores in which of the best few those that the assistant said go behind."""
+        best = self._records(_best(scored.score, shown, FIRST_REORDERED))
         asked = self._asked
         places = [float(scored.score[row]) for row in best]
         likely = {
@@ -394,7 +392,7 @@ class SingleSearch:
         likeness = scored.evidence.get("vector")
         if likeness is None or len(old) > LONGEST:
             return {}
-        vector = rows.vectors.unpacked(top)
+        vector = rows.vectors.dequantize(top)
         later = (table["event"] > table["event"][top]) & _of_kinds(rows, [Kind.EPISODE])
         later &= table["speaker"] == table["speaker"][top]
         answered = question.telling_share(self._terms(top))
@@ -412,7 +410,7 @@ class SingleSearch:
             if changed and not competes(question, record.content, terms, self.parts.analyzer):
                 fresh = asked.held(" ".join(changed)) - asked.held(old)
                 found[row] = (
-                    0.4 * float(np.vecdot(rows.vectors.unpacked(row), vector))
+                    0.4 * float(np.vecdot(rows.vectors.dequantize(row), vector))
                     + 0.2 * min(1.2, float(likeness[row] / max(LEAST_LIKE, likeness[top])))
                     + 0.2 * float(scored.score[row] / max(LEAST_LIKE, scored.score[top]))
                     + 0.15 * bool(fresh)

@@ -213,7 +213,7 @@ def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
             for name, tensor in _read_weights(weights)
         }
         session = _session(tensors, threads)
-        # The runtime has packed most of them anew: what it reads again comes from the file again.
+        # The runtime has copied them; what it should read again comes from the file again.
         if hasattr(mmap, "MADV_DONTNEED"):
             weights.madvise(mmap.MADV_DONTNEED)
         turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))

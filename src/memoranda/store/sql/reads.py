@@ -534,16 +534,12 @@ class SqlReads:
 
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
-        with self._reading(scope) as (connection, user):
-            values = {"user": user, "keys": dump(list(ordinals))}
-            rows = connection.all(VECTORS_OF_RECORDS, values)
+        rows = self._query(scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
         return {key: np.frombuffer(blob, STORED_FLOAT).astype(np.float32) for key, blob in rows}
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
         """Return the vectors of the tokens of these records, of those that have some."""
-        with self._reading(scope) as (connection, user):
-            values = {"user": user, "keys": dump(list(ordinals))}
-            rows = connection.all(VECTORS_OF_TOKENS, values)
+        rows = self._query(scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals)))
         return {key: np.frombuffer(blob, np.int8).reshape(-1, size) for key, size, blob in rows}
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
