@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -29,7 +29,7 @@ def plain(value, *, folder, known=None):
             found = value.isoformat()
         elif isinstance(value, Mapping):
             found = {inner(str(name)): inner(each) for name, each in value.items()}
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, Sequence):
             found = [inner(each) for each in value]
         else:
             names = [each.name for each in dataclasses.fields(value)]

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from memoranda import Memory, Settings
 from memoranda.model.actions import PutVectors
 from memoranda.model.models import Kind
-from memoranda.model.query import EmbeddedText, Filter
+from memoranda.model.query import EmbeddedText, Filter, RecordTokens
 from memoranda.search.index import ROW, QuantizedVectors, Rows, Surroundings
 from memoranda.search.late_interaction import (
     AROUND,
@@ -63,7 +63,10 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""
     rows = rows_of(turns)
     candidates = [place for place in range(len(turns)) if place not in left_out]
-    tokens = {10 + place: turns[place][2] for place in candidates}
+    told = [turns[place][2] for place in candidates]
+    starts = np.cumsum([0, *map(len, told)]).tolist()
+    vectors = np.concatenate(told) if told else np.empty((0, 0), np.int8)
+    tokens = RecordTokens([10 + place for place in candidates], starts, vectors)
     rarity = iter(np.linspace(1, 2, len(asked)))
     spans = [(2 * place, 2 * place + 1) for place in range(len(asked))]
     question = QuestionTokens.of(
@@ -71,7 +74,7 @@ def test_a_score_is_what_the_definition_says(asked, turns, left_out):
         EmbeddedText(np.zeros(2, np.float32), asked, spans),
         lambda _: float(next(rarity)),
     )
-    alike = compare_tokens(question, rows, candidates, tokens)
+    alike = compare_tokens(question, rows, tokens)
     weights = np.linspace(1, 2, len(asked))
     order = sorted(range(len(turns)), key=lambda place: (turns[place][0], place))
     ends = np.cumsum([turns[place][1] for place in order])
@@ -151,7 +154,7 @@ def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
     assert hits
     assert all("tokens" not in hit.why.arms and not hit.why.words for hit in hits)
     assert "token vectors" not in memory.stats().vectors
-    assert token_vectors(memory, [hit.record for hit in hits]) == {}
+    assert not token_vectors(memory, [hit.record for hit in hits])
 
 
 def token_vectors(memory, records):
@@ -170,7 +173,7 @@ def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
     memory.forget(first.id, erase=True)
     assert len(token_vectors(memory, [])) == len(SAID) - 1
     memory._services.derivations.start_over()
-    assert token_vectors(memory, []) == {}
+    assert not token_vectors(memory, [])
     memory.embed_pending()
     assert len(token_vectors(memory, [])) == len(SAID) - 1
     assert memory.verify() == []

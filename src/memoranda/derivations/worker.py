@@ -132,6 +132,7 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed.
         """
+        self._check_model()
         embedder = self._embedder
         if embedder is None:
             return None

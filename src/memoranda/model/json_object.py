@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import Enum
@@ -255,7 +255,7 @@ def json_value(
         return moment(value)
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
         return [json_value(item, moment=moment, form=form) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         value = form(value)

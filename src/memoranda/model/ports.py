@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         MessageRange,
         RecordPage,
         RecordRelation,
+        RecordTokens,
         TermMatches,
-        TokenVectors,
         Vector,
         Vectors,
     )
@@ -264,11 +264,20 @@ class SearchStore(Protocol):
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
         """Return the vectors of the tokens of these records, of those that have some."""
+
+    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
+        """Return what these records say, as far as they exist in the scope.
+
+        A ranking reads more records than it returns, and of most of them no more than this.
+        """
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the records that the scope sees and the filter lets through."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of this thread inside the block see one moment."""
 
     def get(self, scope: Scope, keys: Sequence[Key]) -> Mapping[Key, Record]:
         """Return the records with these ids, or these ordinals, in the order of ``keys``.
@@ -324,9 +333,6 @@ class Store(SearchStore, JobStore, Protocol):
             NotFound: an action names a record or conversation that is not there.
             StoreError: the storage failed; nothing was changed.
         """
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of this thread inside the block see one moment."""
 
     # Records
 

@@ -59,6 +59,32 @@ class EmbeddedText:
     spans: Sequence[tuple[int, int]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RecordTokens:
+    """The vectors of the tokens of several records, in one array.
+
+    Attributes:
+        ordinals: the records, each of which has some.
+        starts: in which row those of each begin; and, at the end, how many rows there are.
+        vectors: of all of them.
+    """
+
+    ordinals: Sequence[int]
+    starts: Sequence[int]
+    vectors: TokenVectors
+
+    def __len__(self) -> int:
+        """Return how many records they are of."""
+        return len(self.ordinals)
+
+    def of(self, ordinal: int) -> TokenVectors | None:
+        """Return those of one record."""
+        if ordinal not in self.ordinals:
+            return None
+        place = self.ordinals.index(ordinal)
+        return self.vectors[self.starts[place] : self.starts[place + 1]]
+
+
 class MetadataCondition(NamedTuple):
     """One condition on a value in a record's metadata.
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 
-from memoranda.model.models import Record
-from memoranda.search.precedence import REPEATERS
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
 from memoranda.text.terms import cut_sentences
@@ -29,15 +27,15 @@ class ExpectedAnswer:
 
     def __init__(self, question: str) -> None:
         """Read a question."""
+        self._text = question.casefold()
         self._question = frozenset(map(_bare, _words(question)))
-        self.kind = next(
-            (kind for pattern, kind in _kinds() if pattern.search(question.casefold())), None
-        )
-        self._of_assistant = not self._question.isdisjoint(_WORDS.assistant)
+        # Whether it asks what the assistant said, who else only says again what was told.
+        self.of_assistant = not self._question.isdisjoint(_WORDS.assistant)
 
-    def repeated(self, record: Record) -> bool:
-        """Return whether a record says again what was told: the assistant's, unless it is asked."""
-        return record.source_role in REPEATERS and not self._of_assistant
+    @cached_property
+    def kind(self) -> str | None:
+        """Which kind of thing is asked for."""
+        return next((kind for pattern, kind in _kinds() if pattern.search(self._text)), None)
 
     def held(self, text: str) -> set[str]:
         """Return what a text holds of the kind that is asked for."""

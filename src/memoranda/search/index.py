@@ -162,6 +162,11 @@ class QuantizedVectors:
         """Return how many records they are of."""
         return len(self.codes)
 
+    @property
+    def complete(self) -> bool:
+        """Whether each record has one."""
+        return bool(self.scales.all())
+
     def first(self, count: int) -> QuantizedVectors:
         """Return those of the first records, in the same memory."""
         return QuantizedVectors(self.codes[:count], self.scales[:count])

@@ -24,10 +24,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, pairs_among
-from memoranda.search.index import KINDS, Mask, Places, Rows
+from memoranda.search.index import KINDS, NO_NUMBER, Mask, Places, Rows
 from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_words
@@ -410,13 +410,15 @@ class PrecedenceCandidate:
         row: where it stands among the user's records.
         moment: sorts by when it happened, then by when it was recorded.
         score: its score so far.
-        record: itself.
+        speaker: a number for who said it, or ``NO_NUMBER``.
+        content: what it says.
     """
 
     row: int
     moment: tuple[int, int]
     score: float
-    record: Record
+    speaker: int
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +510,7 @@ def find_answer(
     """Return the statement of a record that answers best; ``None`` where there is none."""
     said = [
         (sentence, frozenset(analyzer.terms(sentence)))
-        for sentence in stated_sentences(candidate.record.content)
+        for sentence in stated_sentences(candidate.content)
         if question.touches(sentence)
     ]
     if not said:
@@ -585,7 +587,7 @@ def _updates(
     ``known`` are the values in that and in all that was said before it: who says one of these
     again has nothing new.
     """
-    if not _same_speaker(old.candidate.record, new.candidate.record) or old.coverage < LEAST_OLD:
+    if not _same_speaker(old.candidate, new.candidate) or old.coverage < LEAST_OLD:
         return False
     sorts = {sort for sort, _ in old.values}
     fresh = any(sort in sorts for sort, _ in new.values - known)
@@ -617,8 +619,8 @@ def _both_say(question: ParsedQuestion, old: StatedAnswer, new: StatedAnswer) ->
     )
 
 
-def _same_speaker(one: Record, other: Record) -> bool:
-    return one.source_role == other.source_role or None in {one.source_role, other.source_role}
+def _same_speaker(one: PrecedenceCandidate, other: PrecedenceCandidate) -> bool:
+    return one.speaker == other.speaker or NO_NUMBER in {one.speaker, other.speaker}
 
 
 def find_superseded(rows: Rows, found: Mask) -> Places:

@@ -15,19 +15,28 @@ from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
-from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
+from memoranda.model.models import (
+    ArmEvidence,
+    Hit,
+    Kind,
+    Record,
+    Scope,
+    TokenMatch,
+    TokenMatches,
+    Why,
+)
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import EmbeddedText, Filter, TokenVectors, Vector
+from memoranda.model.query import EmbeddedText, Filter, RecordTokens, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
 from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first
 from memoranda.search.evidence import WITHIN, ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
-    CANDIDATES,
     FUNCTION_WORD,
     QuestionTokens,
     compare_tokens,
+    count_candidates,
     explain_match,
     weigh_question_before,
     words_at,
@@ -160,12 +169,37 @@ class Retriever:
             min_score: none with a lower score.
             skip: ids of records to leave out.
         """
-        with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
-        items = of_items(where)
-        rows = self._cache.of(scope.user, items=items).rows(self.store, scope)
+        rows = self._rows(scope, items=of_items(where))
+        embedded = self._embed(query)
+        with self.store.snapshot():
+            search = self._ask(scope, query, where, rows, embedded)
+            if search is None:
+                return []
+            return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
+
+    def _rows(self, scope: Scope, *, items: bool) -> Rows:
+        """Return the user's records, with the vectors of all unless that takes too long."""
+        index = self._cache.of(scope.user, items=items)
+        rows = index.rows(self.store, scope)
+        if rows.vectors.complete:
+            return rows
+        with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
+            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
+        return index.rows(self.store, scope)
+
+    def _embed(self, query: str) -> EmbeddedText | None:
+        try:
+            return self.derivations.embed_question(query)
+        except EmbeddingError as error:
+            log.warning("searching without vectors: %s", error)
+            return None
+
+    def _ask(
+        self, scope: Scope, query: str, where: Filter, rows: Rows, embedded: EmbeddedText | None
+    ) -> SingleSearch | None:
+        """Return what searches the records that pass the filter; ``None`` where none does."""
         visible = _visible(rows, scope, where)
         wanted = visible & _filtered(rows, where)
         if where.tags or where.metadata or where.namespace:
@@ -173,9 +207,8 @@ class Retriever:
             passing[rows.found(self.store.ordinals(scope, where))[0]] = True
             wanted &= passing
         if not wanted.any():
-            return []
-        search = SingleSearch(self, scope, query, where, rows, visible, wanted)
-        return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
+            return None
+        return SingleSearch(self, scope, query, where, rows, visible, wanted, embedded)
 
 
 @dataclass(frozen=True)
@@ -188,8 +221,10 @@ class SingleSearch:
         rows: the user's records.
         visible: those of the scope that were active at the moment of asking.
         wanted: those of them that pass the filter.
+        embedded: what the model says of the query; ``None`` without one.
         read: the records that were read so far, by row.
-        tokens: the vectors of tokens that were read so far, by ordinal.
+        contents: what records say that were asked for that, by row.
+        tokens: the vectors of the candidates' tokens, once they were read.
     """
 
     parts: Retriever
@@ -199,8 +234,10 @@ class SingleSearch:
     rows: Rows
     visible: Mask
     wanted: Mask
+    embedded: EmbeddedText | None
     read: dict[int, Record] = field(default_factory=dict)
-    tokens: dict[int, TokenVectors] = field(default_factory=dict)
+    contents: dict[int, str] = field(default_factory=dict)
+    tokens: list[RecordTokens] = field(default_factory=list)
 
     @cached_property
     def terms(self) -> list[str]:
@@ -229,8 +266,8 @@ class SingleSearch:
         scored, shown = self._by_meaning(most) if by_meaning else self._by_all_arms()
         order = _best(scored.score, shown, most)
         beside = _beside(self.rows, order, self.visible)
-        # One read for both: each costs more than what it reads.
-        self._records([*order, *beside.values()])
+        self._records(order)
+        self._texts(beside.values())
         picked = [
             row
             for row in order
@@ -249,7 +286,7 @@ class SingleSearch:
                 for name, share in scored.shares.items()
                 if share[row]
             }
-            before, after = (self.read.get(beside.get((row, step), -1)) for step in (-1, 1))
+            before, after = (self.contents.get(beside.get((row, step), -1)) for step in (-1, 1))
             why = Why(
                 arms=arms,
                 recency=float(scored.recency[row]),
@@ -259,7 +296,7 @@ class SingleSearch:
                 speaker=record.source_role,
                 before=_excerpt(before),
                 after=_excerpt(after),
-                words=self._explained(row),
+                words=TokenMatches(self._matching(row)),
             )
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
@@ -326,17 +363,17 @@ class SingleSearch:
             # Who holds too little of the question is no answer, whatever the text is. What those
             # say again who only repeat what others said is none either.
             enough = self.words.share() >= precedence.LEAST
-            repeat = [rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
-            enough &= ~np.isin(rows.table["speaker"], repeat)
+            enough &= ~np.isin(rows.table["speaker"], list(self._repeaters))
             best = _best(scored.score, shown, precedence.DEPTH)
             candidates = [
                 precedence.PrecedenceCandidate(
                     row,
                     (int(rows.table["event"][row]), int(rows.table["ordinal"][row])),
                     float(scored.score[row]),
-                    record,
+                    int(rows.table["speaker"][row]),
+                    text,
                 )
-                for row, record in self._records([row for row in best if enough[row]]).items()
+                for row, text in self._texts(row for row in best if enough[row]).items()
             ]
             scored = scored.moved(precedence.raise_updates(question, candidates, analyzer))
         if told:
@@ -346,11 +383,12 @@ class SingleSearch:
 
     def _with_tellers_first(self, scored: ScoredRecords, shown: Mask) -> ScoredRecords:
         """Return scores in which of the best few those that the assistant said go behind."""
-        best = self._records(_best(scored.score, shown, FIRST_REORDERED))
-        asked = self._asked
+        if self._asked.of_assistant:
+            return scored
+        best = _best(scored.score, shown, FIRST_REORDERED)
         places = [float(scored.score[row]) for row in best]
         likely = {
-            row: place * (REPEATED_TURN if asked.repeated(best[row]) else 1)
+            row: place * (REPEATED_TURN if self._repeats(row) else 1)
             for row, place in zip(best, places, strict=True)
         }
         ranked = sorted(best, key=lambda row: -likely[row])
@@ -364,10 +402,10 @@ class SingleSearch:
         asked = self._asked
         if question.many or question.experienced or not (question.own or asked.kind):
             return scored
-        best = self._records(_best(scored.score, shown, precedence.DEPTH))
+        best = self._texts(_best(scored.score, shown, precedence.DEPTH))
         for _ in range(MOST_CHANGES):
             top = max(best, key=lambda row: scored.score[row], default=None)
-            if top is None or best[top].source_role in precedence.REPEATERS:
+            if top is None or self._repeats(top):
                 break
             fits = self._news_of(top, best, scored, question, asked)
             new = max(fits, key=lambda row: fits[row], default=None)
@@ -379,7 +417,7 @@ class SingleSearch:
     def _news_of(
         self,
         top: int,
-        best: Mapping[int, Record],
+        best: Mapping[int, str],
         scored: ScoredRecords,
         question: ParsedQuestion,
         asked: ExpectedAnswer,
@@ -388,7 +426,7 @@ class SingleSearch:
 
         It is like the best one, answers about as well, and holds another value of the kind asked.
         """
-        rows, table, old = self.rows, self.rows.table, best[top].content
+        rows, table, old = self.rows, self.rows.table, best[top]
         likeness = scored.evidence.get("vector")
         if likeness is None or len(old) > LONGEST:
             return {}
@@ -398,16 +436,16 @@ class SingleSearch:
         answered = question.telling_share(self._terms(top))
         things = (*question.beginnings, *precedence.things_in(old))
         found: dict[int, float] = {}
-        for row, record in best.items():
-            if not later[row] or len(record.content) > LONGEST:
+        for row, text in best.items():
+            if not later[row] or len(text) > LONGEST:
                 continue
             terms = self._terms(row)
             alike = question.telling_share(terms) / (answered or 1.0)
             if alike < min(ASKED_TOO, answered):
                 continue
-            sentences = precedence.stated_sentences(record.content)
+            sentences = precedence.stated_sentences(text)
             changed = [each for each in sentences if precedence.speaks_of_change(each, things)]
-            if changed and not competes(question, record.content, terms, self.parts.analyzer):
+            if changed and not competes(question, text, terms, self.parts.analyzer):
                 fresh = asked.held(" ".join(changed)) - asked.held(old)
                 found[row] = (
                     0.4 * float(np.vecdot(rows.vectors.dequantize(row), vector))
@@ -429,23 +467,33 @@ class SingleSearch:
         repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
         scored = scored.lowered(repeating, REPEATED)
         found = self.wanted & _told(scored.evidence)
-        best = self._records(_best(scored.score, found, FIRST_READ))
+        first = _best(scored.score, found, FIRST_READ)
+        before = {
+            row: told
+            for row in first
+            if self._may_only_answer(row) and (told := self.rows.beside(row, -1)) is not None
+        }
+        self._texts([*first, *before.values()])
+        said = _of_kinds(self.rows, [Kind.EPISODE])
         empty = [
-            row
-            for row, record in best.items()
-            if record.kind is Kind.EPISODE and states_nothing(record.content)
+            row for row, text in self._texts(first).items() if said[row] and states_nothing(text)
         ]
         scored = scored.lowered(np.array(empty, np.intp), STATES_NOTHING)
-        answers = [row for row, record in best.items() if self._only_answers(row, record)]
+        answers = [row for row, told in before.items() if "?" not in self.contents.get(told, "?")]
         return scored.lowered(np.array(answers, np.intp), ANSWERS)
 
-    def _only_answers(self, row: int, record: Record) -> bool:
-        """Return whether a turn is the assistant's short answer to what somebody told."""
-        if record.source_role not in precedence.REPEATERS or len(record.content) > SHORT_ANSWER:
-            return False
-        before = self.rows.beside(row, -1)
-        told = None if before is None else self._records([before]).get(before)
-        return told is not None and "?" not in told.content
+    @cached_property
+    def _repeaters(self) -> frozenset[int]:
+        """The numbers of the speakers who say again what they were told."""
+        speakers = self.rows.speakers
+        return frozenset(speakers[role] for role in precedence.REPEATERS if role in speakers)
+
+    def _repeats(self, row: int) -> bool:
+        return int(self.rows.table["speaker"][row]) in self._repeaters
+
+    def _may_only_answer(self, row: int) -> bool:
+        """Return whether a turn is short and the assistant's."""
+        return self._repeats(row) and self.rows.table["length"][row] <= SHORT_ANSWER
 
     def _with_asked_facts(
         self, own: ScoredRecords, scored: ScoredRecords, shown: Mask
@@ -480,13 +528,13 @@ class SingleSearch:
 
     def _fits(self, question: ParsedQuestion, row: int) -> bool:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
-        record = self._records([row]).get(row)
-        return record is not None and not competes(
-            question, record.content, self._terms(row), self.parts.analyzer
+        text = self._texts([row]).get(row)
+        return text is not None and not competes(
+            question, text, self._terms(row), self.parts.analyzer
         )
 
     def _terms(self, row: int) -> frozenset[str]:
-        return frozenset(self.parts.analyzer.terms(self._records([row])[row].content))
+        return frozenset(self.parts.analyzer.terms(self._texts([row])[row]))
 
     def _fused(self) -> ScoredRecords:
         """Return the evidence of all arms as one score, the newer and surer facts first."""
@@ -519,15 +567,16 @@ class SingleSearch:
         if question is None:
             return {}
         rows = self.rows
-        best = _best(score, self.wanted & _told(found), CANDIDATES)
+        best = _best(score, self.wanted & _told(found), count_candidates(len(rows)))
         ordinals = rows.table["ordinal"][best].tolist()
-        self.tokens.update(self.parts.store.token_vectors(self.scope, ordinals))
-        if not self.tokens:
+        tokens = self.parts.store.token_vectors(self.scope, ordinals)
+        if not tokens:
             return {}
+        self.tokens.append(tokens)
         # What has no vectors of its own yet is judged by that of the whole text.
         alike = np.zeros(len(rows), np.float32)
         alike[best] = found["vector"][best]
-        compared = compare_tokens(question, rows, best, self.tokens)
+        compared = compare_tokens(question, rows, tokens)
         alike[compared.rows] = compared.around
         asked = self.words.coverage(around=False)
         asked[compared.rows] = (asked[compared.rows] + compared.own) / 2
@@ -571,22 +620,14 @@ class SingleSearch:
     def _asked(self) -> ExpectedAnswer:
         return ExpectedAnswer(self.query)
 
-    @cached_property
-    def _embedded(self) -> EmbeddedText | None:
-        try:
-            return self.parts.derivations.embed_question(self.query)
-        except EmbeddingError as error:
-            log.warning("searching without vectors: %s", error)
-            return None
-
     @property
     def _vector(self) -> Vector | None:
-        return None if self._embedded is None else self._embedded.vector
+        return None if self.embedded is None else self.embedded.vector
 
     @cached_property
     def question(self) -> QuestionTokens | None:
         """The tokens of the question; ``None`` where they are not compared."""
-        if self._embedded is None:
+        if self.embedded is None:
             return None
         rarity = dict(zip(self.terms, self.words.rarity.tolist(), strict=True))
         terms = self.parts.analyzer.terms
@@ -594,16 +635,17 @@ class SingleSearch:
         def weigh(word: str) -> float:
             return max((rarity.get(term, FUNCTION_WORD) for term in terms(word)), default=0.0)
 
-        return QuestionTokens.of(self.query, self._embedded, weigh)
+        return QuestionTokens.of(self.query, self.embedded, weigh)
 
-    def _explained(self, row: int) -> tuple[TokenMatch, ...]:
-        """Return which words of a record answer which of the query."""
-        tokens = self.tokens.get(int(self.rows.table["ordinal"][row]))
-        if tokens is None or self.question is None:
-            return ()
-        content = self.read[row].content
-        words = words_at(content, self.parts.derivations.token_spans(content))
-        return explain_match(self.question, tokens, words)
+    def _matching(self, row: int) -> Callable[[], tuple[TokenMatch, ...]]:
+        """Return what tells which words of a record answer which of the query."""
+        ordinal = int(self.rows.table["ordinal"][row])
+        tokens = next((read.of(ordinal) for read in self.tokens), None)
+        question, content = self.question, self.read[row].content
+        if tokens is None or question is None:
+            return tuple
+        token_spans = self.parts.derivations.token_spans
+        return lambda: explain_match(question, tokens, words_at(content, token_spans(content)))
 
     def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
         """Return records by row, those that were read before without asking the store."""
@@ -615,6 +657,17 @@ class SingleSearch:
             (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
         )
         return {row: self.read[row] for row in order if row in self.read}
+
+    def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
+        """Return what records say by row, what was read before without asking the store."""
+        order = list(wanted)
+        missing = [row for row in order if row not in self.contents]
+        ordinals = self.rows.table["ordinal"][missing].tolist()
+        found = self.parts.store.texts(self.scope, ordinals) if missing else {}
+        self.contents.update(
+            (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
+        )
+        return {row: self.contents[row] for row in order if row in self.contents}
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:
@@ -698,8 +751,8 @@ def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
     return dict(zip(rows, places.tolist(), strict=True))
 
 
-def _excerpt(record: Record | None) -> str | None:
-    if record is None:
+def _excerpt(text: str | None) -> str | None:
+    if text is None:
         return None
-    line = " ".join(record.content.split())
+    line = " ".join(text.split())
     return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"

@@ -154,6 +154,11 @@ class Database(ABC, Generic[C]):
             with self._translated():
                 yield pinned
 
+    @property
+    def known(self) -> dict[Any, Any] | None:
+        """What this thread has looked up in its snapshot, where nothing changes; or ``None``."""
+        return None if getattr(self._local, "pinned", None) is None else self._local.known
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let the reads of this thread inside the block see one moment of the database."""
@@ -163,6 +168,7 @@ class Database(ABC, Generic[C]):
         with self._lend() as connection:
             connection.raw.execute(self.BEGIN_SNAPSHOT)
             self._local.pinned = connection
+            self._local.known = {}
             try:
                 yield
             finally:

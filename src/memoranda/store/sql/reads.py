@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,8 @@ from memoranda.model.query import (
     MetadataCondition,
     Order,
     RecordRelation,
+    RecordTokens,
     Subset,
-    TokenVectors,
     Vector,
     metadata_conditions,
 )
@@ -211,6 +211,7 @@ INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
 WHERE v.user_key = :user AND v.seq > :seq AND {part} ORDER BY v.seq
 """
+TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 VECTORS_OF_RECORDS = """
 SELECT record_key, embedding FROM vectors
 WHERE record_key IN (@ints(:keys)) AND user_key = :user
@@ -361,6 +362,10 @@ class SqlReads:
         rows = self._query(scope, sql, keys=dump(list(keys)))
         found = {row[0]: record(scope.user, row[1:]) for row in rows}
         return {key: found[key] for key in keys if key in found}
+
+    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
+        """Return what these records say, as far as they exist."""
+        return dict(self._query(scope, TEXTS, keys=dump(list(ordinals))))
 
     def records(
         self,
@@ -537,10 +542,16 @@ class SqlReads:
         rows = self._query(scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
         return {key: np.frombuffer(blob, STORED_FLOAT).astype(np.float32) for key, blob in rows}
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, TokenVectors]:
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
         """Return the vectors of the tokens of these records, of those that have some."""
         rows = self._query(scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals)))
-        return {key: np.frombuffer(blob, np.int8).reshape(-1, size) for key, size, blob in rows}
+        rows = [row for row in rows if row[2]]
+        if not rows:
+            return RecordTokens((), (0,), np.empty((0, 0), np.int8))
+        keys, sizes, blobs = zip(*rows, strict=True)
+        ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
+        vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
+        return RecordTokens(keys, (0, *ends), vectors)
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""

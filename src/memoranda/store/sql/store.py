@@ -315,7 +315,16 @@ class DatabaseStore(Database[C], SqlStore):
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         with self.read() as connection:
-            yield connection, NOBODY if scope is None else self._user_key(connection, scope)
+            known = self.known
+            if scope is None:
+                key = NOBODY
+            elif known is None:
+                key = self._user_key(connection, scope)
+            elif scope in known:
+                key = known[scope]
+            else:
+                key = known[scope] = self._user_key(connection, scope)
+            yield connection, key
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         del scope

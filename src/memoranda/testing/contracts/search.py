@@ -115,6 +115,17 @@ class IndexContract(Contract):
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
+    def test_what_records_say_comes_by_ordinal(self, store: Store, ana: User, ben: User) -> None:
+        """Of the user's own records alone, superseded ones too, whatever else is asked for."""
+        old, other = ana.remember("Ana moved to Oslo", "\N{SNOWMAN} 100% 'quoted'")
+        (his,) = ben.remember("his")
+        ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL), 10**9]
+        said = store.texts(ana.scope, ordinals)
+        assert sorted(said.values()) == sorted([old.content, other.content])
+        assert ana.get(list(said)).keys() == said.keys()
+        assert list(store.texts(ben.scope, ordinals).values()) == [his.content]
+        assert store.texts(ana.scope, []) == {}
+
     def test_the_vectors_of_tokens_come_as_they_were_put(
         self, store: Store, ana: User, ben: User
     ) -> None:
@@ -128,11 +139,11 @@ class IndexContract(Contract):
             ana.apply(PutVectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals)
-        assert [ana.get([ordinal])[ordinal].id for ordinal in found] == [one.id]
-        np.testing.assert_array_equal(next(iter(found.values())), new)
-        assert store.token_vectors(ben.scope, ordinals) == {}
+        assert [ana.get([ordinal])[ordinal].id for ordinal in found.ordinals] == [one.id]
+        np.testing.assert_array_equal(found.of(found.ordinals[0]), new)
+        assert not store.token_vectors(ben.scope, ordinals)
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert store.token_vectors(ana.scope, ordinals) == {}
+        assert not store.token_vectors(ana.scope, ordinals)
 
     @given(steps=STEPS)
     @ONE_STORE

@@ -59,6 +59,8 @@ def question_range(query: str, now: datetime) -> Bounds | None:
     if not within_calendar(now, "now"):
         return None
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
+    if not DATES.trigger.search(text):
+        return None
     masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     try:
         calendar = RelativeCalendar(now)
