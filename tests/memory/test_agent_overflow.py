@@ -1,4 +1,4 @@
-"""Overflow: a session beyond ``memory_window`` is consolidated and goes on with a recap."""
+"""Overflow: a session beyond ``memory_window`` is consolidated, and goes on with its newest."""
 
 from contextlib import closing
 
@@ -63,7 +63,7 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
         agent.process("And now?")
         (receipt,) = agent.chat.prunings
         assert receipt.trigger == "overflow"
-        # 22 messages were there; of these the last six stay for the recap.
+        # 22 messages were there; of these the last six stay.
         assert read_until(memory, "chat") == (15, 15)
         assert facts(memory) == ["The user lives in Porto."]
         (entry,) = history(memory)
@@ -72,7 +72,8 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
             "consolidated; the session goes on without them",
             "told in the recap",
         ]
-        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 15), (16, 21)]
+        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 9), (10, 15)]
+        assert [place.position for place in agent.chat.view().messages] == [*range(16, 24)]
         turns(agent, 7, start=20)
         assert len(agent.chat.prunings) == 1
         turns(agent, 1, start=27)
@@ -96,11 +97,11 @@ def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
         assert ["## Recap" in prompt for prompt in prompts] == [False] * 11 + [True]
         recap = prompts[-1].partition("## Recap\n")[2].partition("\n</")[0].splitlines()
         assert recap == [
-            line for text in said[8:11] for line in (f"user: {text}", "assistant: I see.")
+            line for text in said[5:8] for line in (f"user: {text}", "assistant: I see.")
         ]
         assert balanced(prompts[-1])
         asked = [m["content"] for m in model.chatted[-1].messages if m["role"] == "user"]
-        assert asked == [said[11]]
+        assert asked == said[8:]
     with closing(memory_at(path)) as again:
         agent = agent_of(again, talking(always="I see."))
         assert "\n".join(recap) in system_of(agent.context("Hm?"))
@@ -149,8 +150,11 @@ def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
         assert {m.tool_result.call_id for m in recapped if m.tool_result} == started
         assert len(recapped) >= keep
         through, noted = read_until(memory, "chat")
-        assert through == noted < recapped[0].position
         assert receipt.cuts[-1].first == recapped[0].position
+        kept = agent.chat.view().messages
+        assert len(kept) >= keep + 4  # what was just said, called, given and answered
+        assert through == noted < kept[0].position == recapped[-1].position + 1
+        assert kept[-4 - keep :] == agent.chat.messages[-4 - keep :]
         assert problems_openai(agent.chat.context(budget=ALL).messages) == []
         lawful(agent.chat)
 

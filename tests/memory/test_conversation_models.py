@@ -24,7 +24,7 @@ def with_tokens(**tokens):
         ("GPT-4-0613", 8_192),
         ("claude-3-5-sonnet-20241022", 200_000),
         ("anthropic:claude-3-opus-20240229", 200_000),
-        ("my-own-model", 128_000),
+        ("my-own-model", 8_192),
         (None, 128_000),
     ],
 )
@@ -32,6 +32,7 @@ def test_the_window_is_that_of_the_model(model, window):
     """R2.3: known by name, with a provider before it or a date after it; else the setting."""
     chat = alone(model=model, settings=with_tokens())
     assert chat.stats().token_limit == window
+    assert chat.stats().limit_known == (model != "my-own-model")
     assert chat.context("hello").receipt.budget == int(window * 0.8)
 
 

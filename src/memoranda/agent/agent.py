@@ -6,16 +6,27 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from memoranda.agent import console
 from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.explain import LEAST, MOST
+from memoranda.conversation.pruning import ContextUsage
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
-from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
+from memoranda.model.events import Event
+from memoranda.model.models import (
+    Context,
+    ContextReceipt,
+    Hit,
+    Message,
+    Pruning,
+    ToolCall,
+    ToolResult,
+)
 from memoranda.model.requests import RequestReceipt
 from memoranda.model.short_repr import ShortRepr, line_of
 from memoranda.model.usage import Usage
@@ -26,8 +37,8 @@ from memoranda.tools import Tool, ToolList
 
 log = logging.getLogger("memoranda.agent")
 
-NEW = "/new"
-CLEARED = "Session cleared."
+NEW, END = "/new", "/end"
+CLEARED, ENDED = "Session cleared.", "Session ended."
 STAGE = "chat"
 # Tokens of what an answer without a model is made from.
 RECALL_BUDGET = 1_000
@@ -51,6 +62,8 @@ class Answer(ShortRepr):
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
         note: what a person should know beside it, in a line; ``None`` for nothing.
         requests: what the message asked to remember, and what became of it.
+        prunings: the receipts of what left the view meanwhile.
+        usage_warning: how full the window is, where it has just become nearly full.
     """
 
     text: str
@@ -61,6 +74,8 @@ class Answer(ShortRepr):
     command: str | None = None
     note: str | None = None
     requests: tuple[RequestReceipt, ...] = ()
+    prunings: tuple[Pruning, ...] = ()
+    usage_warning: ContextUsage | None = None
 
     def __str__(self) -> str:
         """The words."""
@@ -108,7 +123,7 @@ class Agent:
         self._tools = ToolList({**{tool.name: tool for tool in own}, **dict(given)}.values())
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
-        self._requests: list[RequestReceipt] = []
+        self._events: list[Event] = []
         self._chat = self._opened()
 
     def __repr__(self) -> str:
@@ -129,9 +144,10 @@ class Agent:
     def process(self, text: str, *, on_text: OnText | None = None) -> Answer:
         """Answer a message of the user.
 
-        ``/new`` consolidates the conversation, waits for that, and starts the next one. A
-        conversation that has grown beyond ``agent.memory_window`` messages is consolidated and
-        goes on with a recap. What the user said is stored before anything else is done.
+        ``/new`` consolidates the conversation, waits for that, and starts the next one; ``/end``
+        does it without a next one. A conversation that has grown beyond ``agent.memory_window``
+        messages is consolidated but for its newest. What the user said is stored before anything
+        else is done.
 
         Args:
             text: what the user says.
@@ -142,42 +158,53 @@ class Agent:
             LLMError: the model failed; what was said is stored, and can be said again.
         """
         said = clean(text, "text")
-        if said.strip() == NEW:
-            return self.new()
+        if said.strip() in {NEW, END}:
+            return self.new() if said.strip() == NEW else self.end()
         if self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
-        self._requests = []
+        self._events.clear()
         self._chat.add("user", said)
         self._read_notes()
-        session = self._chat.session
-        before = (*session.recapped, *session.messages)[:-1]
+        before = self._chat.session.messages[:-1]
         if len(before) > self.memory.settings.agent.memory_window:
             self._overflow(before)
         if self._model is None:
             answer = self._recalled(said, on_text)
         else:
             answer = self._answered(self._model, said, on_text)
-        return replace(answer, requests=tuple(self._requests))
+        warnings = self._happened("approaching_limit")
+        return replace(
+            answer,
+            requests=tuple(self._happened("request")),
+            prunings=tuple(self._happened("pruned")),
+            usage_warning=warnings[-1] if warnings else None,
+        )
 
     def new(self) -> Answer:
         """End the conversation and begin the next: what ``/new`` does (requirement S2.25).
 
         Waits until it was consolidated, or ``consolidation.timeout`` seconds; then the history
-        gets its last messages as they were, and the rest is done later.
+        gets its last messages as they were, and the rest is done later. What was cleared from
+        view is consolidated, too.
         """
+        ended = self.end()
+        self._chat = self._opened()
+        return replace(ended, text=CLEARED, command=NEW)
+
+    def end(self) -> Answer:
+        """End the conversation as :meth:`new` does, and begin no other until something is said."""
         ended = self._chat.id
-        if len(self._chat):
+        if self._chat.stats().total_messages:
             self._chat.end()
             if not self.memory.settings.consolidation.automatic:
                 self._services.consolidate_session(self._scope, ended)
         info = self._services.store.sessions(self._scope, id=ended).get(ended)
         waits = info is not None and info.consolidated_at is None
-        self._chat = self._opened()
-        return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
+        return Answer(ENDED, command=END, note=WAITS if waits else None)
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
-        return self._chat.context(text)
+        return self._built(text)
 
     # Parts of an answer
 
@@ -189,13 +216,13 @@ class Agent:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         steps = self.memory.settings.agent.max_steps
         called: list[str] = []
-        contexts = [self._chat.context(said)]
+        contexts = [self._built(said)]
         reply = self._asked(model, contexts[0], on_text)
         usage = reply.usage
         while reply.tool_calls and len(contexts) <= steps:
             self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
             called += [self._called(call) for call in reply.tool_calls]
-            contexts.append(self._chat.context())
+            contexts.append(self._built())
             reply = self._asked(model, contexts[-1], on_text)
             usage += reply.usage
         # What it calls for after the last step is not done any more.
@@ -209,9 +236,22 @@ class Agent:
             usage=usage,
         )
 
-    def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
+    def _built(self, text: str | None = None) -> Context:
+        """Return a context that fits beside the definitions of the tools."""
+        specs = self._specs if self._model is not None else ()
+        sent = [
+            {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+            for spec in specs
+        ]
+        return self._chat.context(text, tools=sent)
+
+    @property
+    def _specs(self) -> list[ToolSpec]:
         # Some providers want the tools described as long as there are calls among the messages.
-        specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools]
+        return [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools]
+
+    def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
+        specs = self._specs
         try:
             reply = self._services.models.wait(
                 model.chat(context.messages, tools=specs, on_text=on_text)
@@ -222,7 +262,17 @@ class Agent:
             self._chat.add("assistant", NO_ANSWER)
             raise
         self._spend(model, reply.usage)
+        self._calibrate(context, reply.usage)
         return reply
+
+    def _calibrate(self, context: Context, usage: Usage) -> None:
+        """Learn from how many tokens the provider counted (requirements N2.1, N2.5).
+
+        Not where it says so little or so much that it cannot be of the same text.
+        """
+        share = usage.input_tokens / context.tokens
+        if usage.requests == 1 and LEAST <= share <= MOST:
+            self._chat.calibrate(usage.input_tokens)
 
     def _spend(self, model: ChatModel, usage: Usage) -> None:
         spent = Spend(STAGE, model.name, usage, self._services.clock.now())
@@ -255,18 +305,20 @@ class Agent:
     # Sessions
 
     def _opened(self) -> Conversation:
-        window = self.memory.settings.agent.memory_window
-        most = max(2 * window, self.memory.settings.conversation.max_messages)
         name = self.model or ""
         opened = self.memory.conversation(
             self._present(),
             system=f"{self._system}\n\n{self._day}",
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
-            max_messages=most,  # The window comes first: it leaves nothing unread behind.
         )
-        opened.on("request", lambda event: self._requests.append(event.subject))
+        for event in ("request", "pruned", "approaching_limit"):
+            opened.on(event, self._events.append)
         return opened
+
+    def _happened(self, event: str) -> list[Any]:
+        """Return the subjects of the events of one kind since something was said."""
+        return [each.subject for each in self._events if each.name == event]
 
     def _present(self) -> str:
         """Return the id of the current conversation: the newest of its name, or the next.
@@ -290,7 +342,9 @@ class Agent:
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
     def _overflow(self, messages: Sequence[Message]) -> None:
-        """Consolidate older messages, and go on with a recap of the others (requirement S2.29).
+        """Consolidate older messages, which leave the view (requirements S2.27 to S2.29).
+
+        The newest stay as they are (requirement R3.3); a recap tells the last of the others.
 
         Args:
             messages: of the session, without what the user has just said.
@@ -303,7 +357,7 @@ class Agent:
         found = list(self._services.store.get(self._scope, old).values())
         if found:
             self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
-        self._chat.start_session(recap=keep)
+        self._chat.start_session(keep=keep, recap=keep)
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

@@ -115,8 +115,8 @@ INSTRUCTIONS = PromptSection(
 RECAP = PromptSection(
     name="recap",
     why="what was said before the session went on, as far as it fits",
-    opening=f'<{FENCE} note="What was said last in this conversation, shortened. Calls of tools in '
-    f'it are done.">\n## Recap',
+    opening=f'<{FENCE} note="What was said before the messages of this conversation that follow, '
+    f'shortened. Calls of tools in it are done.">\n## Recap',
     oldest_first=True,
 )
 
@@ -183,6 +183,7 @@ class ContextBuilder:
         notes: the text of MEMORY.md; empty, if there is none.
         instructions: the lasting instructions of the user; empty, if there are none.
         recapped: the messages that a recap tells.
+        tools: the definitions of tools that are sent beside the messages.
 
     Raises:
         BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
@@ -200,6 +201,7 @@ class ContextBuilder:
         notes: str,
         instructions: str,
         recapped: Sequence[Message],
+        tools: Sequence[str] = (),
     ) -> None:
         """Fit the notes and the recap into the system prompt."""
         self._meter, self._policy = state.meter, policy
@@ -207,6 +209,7 @@ class ContextBuilder:
         self._calibration = state.info.calibration
         self._whole = self._calibration.room(budget)  # in tokens as they are counted here
         self._asked = self._meter.message(prompt) if prompt else 0
+        self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
         self._ledger = state.ledger
         self._known = {item.record_id for item in recapped if item.record_id}
         last = self._ledger.messages[-1] if self._ledger.messages else None
@@ -330,7 +333,8 @@ class ContextBuilder:
 
     def _head(self) -> int:
         text = _join(self._system)
-        return self._meter.reply + (self._meter.message(text) if text else 0)
+        head = self._meter.reply + self._tool_tokens
+        return head + (self._meter.message(text) if text else 0)
 
     def _stable(self) -> int:
         """Return the room of the conversation where it is not to change with each prompt.
@@ -357,6 +361,8 @@ class ContextBuilder:
             tokens = self._meter.message(_join(first[:count]) or "")
             included.append(ReceiptLine(name, tokens - taken, why))
             taken = tokens
+        if self._tools:
+            included.append(ReceiptLine("tools", self._tool_tokens, f"{self._tools} definitions"))
         whole = dict(chosen.shortened)
         for entry in chosen.entries:
             if not isinstance(entry, Message):

@@ -5,6 +5,7 @@ It works alone, in memory or in a session file, and as a part of a Memory.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -52,6 +53,7 @@ from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
 from memoranda.model.checks import clean, known, limited, require_attributes, several
 from memoranda.model.events import Callback, Events
+from memoranda.model.json_object import json_value
 from memoranda.model.models import (
     NO_RECALL,
     Calibration,
@@ -512,7 +514,12 @@ class Conversation:
             return self._fitting_view(self._states.read(), budget)
 
     def context(
-        self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
+        self,
+        prompt: str | None = None,
+        *,
+        budget: int | None = None,
+        form: str = "openai",
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
 
@@ -522,9 +529,10 @@ class Conversation:
             budget: most tokens it may take; ``max_tokens``, if not given.
             form: of the messages: ``openai`` (chat completions), ``responses`` (OpenAI) or
                 ``anthropic``; in the last two the system text is ``Context.system``.
+            tools: the definitions of the tools that are sent with it, which take tokens as well.
 
         Raises:
-            BudgetTooSmall: system prompt, pinned messages and prompt alone do not fit.
+            BudgetTooSmall: system prompt, tools, pinned messages and prompt alone do not fit.
             InvalidInput: an argument cannot be used.
         """
         asked = None if prompt is None else clean(prompt, "prompt")
@@ -533,7 +541,7 @@ class Conversation:
         if given:
             notes = drop_lines(notes, {note_line(line[2:]) for line in given.splitlines()})
         with self._lock:
-            builder = self._builder(asked, budget, form, notes, given)
+            builder = self._builder(asked, budget, form, notes, given, tools=tools)
             wanted = builder.recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
@@ -542,13 +550,20 @@ class Conversation:
             if not self._limits.policy.stable:  # There the notes are to stay as they are.
                 notes = drop_recalled_lines(notes, memory)
         with self._lock:
-            builder = self._builder(asked, budget, form, notes, given)
+            builder = self._builder(asked, budget, form, notes, given, tools=tools)
             built = builder.build(memory)
             self._counted = builder.counted(built.tokens)
         return built
 
     def _builder(
-        self, prompt: str | None, budget: int | None, form: str, notes: str, instructions: str
+        self,
+        prompt: str | None,
+        budget: int | None,
+        form: str,
+        notes: str,
+        instructions: str,
+        *,
+        tools: Sequence[Mapping[str, Any]],
     ) -> ContextBuilder:
         state = self._states.read()
         recapped: Sequence[Message] = ()
@@ -564,6 +579,7 @@ class Conversation:
             notes=notes,
             instructions=instructions,
             recapped=recapped,
+            tools=[json.dumps(json_value(tool), ensure_ascii=False) for tool in tools],
         )
 
     def calibrate(self, actual: object) -> None:
@@ -625,18 +641,21 @@ class Conversation:
             receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
         return self._announce(receipt)
 
-    def start_session(self, *, recap: int = 0) -> Pruning | None:
+    def start_session(self, *, keep: int = 0, recap: int = 0) -> Pruning | None:
         """Start a new session: all but system messages and pins leave the view (R6.5).
 
         Args:
-            recap: how many of the newest messages later contexts tell, shortened, in the system
-                prompt, so that the conversation goes on where it was.
+            keep: how many of the newest messages stay in view, so that the conversation goes on
+                where it was.
+            recap: how many of the newest messages that leave it later contexts tell, shortened,
+                in the system prompt.
 
         Returns:
             The receipt; ``None`` if there was nothing to leave the view.
         """
+        kept, told = limited(keep, "keep", least=0), limited(recap, "recap", least=0)
         with self._lock:
-            receipt = self._pruner.start_session(self._states.read(), recap)
+            receipt = self._pruner.start_session(self._states.read(), kept, told)
         return self._announce(receipt)
 
     def _announce(self, receipt: Pruning | None) -> Pruning | None:

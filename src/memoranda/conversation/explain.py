@@ -47,6 +47,7 @@ class ConversationStats(ShortRepr):
         oldest_message: when the oldest message in view was said.
         last_prune: when messages last left the view; ``None`` if they never did.
         exact: whether tokens are the model's own count rather than an estimate.
+        limit_known: whether the limit is the model's; otherwise it is one that is assumed.
     """
 
     total_messages: int
@@ -59,6 +60,7 @@ class ConversationStats(ShortRepr):
     oldest_message: datetime | None
     last_prune: datetime | None
     exact: bool
+    limit_known: bool = True
 
 
 def conversation_stats(
@@ -84,6 +86,7 @@ def conversation_stats(
         oldest_message=messages[0].timestamp if messages else None,
         last_prune=max(pruned, default=None),
         exact=state.meter.counter.exact,
+        limit_known=state.window_known,
     )
 
 

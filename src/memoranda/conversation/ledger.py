@@ -432,12 +432,14 @@ class ConversationState:
         info: the settings of the conversation.
         meter: measures messages.
         window: the model's context window, in tokens.
+        window_known: whether that is the model's, and not one that is assumed.
     """
 
     ledger: Ledger
     info: ConversationInfo
     meter: MessageMeter
     window: int
+    window_known: bool
 
     @property
     def system(self) -> int:
@@ -470,6 +472,11 @@ class ConversationState:
         return max(0, self.info.calibration.room(tokens) - self.system)
 
 
+# The context window where no model is named; and of one whose name is not known: local servers
+# often run with no more than that, and too small a view is better than a request that is refused.
+WINDOW, UNKNOWN_WINDOW = 128_000, 8_192
+
+
 class StateReader:
     """Keeps the ledger of one transcript in step with it.
 
@@ -479,7 +486,7 @@ class StateReader:
         transcript: what is read.
         catalog: what is known of models.
         context_limit: the context window as the caller gave it.
-        default_limit: that of a model that is not known.
+        default_limit: that of a model that is not known, as the settings say.
     """
 
     def __init__(
@@ -488,7 +495,7 @@ class StateReader:
         catalog: Catalog,
         *,
         context_limit: int | None,
-        default_limit: int,
+        default_limit: int | None,
     ) -> None:
         """Read nothing yet."""
         self._transcript = transcript
@@ -511,11 +518,13 @@ class StateReader:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
         known = self._catalog.known(info.model).window
+        given = self._context_limit or info.context_limit or known or self._default_limit
         return ConversationState(
             ledger=self.ledger,
             info=info,
             meter=self._catalog.meter(info.model),
-            window=self._context_limit or info.context_limit or known or self._default_limit,
+            window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
+            window_known=given is not None or info.model is None,
         )
 
     def apply(self, pruning: Pruning) -> None:

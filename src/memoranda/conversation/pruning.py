@@ -3,8 +3,8 @@
 A pruning leaves less than what set it off, so that the next one is not due at once. One that
 fails is logged and tried again with the next message; the message that set it off is kept (N4.4).
 
-When a session has grown too long, all of it leaves the view. Its newest messages are told in
-words, a recap, so that the conversation goes on where it was and no tool is run again.
+When a session has grown too long, all but its newest messages leave the view. The newest of what
+went are told in short, in a recap, so that no tool is run again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from threading import Thread
 from typing import TypedDict, Unpack
 
@@ -20,7 +21,7 @@ from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
-from memoranda.conversation.selection import Strategy
+from memoranda.conversation.selection import Strategy, Unit
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
@@ -376,14 +377,14 @@ class Pruner:
         spans = pruned_spans(state.ledger, room, policy, state.meter)
         return self.take_out(state, trigger, spans, why)
 
-    def start_session(self, state: ConversationState, recap: int) -> Pruning | None:
+    def start_session(self, state: ConversationState, keep: int, recap: int) -> Pruning | None:
         """Take all but system messages and pins out of view, for a new session.
 
-        The ``recap`` newest are told in a recap, if that is asked for.
+        But for the ``keep`` newest; the ``recap`` newest of what goes are told in a recap.
         """
         policy = self._limits.policy
-        if recap:
-            spans = overflow_spans(state.ledger, limited(recap, "recap"), policy, state.meter)
+        if keep or recap:
+            spans = overflow_spans(state.ledger, keep, recap, policy, state.meter)
             why = "the session has grown long and starts anew"
             return self.take_out(state, OVERFLOW, spans, why)
         room, policy = state.ledger.fixed_tokens, everything_unpinned(policy)
@@ -499,30 +500,35 @@ def read_session(transcript: Transcript, info: ConversationInfo) -> Conversation
 
 
 def overflow_spans(
-    ledger: Ledger, keep: int, policy: Policy, meter: MessageMeter
+    ledger: Ledger, keep: int, recap: int, policy: Policy, meter: MessageMeter
 ) -> tuple[PrunedSpan, ...]:
-    """Return spans of all but system messages and pins, parted where the recap begins.
+    """Return spans of the older messages but system messages and pins, parted at the recap.
 
-    What the user said last and nobody answered stays in view.
+    What the user said last and nobody answered stays in view beside the newest.
 
     Args:
         ledger: the live messages.
-        keep: how many of the newest the recap tells; a call of tools stays with its results.
+        keep: how many of the newest stay; a call of tools stays with its results.
+        recap: how many of the newest that go the recap tells; neither does it part those.
         policy: of the conversation.
         meter: measures markers.
     """
     if ledger.messages and ledger.messages[-1].role == "user":
         ledger = ledger.but_last()
-    count, first = 0, ledger.next
-    for unit in reversed(ledger.units):
-        if count >= keep:
-            break
-        count += len(unit.messages)
-        first = unit.position
+    stays = _newest(ledger.units, keep)
+    told = stays + _newest(ledger.units[: len(ledger.units) - stays], recap)
+    places = [*(unit.position for unit in ledger.units), ledger.next]
+    starts = places[-1 - told], places[-1 - stays]
     found: list[PrunedSpan] = []
     for cut in pruned_spans(ledger, ledger.fixed_tokens, everything_unpinned(policy), meter):
         inside = ledger.between(cut.first, cut.last)
-        at = bisect_left(inside, first, key=place_of)
-        runs = ((inside[:at], CONSOLIDATED), (inside[at:], RECAPPED))
+        middle, end = (bisect_left(inside, place, key=place_of) for place in starts)
+        runs = ((inside[:middle], CONSOLIDATED), (inside[middle:end], RECAPPED))
         found += [scored_span(run, ledger, why) for run, why in runs if run]
     return tuple(found)
+
+
+def _newest(units: Sequence[Unit], count: int) -> int:
+    """Return how many of the newest units hold ``count`` messages at least, or all."""
+    sizes = accumulate(len(unit.messages) for unit in reversed(units))
+    return min(len(units), sum(size < count for size in sizes) + 1) if count else 0

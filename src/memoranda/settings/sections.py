@@ -147,8 +147,9 @@ class TokenSettings(Section):
 class ConversationSettings(Section):
     """Defaults of conversations that do not say otherwise."""
 
-    context_limit: int = Field(default=128_000, gt=0)
-    """Context window, in tokens, of a model that is not known."""
+    context_limit: int | None = Field(default=None, gt=0, examples=[32_000])
+    """Context window, in tokens, of a model that is not known. Without it 8,192 is assumed, to be
+    on the safe side; and 128,000 where no model is named."""
     budget_share: float = Field(default=0.8, gt=0, le=1)  # R8.2
     """Share of the window that a context may take."""
     max_messages: int = Field(default=50, ge=1)  # R8.1
