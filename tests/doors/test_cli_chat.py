@@ -190,7 +190,7 @@ def test_a_failure_is_an_object_too(server, model, answers):
 def test_an_unknown_command_names_the_others(talk):
     """A slash word that is none says so and lists them; a path is talk."""
     result = talk("/nope", "/etc/hosts is broken on my machine", code=1)
-    assert "there is no /nope; use /new, /clear, /memory" in result.stderr
+    assert "there is no /nope; use /new, /end, /clear, /memory" in result.stderr
     assert "Noted, and kept in memory." in result.stdout
 
 
@@ -260,6 +260,93 @@ def test_clear_needs_a_yes(talk, stored):
     assert "nothing to clear" in talk("/clear").stdout
     with Memory() as memory:
         assert memory.search("cats")
+
+
+@pytest.fixture
+def small_view(monkeypatch):
+    """A view of six messages, of which the newest two always stay."""
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__MAX_MESSAGES", "6")
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__KEEP_RECENT", "2")
+
+
+@pytest.mark.usefixtures("small_view")
+def test_what_leaves_the_view_is_told_and_can_be_seen(talk, answers):
+    """A line says how many messages left; /expand lists the markers, and shows their messages."""
+    lines = [f"Number {number} is about cats." for number in range(6)]
+    told = [found.get("note") for found in answers(*lines)]
+    assert told[:3] == [None] * 3
+    assert "messages left the view to save space; /expand shows it" in told[3]
+    out = talk("/expand").stdout
+    (marker,) = [line.split()[0] for line in out.splitlines() if line.startswith("cut_")]
+    whole = talk(f"/expand {marker}").stdout
+    assert lines[0] in whole
+    assert lines[-1] not in whole
+    assert "names no part" in talk("/expand nothing", code=1).stderr
+
+
+@pytest.mark.usefixtures("small_view")
+def test_stats_are_those_of_the_conversation(talk):
+    """/stats tells what is in view, what is not, the strategy, and what is remembered."""
+    talk(*(f"Number {number} is about cats." for number in range(6)))
+    out = " ".join(talk("/stats").stdout.split())
+    with Memory() as memory:
+        figures = memory.conversation("chat").stats()
+        episodes = memory.count(kind="episode")
+    assert figures.pruned_messages > 0
+    assert f"Memory: {figures.messages_in_context} messages ({figures.pruned_messages} " in out
+    assert f"in all {figures.total_messages} messages" in out
+    assert "strategy rolling_window" in out
+    assert f"remembered {episodes} episodes" in out
+
+
+def test_a_window_that_fills_up_is_told(monkeypatch, answers):
+    """From 80 % of the window on a line says how full it is."""
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__CONTEXT_LIMIT", "600")
+    monkeypatch.setenv("MEMORANDA_AGENT__SYSTEM", "Be kind.")
+    notes = [found.get("note", "") for found in answers(*["tell " * 40] * 12)]
+    assert any("% full" in note and "of 600 tokens" in note for note in notes)
+    assert any("left the view" in note for note in notes)
+
+
+def test_settings_can_be_listed_explained_and_changed(monkeypatch, tmp_path, talk):
+    """/settings shows values, meanings, and writes the file; a wrong value changes nothing."""
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(file))
+    assert "keep_recent" in talk("/settings").stdout
+    only = talk("/settings conversation").stdout
+    assert "keep_recent" in only
+    assert "busy_timeout" not in only
+    assert "always stay" in talk("/settings conversation.keep_recent").stdout
+    wrong = talk("/settings conversation.keep_recent 0", code=1).stderr
+    assert "keep_recent='0' should be greater than or equal to 1" in wrong
+    assert not file.exists()
+    assert "from the next chat on" in talk("/settings conversation.keep_recent 4").stdout
+    assert "keep_recent = 4" in file.read_text("utf-8")
+
+
+def test_end_makes_memory_of_the_session_and_leaves(talk, answers, stored):
+    """/end consolidates, the chat is over, and the next one begins a session of its own."""
+    said = answers("I live in Porto.", "/end", "never heard")
+    assert [each["command"] for each in said] == [None, "/end"]
+    assert said[-1]["text"] == "Session ended."
+    with Memory() as memory:
+        assert [fact.content for fact in memory.records(kind="fact")] == [
+            "The user lives in Porto."
+        ]
+    talk("Hello again.")
+    assert ("user", "Hello again.") in stored("chat-2")
+
+
+def test_new_learns_what_was_cleared(talk):
+    """What /clear took out of view becomes memory with /new all the same."""
+    out = talk("I live in Porto.", "/clear --yes", "/new").stdout
+    assert "Session cleared." in out
+    assert "not consolidated" not in out
+    with Memory() as memory:
+        assert [fact.content for fact in memory.records(kind="fact")] == [
+            "The user lives in Porto."
+        ]
+        assert "Porto" in memory.notes.read_memory()
 
 
 def test_forget_by_id(talk):

@@ -124,6 +124,7 @@ class Agent:
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
         self._events: list[Event] = []
+        self._ended = False
         self._chat = self._opened()
 
     def __repr__(self) -> str:
@@ -160,7 +161,7 @@ class Agent:
         said = clean(text, "text")
         if said.strip() in {NEW, END}:
             return self.new() if said.strip() == NEW else self.end()
-        if self._day != self._today():
+        if self._ended or self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
         self._events.clear()
         self._chat.add("user", said)
@@ -200,6 +201,7 @@ class Agent:
                 self._services.consolidate_session(self._scope, ended)
         info = self._services.store.sessions(self._scope, id=ended).get(ended)
         waits = info is not None and info.consolidated_at is None
+        self._ended = True
         return Answer(ENDED, command=END, note=WAITS if waits else None)
 
     def context(self, text: str | None = None) -> Context:
@@ -312,6 +314,7 @@ class Agent:
             # The model's own name, by which its tokens are counted.
             model=name.partition(":")[2].partition("@")[0] or self.model,
         )
+        self._ended = False
         for event in ("request", "pruned", "approaching_limit"):
             opened.on(event, self._events.append)
         return opened

@@ -28,7 +28,7 @@ from rich.text import Text
 
 from memoranda.agent import Agent, Answer
 from memoranda.cli import chat_commands
-from memoranda.cli.chat_commands import MEANINGS, NEW, ChatDesk, PipeReader
+from memoranda.cli.chat_commands import END, MEANINGS, NEW, ChatDesk, PipeReader
 from memoranda.cli.command import (
     FAILED,
     SIGNAL_WAIT,
@@ -42,6 +42,7 @@ from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.usage import Usage
+from memoranda.rendering.conversations import describe_pruned, describe_usage
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 from memoranda.text.patterns import compile_pattern
@@ -49,6 +50,7 @@ from memoranda.text.patterns import compile_pattern
 if sys.platform != "win32":
     import termios
 
+ENDINGS = (NEW, END)
 WAITING = {False: "thinking…", True: "consolidating…"}
 LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
 SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
@@ -137,7 +139,9 @@ class ChatLoop:
                 command = command and chat_commands.resolve_command(command, rest)
                 if command in {chat_commands.EXIT, chat_commands.QUIT}:
                     return
-                self._handle(NEW if command == NEW else text, command, rest)
+                self._handle(command if command in ENDINGS else text, command, rest)
+                if command == END:
+                    return
             except BrokenPipeError:
                 raise
             except (MemorandaError, OSError) as error:
@@ -147,7 +151,7 @@ class ChatLoop:
 
     def _handle(self, text: str, command: str | None, rest: str) -> None:
         as_json = self.desk.session.shared.as_json
-        if command is None or command == NEW:
+        if command is None or command in ENDINGS:
             if as_json:
                 self._write(self._answer(text, command, lambda _: None))
             else:
@@ -195,8 +199,8 @@ class ChatLoop:
             self._print(*show_usage(answer, view))
         for receipt in answer.requests:
             self._print(*view.hang("", safe_text(one_line(receipt.line), "dim")))
-        if answer.note is not None:
-            self._print(*view.hang("", Text(answer.note, "dim")))
+        for line in describe_changes(answer):
+            self._print(*view.hang("", line))
 
     def _answer(self, text: str, command: str | None, hear: Callable[[str], None]) -> Answer:
         if self.model is not None:
@@ -219,7 +223,7 @@ class ChatLoop:
         if not self.live:
             yield lambda: None
             return
-        waiting = Text(WAITING[command == NEW], "dim")
+        waiting = Text(WAITING[command in ENDINGS], "dim")
         with hide_typing(), self.desk.session.out.status(waiting) as status:
             yield status.stop
 
@@ -237,7 +241,8 @@ class ChatLoop:
             {"outcome": each.outcome.value, "record": each.record, "text": each.line}
             for each in answer.requests
         ]
-        more = {"requests": asked or None, "note": answer.note, "error": error}
+        note = "; ".join(line.plain for line in describe_changes(answer)) or None
+        more = {"requests": asked or None, "note": note, "error": error}
         line |= {name: value for name, value in more.items() if value is not None}
         write_json(line, indent=None)
 
@@ -319,10 +324,25 @@ def show_greeting(agent: Agent, view: Display) -> Iterator[Text]:
     name = safe_text(one_line(agent.chat.id), "not dim bold")
     session = Text("session ", "dim").append_text(name).append(f" {state}", "not bold dim")
     yield from view.flow([who, session])
+    figures = agent.chat.stats()
     if agent.model is None:
         yield from view.flow([Text(f"with a model: {SET_MODEL}", "dim")])
+    elif not figures.limit_known:
+        assumed = f"its context window is not known, {figures.token_limit:,} tokens are assumed"
+        yield from view.flow([Text(f"{assumed}: set tokens.limits", "yellow")])
     hints = ("/help lists the commands", "Ctrl+D leaves, the session stays")
     yield from view.flow(Text(hint, "dim") for hint in hints)
+
+
+def describe_changes(answer: Answer) -> Iterator[Text]:
+    """Yield what a person should know beside an answer: what left the view, what is not done."""
+    if answer.usage_warning is not None:
+        yield describe_usage(answer.usage_warning)
+    pruned = describe_pruned(answer.prunings, "/expand shows it")
+    if pruned is not None:
+        yield pruned
+    if answer.note is not None:
+        yield Text(answer.note, "dim")
 
 
 def show_recalled(text: str, view: Display) -> Iterator[Text]:

@@ -12,24 +12,38 @@ from rich.text import Text
 
 from memoranda.agent import Agent
 from memoranda.cli.command import Session
+from memoranda.cli.config import show_explanation, show_settings
+from memoranda.conversation.conversation_store import expand_place
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import alert_colour, budget_bar, format_use, join_messages
+from memoranda.rendering.conversations import (
+    alert_colour,
+    budget_bar,
+    format_use,
+    join_messages,
+    show_figures,
+    show_message,
+)
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased
+from memoranda.settings import configure
 from memoranda.text.patterns import compile_pattern
 
-NEW, EXIT, QUIT = "/new", "/exit", "/quit"
+NEW, END, EXIT, QUIT = "/new", "/end", "/exit", "/quit"
 MEANINGS = {
     NEW: "end this session: it becomes memory, and the next one begins",
+    END: "end this session as /new does, and leave",
     "/clear": "take what was said here out of view; nothing is lost",
     "/memory": "show MEMORY.md: what is known, and where you can edit it",
+    "/stats": "show how full the context is, and what is in view",
     "/context": "show what a model would be sent; with WORDS, if you said them",
+    "/expand": "show what left the view; with a MARKER, its messages",
+    "/settings": "list the settings; NAME explains one, NAME VALUE changes it",
     "/forget": "forget facts: ID or WORDS; with --erase, for good",
     "/help": "this list",
     EXIT: "leave; the session stays",
@@ -42,7 +56,8 @@ KEYS = {
 }
 YES, ERASE = "--yes", "--erase"
 # What commands take: ``None`` for words; all others nothing.
-TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
+WORDS = ("/context", "/expand", "/forget", "/settings")
+TAKES = {"/clear": f"nothing but {YES}", **dict.fromkeys(WORDS)}
 COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 # What the other lines of an item of a list stand behind.
@@ -181,6 +196,47 @@ def _context(desk: ChatDesk, rest: str) -> Rendered:
         yield from view.flow([Text(left, "dim")])
 
 
+def _stats(desk: ChatDesk, rest: str) -> Rendered:
+    """Yield the state of the conversation, and how much is remembered."""
+    del rest
+    yield from show_figures(desk.agent.chat.explain(), desk.view)
+    counts = desk.agent.memory.stats().records
+    held = (pluralize(count, kind) for kind, count in counts.items() if count)
+    remembered = ", ".join(held) or "nothing yet"
+    yield Text(f"  {'remembered':<16}", "dim").append(remembered, "not dim")
+
+
+def _expand(desk: ChatDesk, rest: str) -> Rendered:
+    """Yield the messages of a marker; without one, the markers there are."""
+    chat, view = desk.agent.chat, desk.view
+    if rest:
+        for message in expand_place(chat, rest):
+            yield from show_message(message, view)
+        return
+    markers = chat.explain().markers
+    for marker in markers:
+        many = pluralize(marker.messages, "message")
+        yield from view.hang(f"{marker.id}  ", Text(f"{many}, {view.minute(marker.since)}", "dim"))
+    hint = "/expand MARKER shows its messages" if markers else "nothing has left the view"
+    yield Text(hint, "dim")
+
+
+def _settings(desk: ChatDesk, rest: str) -> Rendered:
+    """Yield all settings, or what one means; or change it in the settings file."""
+    name, _, value = rest.partition(" ")
+    if value.strip():
+        done = configure.put(name, value.strip())
+        yield safe_text(f"{done.name} = {done.value}", "bold").append(
+            f"  in {done.path}", "not bold"
+        )
+        yield Text("it holds from the next chat on", "dim")
+    elif name and name not in configure.groups():
+        yield show_explanation(configure.explain(name))
+    else:
+        found = configure.list_settings(desk.agent.memory.settings)
+        yield from show_settings(one for one in found if not name or one.name.startswith(name))
+
+
 def _help(desk: ChatDesk, rest: str) -> Rendered:
     del desk, rest
     yield _list_meanings(MEANINGS)
@@ -268,7 +324,10 @@ def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
 RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/clear": _clear,
     "/memory": _memory,
+    "/stats": _stats,
     "/context": _context,
+    "/expand": _expand,
+    "/settings": _settings,
     "/forget": _forget,
     "/help": _help,
     "/?": _help,

@@ -50,7 +50,7 @@ def show(session: Session) -> None:
     file = configure.find_file()
     state = "" if file.exists else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file.path}{state}", "not dim"))
-    session.show(found, line, *_tabulate(map(_setting_row, found)))
+    session.show(found, line, *show_settings(found))
 
 
 class ConfigGroup(CommandGroup):
@@ -81,10 +81,10 @@ def explain_(session: Session, *, name: str | None = None) -> None:
     if name is None or name in configure.groups():
         found = configure.summaries(name)
         rows = [(*_split(each.name), safe_text(each.meaning), None) for each in found]
-        session.show(found, *_tabulate(rows))
+        session.show(found, *tabulate(rows))
         return
     explanation = configure.explain(name)
-    session.show(explanation, _show_explanation(explanation))
+    session.show(explanation, show_explanation(explanation))
     if explanation.problem is not None:
         session.warn(explanation.problem)
 
@@ -166,6 +166,11 @@ def _split(name: str) -> tuple[str, str]:
     return (group, inner) if inner else (GENERAL, name)
 
 
+def show_settings(found: Iterable[Setting]) -> Iterator[RenderableType]:
+    """Yield settings with their values and where these come from, group by group."""
+    return tabulate(map(_setting_row, found))
+
+
 def _setting_row(setting: Setting) -> Row:
     style = "dim" if setting.source == DEFAULT else "bold"
     # The whole path of the file stands above the table.
@@ -175,7 +180,7 @@ def _setting_row(setting: Setting) -> Row:
     return *_split(setting.name), value, safe_text(source, "dim")
 
 
-def _tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
+def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
     """Yield a table for each group, all with columns of the same width."""
     rows = list(rows)
     wide = max(len(name) for _, name, _, _ in rows)
@@ -193,7 +198,8 @@ def _tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
             yield Group(Text("\n").append(group, "bold cyan").append(f"  {about}", "dim"), made)
 
 
-def _show_explanation(found: Explanation) -> RenderableType:
+def show_explanation(found: Explanation) -> RenderableType:
+    """Return what a setting means, takes and is."""
     line = "" if found.line is None else f", line {found.line}"
     known = found.source is not None
     rows = {

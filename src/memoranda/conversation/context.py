@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import NamedTuple
 
@@ -218,6 +218,9 @@ class ContextBuilder:
             # It was added before it was asked for: once is enough.
             self._ledger = self._ledger.but_last()
             self._known.add(last.record_id or "")
+            most = max(1, policy.max_messages - 1)  # It is one of them.
+            recent = min(policy.keep_recent, most)
+            self._policy = replace(policy, max_messages=most, keep_recent=recent)
         system = state.info.system
         self._system = [SystemText("system prompt", system, "always kept")] if system else []
         self._add(

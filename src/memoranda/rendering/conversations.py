@@ -19,6 +19,7 @@ from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
 from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.ledger import join_period, reference, start_of
+from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
 from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
@@ -232,6 +233,29 @@ def show_conversation(
     yield from _summary(found, view)
 
 
+def show_figures(found: ViewExplanation, view: Display) -> Iterator[Text]:
+    """Yield the state of a conversation without its messages: its budget, and what is in view."""
+    yield from _heading(found, view, TranscriptOptions())
+    yield Text()
+    yield from _summary(found, view)
+
+
+def describe_pruned(prunings: Iterable[Pruning], hint: str) -> Text | None:
+    """Return a line on what left the view, with ``hint`` how to see it; ``None`` for nothing."""
+    cuts = [cut for done in prunings for cut in done.cuts]
+    if not cuts:
+        return None
+    many = pluralize(sum(cut.messages for cut in cuts), "message")
+    return Text(f"{many} left the view to save space; {hint}", "dim")
+
+
+def describe_usage(usage: ContextUsage) -> Text:
+    """Return a line that says how full the context window is."""
+    use = f"{usage.tokens:,} of {usage.limit:,} tokens"
+    line = f"context {usage.percent:.0f} % full ({use}): older messages leave the view soon"
+    return Text(line, alert_colour(usage.tokens / usage.limit))
+
+
 def _heading(found: ViewExplanation, view: Display, options: TranscriptOptions) -> Iterator[Text]:
     info = found.info
     about = [info.model or "", f"since {view.minute(info.created_at)}"]
@@ -269,6 +293,8 @@ def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
     if oldest is not None:
         rows["oldest in view"] = f"#{oldest.position}, {view.minute(oldest.timestamp)}"
+    if not figures.limit_known:
+        rows["window"] = f"not known, {figures.token_limit:,} tokens assumed: set tokens.limits"
     rows["strategy"] = found.strategy
     estimate = "" if found.counter.startswith("estimate") else "estimate by "
     rows["tokens"] = f"{'exact, by ' if figures.exact else estimate}{found.counter}"
