@@ -17,6 +17,19 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
+def own_machine(tmp_path, monkeypatch):
+    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
+    for name in os.environ:
+        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
 def prefix():
     """The words that stand before the arguments of each command that a file runs."""
     return ()

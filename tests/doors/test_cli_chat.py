@@ -1,7 +1,6 @@
 """``memoranda chat`` in a pipe: lines in, answers out, with a model and from memory alone."""
 
 import json
-import os
 import stat
 
 import pytest
@@ -14,16 +13,9 @@ HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path, monkeypatch):
-    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
-    for name in os.environ:
-        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+def _settings(own_machine, monkeypatch):
+    """A model server on this machine has no key, and no proxy before it."""
+    del own_machine  # Which comes first.
     monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "no-secret")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -40,16 +40,9 @@ ATTACHED = (
 
 
 @pytest.fixture(autouse=True)
-def environment(tmp_path, monkeypatch):
-    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
-    for name in os.environ:
-        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+def environment(own_machine, monkeypatch):
+    """A terminal of 80 columns, and a model server on this machine."""
+    del own_machine  # Which comes first.
     monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TERM", "xterm")

@@ -1,7 +1,6 @@
 """One set of settings, honoured by every door in which somebody talks."""
 
 import json
-import os
 from collections import Counter
 
 import pytest
@@ -49,16 +48,7 @@ SAID = [
 HALVES = (SAID[:10], SAID[10:])
 
 
-@pytest.fixture(autouse=True)
-def _settings(tmp_path, monkeypatch):
-    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
-    for name in os.environ:
-        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+pytestmark = pytest.mark.usefixtures("own_machine")
 
 
 def library(path):
