@@ -5,10 +5,10 @@ changes bookings (tau-bench). Before each message of the agent, the context it w
 been given is built. Reported is how often that context holds what the agent's next call
 needs: every id, number and code among the arguments of the call which had been said before.
 
-A conversation is coherent if all of its contexts are: each holds the last request and all that the
-next call needs (N2.2, SM1). A message was pruned if any context was without it. It is needed later if
-a call names something of it while it is out of the context; it is missed if that stands nowhere else
-in the context either (SM3).
+A conversation is coherent if all of its contexts are: each holds the last request and all that
+the next call needs (N2.2, SM1). A message was pruned if any context was without it. It is needed
+later if a call names something of it while it is out of the context; it is missed if that stands
+nowhere else in the context either (SM3).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.measure import show
 from memoranda import Conversation
-from memoranda.conversation.ledger import REFERENCE
+from memoranda.conversation.markers import REFERENCE
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import Context

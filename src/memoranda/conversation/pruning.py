@@ -242,7 +242,7 @@ def scored_span(run: Sequence[Message], ledger: Ledger, why: str) -> PrunedSpan:
         from_end = place_of(newest) - place_of(item)
         return score(item, ledger.signals(item), from_end=from_end, days=days).value
 
-    return replace(span_of(run, why), score=max(map(value, run)))
+    return replace(span_of(run, why), score=max(map(value, run)), named=ledger.particulars(run))
 
 
 def everything_unpinned(policy: Policy) -> Policy:
