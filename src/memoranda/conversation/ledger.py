@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memoranda.conversation.formats.raw import continues, is_opening, is_reasoning
-from memoranda.conversation.markers import PARTICULARS, bare, make_marker, particulars_cost
+from memoranda.conversation.markers import PARTICULARS, make_marker, particulars_cost
 from memoranda.conversation.particulars import (
     MOST,
     Particulars,
@@ -215,7 +215,7 @@ class Ledger:
     def marked(self, meter: MessageMeter, budget: int) -> int:
         """Return the tokens of the markers that stand for the gaps in a view of ``budget``."""
         if self._marked is None or self._marked[0] != self.gaps:
-            plain = sum(make_marker(bare(gap), meter).cost for gap in self.gaps)
+            plain = sum(make_marker(replace(gap, named=()), meter).cost for gap in self.gaps)
             self._marked = (list(self.gaps), plain, particulars_cost(self.gaps, meter))
         return self._marked[1] + min(self._marked[2], int(budget * PARTICULARS))
 

@@ -54,10 +54,10 @@ def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
     noun = "message" if gap.messages == 1 else "messages"
     when = join_period(*(f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until)))
     text = f"... [{gap.messages} {noun} removed] ... ({when} UTC; expand {name})"
-    if gap.summary:
-        text += f"\nIn short: {gap.summary}"
     if gap.named:
         text += f"\nNamed there: {', '.join(gap.named)}"
+    if gap.summary:
+        text += f"\nIn short: {gap.summary}"
     place = {each: getattr(gap, each) for each in SPAN}
     cost, quotes = meter.message(text), bool(gap.summary or gap.named)
     return Marker(id=name, text=text, cost=cost, quotes=quotes, **place)
@@ -67,11 +67,6 @@ def join_period(first: str, last: str) -> str:
     """Return a period of two dates with times, without what its ends have in common."""
     day, _, time = last.partition(" ")
     return first if first == last else f"{first} to {time if first.startswith(day) else last}"
-
-
-def bare(gap: PrunedSpan) -> PrunedSpan:
-    """Return a gap of which the marker tells no more than how much is gone."""
-    return replace(gap, summary=None, named=())
 
 
 def fit_particulars(
@@ -111,7 +106,8 @@ def fit_particulars(
 def particulars_cost(gaps: Iterable[PrunedSpan], meter: MessageMeter) -> int:
     """Return the tokens that the particulars of gaps add to their markers."""
     return sum(
-        make_marker(replace(gap, summary=None), meter).cost - make_marker(bare(gap), meter).cost
+        make_marker(replace(gap, summary=None), meter).cost
+        - make_marker(replace(gap, summary=None, named=()), meter).cost
         for gap in gaps
         if gap.named
     )

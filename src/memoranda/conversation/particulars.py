@@ -35,7 +35,7 @@ _QUOTED = LanguageData("mul", "quotations", {"months": _months})
 NAME = _QUOTED.pattern("name")
 FIGURE = _QUOTED.pattern("figure")
 # Parts in which a secret and what it is called stand together.
-_PARTS = compile_pattern(r"[\n,;{}\[\]]|[.!?](?:\s|$)")
+_PARTS = compile_pattern(r"[\n;{}\[\]]|,(?!\d)|[.!?](?:\s|$)")
 _MARKER = compile_pattern(r"cut_\d")
 
 
