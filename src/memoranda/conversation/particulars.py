@@ -7,8 +7,10 @@ may be secret is never told, nor what stands beside the name of a secret.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import zip_longest
 
 from memoranda.conversation.signals import excerpt
@@ -61,12 +63,26 @@ def _texts(message: Message) -> Iterator[tuple[int, str]]:
 
 
 def _find(text: str) -> Iterator[str]:
-    told = False  # whether the part before speaks of a secret
-    for part in _PARTS.split(text):
-        before, told = told, mentions_secret(part)
-        names = [] if before or told else NAME.findall(part)
-        if names and not (tells_secret(part) or secret_kind(part)):
-            yield from (name for name in names if len(name) <= LONGEST and not _MARKER.search(name))
+    """Yield the particulars of a text, but for those near a secret."""
+    ends = [part.end() for part in _PARTS.finditer(text)]
+    bounds = [0, *ends, len(text)]
+
+    @cache
+    def part(number: int) -> str:
+        return text[bounds[number] : bounds[number + 1]] if number >= 0 else ""
+
+    @cache
+    def secret(number: int) -> bool:
+        said = part(number)
+        spoken = mentions_secret(part(number - 1)) or mentions_secret(said)
+        return spoken or tells_secret(said) or secret_kind(said) is not None
+
+    for found in NAME.finditer(text):
+        fits = len(found[0]) <= LONGEST and not _MARKER.search(found[0])
+        if fits and not any(
+            secret(bisect_right(ends, end)) for end in {found.start(), found.end() - 1}
+        ):
+            yield found[0]
 
 
 def rank(messages: Sequence[Message], read: Callable[[Message], Particulars]) -> tuple[str, ...]:

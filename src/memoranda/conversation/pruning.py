@@ -20,7 +20,7 @@ from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
-from memoranda.conversation.selection import Strategy
+from memoranda.conversation.selection import Selection, Strategy
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
@@ -383,7 +383,8 @@ class Pruner:
         """
         policy = self._limits.policy
         if recap:
-            spans = overflow_spans(state.ledger, limited(recap, "recap"), policy, state.meter)
+            keep, room = limited(recap, "recap"), self.thresholds(state).prune_to
+            spans = overflow_spans(state, keep, policy, state.counted(room))
             why = "the session has grown long and starts anew"
             return self.take_out(state, OVERFLOW, spans, why)
         room, policy = state.ledger.fixed_tokens, everything_unpinned(policy)
@@ -499,18 +500,20 @@ def read_session(transcript: Transcript, info: ConversationInfo) -> Conversation
 
 
 def overflow_spans(
-    ledger: Ledger, keep: int, policy: Policy, meter: MessageMeter
+    state: ConversationState, keep: int, policy: Policy, room: int
 ) -> tuple[PrunedSpan, ...]:
     """Return spans of all but system messages and pins, parted where the recap begins.
 
-    What the user said last and nobody answered stays in view.
+    What the user said last and nobody answered stays in view, and of what the recap does not tell
+    the mistakes with their corrections, and standing rules (R5.3).
 
     Args:
-        ledger: the live messages.
+        state: the conversation.
         keep: how many of the newest the recap tells; a call of tools stays with its results.
         policy: of the conversation.
-        meter: measures markers.
+        room: tokens of a view, of which what stays when old has its share.
     """
+    ledger, meter = state.ledger, state.meter
     if ledger.messages and ledger.messages[-1].role == "user":
         ledger = ledger.but_last()
     count, first = 0, ledger.next
@@ -519,10 +522,19 @@ def overflow_spans(
             break
         count += len(unit.messages)
         first = unit.position
+    stays = _kept_when_old(ledger, first, policy, room - ledger.fixed_tokens)
     found: list[PrunedSpan] = []
     for cut in pruned_spans(ledger, ledger.fixed_tokens, everything_unpinned(policy), meter):
-        inside = ledger.between(cut.first, cut.last)
+        inside = [item for item in ledger.between(cut.first, cut.last) if item.id not in stays]
         at = bisect_left(inside, first, key=place_of)
         runs = ((inside[:at], CONSOLIDATED), (inside[at:], RECAPPED))
-        found += [scored_span(run, ledger, why) for run, why in runs if run]
+        found += [scored_span(part, ledger, why) for run, why in runs for part in runs_of(run)]
     return tuple(found)
+
+
+def _kept_when_old(ledger: Ledger, before: int, policy: Policy, room: int) -> set[str]:
+    """Return the ids of the messages before a position that stay when old."""
+    older = ledger.first(bisect_left(ledger.units, before, key=lambda unit: unit.position))
+    selection = Selection(older.units, {}, max(room, 0), policy.messages)
+    selection.take_old(older.selection_input())
+    return {item.id for index in selection.kept for item in older.units[index].messages}
