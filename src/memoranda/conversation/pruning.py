@@ -21,12 +21,11 @@ from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import Selection, Strategy
-from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
+from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable, unknown
+from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
@@ -110,13 +109,8 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         return None if value is None else limited(value, name)
 
     recent, strategy = number("keep_recent") or settings.keep_recent, given.get("strategy")
-    chosen = settings.strategy if strategy is None else strategy
-    if isinstance(chosen, str):
-        chosen = STRATEGIES.get(chosen, chosen)
-    if not isinstance(chosen, Strategy):
-        raise InvalidInput(unknown(strategy, STRATEGIES, "strategy"))
     policy = Policy(
-        strategy=chosen,
+        strategy=find_strategy(settings.strategy if strategy is None else strategy),
         max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
         stable=settings.stable_prefix,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import ceil
@@ -118,8 +119,14 @@ def choose_once(
         for index in sorted(must, reverse=True):
             why = f"question and answer stay together: #{units[index].position}"
             selection.take(given.mates(index), why)
+    start = copy(selection)
+    start.kept = dict(selection.kept)
     policy.strategy.select(given, selection)
-    return {index: units[index] for index in selection.kept}, selection.kept
+    # What it took is taken once more: so no strategy exceeds a limit or parts question and answer.
+    for index, why in selection.kept.items():
+        if index in range(len(units)):
+            start.take(given.mates(index) if policy.pairs else (index,), why)
+    return {index: units[index] for index in start.kept}, start.kept
 
 
 def essentials(ledger: Ledger, policy: Policy) -> set[int]:
