@@ -50,15 +50,15 @@ class UserDeleted(MemorandaError):
 
 
 class BudgetTooSmall(MemorandaError):
-    """System prompt, pinned messages and prompt alone exceed the token budget."""
+    """System prompt, tools, pinned messages and prompt alone exceed the token budget."""
 
     def __init__(self, *, needed: int, budget: int) -> None:
         """Say by how much ``needed`` tokens exceed ``budget``."""
         self.needed = needed
         self.budget = budget
         super().__init__(
-            f"the system prompt, the pinned messages and the prompt need {needed} tokens, "
-            f"{needed - budget} more than the budget of {budget}; raise the budget, "
+            f"the system prompt, the tools, the pinned messages and the prompt need {needed} "
+            f"tokens, {needed - budget} more than the budget of {budget}; raise the budget, "
             f"unpin a message or shorten the prompt"
         )
 

@@ -24,8 +24,7 @@ from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased
-
-STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
+from memoranda.settings.one_of import STRATEGIES
 
 
 def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
@@ -40,8 +39,9 @@ def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
 
 ID: dict[str, Any] = {"metavar": "ID", "help": "The conversation.", "autocompletion": _complete_id}
 STRATEGY: dict[str, Any] = {
-    "help": f"How messages are chosen: {', '.join(STRATEGIES)}; otherwise as the settings say.",
-    "autocompletion": complete(STRATEGIES),
+    "help": f"How messages are chosen: {', '.join(STRATEGIES.own)}, or an installed strategy; "
+    "otherwise as the settings say.",
+    "autocompletion": complete(STRATEGIES.names),
 }
 
 commands = typer.Typer()

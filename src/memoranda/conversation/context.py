@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.formats.render import render
-from memoranda.conversation.ledger import ConversationState, reference
+from memoranda.conversation.ledger import ConversationState
+from memoranda.conversation.markers import reference
 from memoranda.conversation.view import (
     NO_ROOM,
     ORPHAN,
@@ -267,7 +268,7 @@ class ContextBuilder:
         else:
             share = int((room - self._pinned) * RECALL_SHARE)
         # What the conversation does not need is memory's, too.
-        share = max(share, room - ledger.tokens - ledger.marked(self._meter))
+        share = max(share, room - ledger.tokens - ledger.marked(self._meter, room))
         around = self._meter.message("")
         if share <= around or not question:
             return None

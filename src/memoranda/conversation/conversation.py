@@ -31,7 +31,8 @@ from memoranda.conversation.formats.parse import (
     parse_role,
 )
 from memoranda.conversation.formats.render import dump_messages
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, marked_positions
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
+from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
     DEFAULT_LIMITS,

@@ -15,7 +15,7 @@ from typing import Unpack
 from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
-from memoranda.conversation.ledger import reference
+from memoranda.conversation.markers import reference
 from memoranda.conversation.pruning import ConversationOptions, ConversationServices, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,

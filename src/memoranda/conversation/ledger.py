@@ -13,30 +13,28 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
-from datetime import UTC
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memoranda.conversation.formats.raw import continues, is_opening, is_reasoning
+from memoranda.conversation.markers import PARTICULARS, make_marker, particulars_cost
+from memoranda.conversation.particulars import (
+    MOST,
+    Particulars,
+    merge_ranked,
+    names_in,
+    particulars,
+    rank,
+)
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
-from memoranda.errors import InvalidInput
-from memoranda.model.models import (
-    ConversationInfo,
-    Marker,
-    Message,
-    MessageSpan,
-    PrunedSpan,
-    Pruning,
-)
+from memoranda.model.models import ConversationInfo, Message, MessageSpan, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
-from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import Catalog
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
-REFERENCE = compile_pattern(r"cut_(\d+)(?:-(\d+))?")
-SPAN = tuple(each.name for each in fields(MessageSpan))
+RECENT = 200  # messages of a run whose particulars are looked for
 
 
 def start_of(span: MessageSpan) -> int:
@@ -91,6 +89,7 @@ def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
         until=after.until,
         why="; ".join(whys),
         summary=_newest(lines) or None,
+        named=merge_ranked([after.named, before.named])[:MOST],
     )
 
 
@@ -139,47 +138,6 @@ def merge_spans(
     return found
 
 
-def reference(first: int, last: int) -> str:
-    """Return the id of a marker: ``cut_12-26``, or ``cut_12`` for one message."""
-    return f"cut_{first}" if first == last else f"cut_{first}-{last}"
-
-
-def marked_positions(marker: object) -> tuple[int, int]:
-    """Return the first and last position that a marker, its id or a text with it stands for.
-
-    Raises:
-        InvalidInput: there is no such id in it.
-    """
-    if isinstance(marker, Marker):
-        return marker.first, marker.last
-    found = REFERENCE.search(marker) if isinstance(marker, str) else None
-    if found is None:
-        raise InvalidInput(
-            f"marker={marker!r:.80} names no part of the conversation; "
-            f"pass a marker of a view, its id such as cut_12-26, or its text"
-        )
-    return int(found[1]), int(found[2] or found[1])
-
-
-def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
-    """Return the marker of a gap, with what it costs."""
-    name = reference(gap.first, gap.last)
-    noun = "message" if gap.messages == 1 else "messages"
-    when = join_period(*(f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until)))
-    text = f"... [{gap.messages} {noun} removed] ... ({when} UTC; expand {name})"
-    if gap.summary:
-        text += f"\nIn short: {gap.summary}"
-    place = {each: getattr(gap, each) for each in SPAN}
-    cost, quotes = meter.message(text), gap.summary is not None
-    return Marker(id=name, text=text, cost=cost, quotes=quotes, **place)
-
-
-def join_period(first: str, last: str) -> str:
-    """Return a period of two dates with times, without what its ends have in common."""
-    day, _, time = last.partition(" ")
-    return first if first == last else f"{first} to {time if first.startswith(day) else last}"
-
-
 class Ledger:
     """Live messages, their units and the gaps between them. Not thread-safe.
 
@@ -214,7 +172,9 @@ class Ledger:
         self._back: list[Message] = []  # what was pinned after it left, and so is live again
         self._signals: dict[str, Signals] = {}
         self._tasks = TaskReader(self.signals)
-        self._marked: tuple[list[PrunedSpan], int] | None = None  # the gaps that were measured
+        self._marked: tuple[list[PrunedSpan], int, int] | None = None  # what the gaps cost
+        self._known: dict[str, Particulars] = {}
+        self._names: dict[str, set[str]] = {}
         self._empty()
         self._take_out([cut for item in prunings for cut in item.cuts])
         if self.gaps:
@@ -252,12 +212,29 @@ class Ledger:
             known = self._signals[message.id] = signals(message)
         return known
 
-    def marked(self, meter: MessageMeter) -> int:
-        """Return the tokens of the markers that stand for the gaps."""
+    def marked(self, meter: MessageMeter, budget: int) -> int:
+        """Return the tokens of the markers that stand for the gaps in a view of ``budget``."""
         if self._marked is None or self._marked[0] != self.gaps:
-            cost = sum(make_marker(gap, meter).cost for gap in self.gaps)
-            self._marked = (list(self.gaps), cost)
-        return self._marked[1]
+            plain = sum(make_marker(replace(gap, named=()), meter).cost for gap in self.gaps)
+            self._marked = (list(self.gaps), plain, particulars_cost(self.gaps, meter))
+        return self._marked[1] + min(self._marked[2], int(budget * PARTICULARS))
+
+    def particulars(self, messages: Sequence[Message]) -> tuple[str, ...]:
+        """Return the particulars of messages, the most telling first; each is read once."""
+        return rank(messages[-RECENT:], self._particulars_of)
+
+    def _particulars_of(self, message: Message) -> Particulars:
+        known = self._known.get(message.id)
+        if known is None:
+            known = self._known[message.id] = particulars(message)
+        return known
+
+    def names_in(self, message: Message) -> set[str]:
+        """Return all that looks like a particular in a live message; it is read once."""
+        known = self._names.get(message.id)
+        if known is None:
+            known = self._names[message.id] = names_in(message)
+        return known
 
     def selection_input(self) -> SelectionInput:
         """Return what a strategy selects from."""
@@ -332,6 +309,8 @@ class Ledger:
         self._empty()
         self.extend(before)
         self._signals = {key: said for key, said in self._signals.items() if key in self.index}
+        self._known = {key: named for key, named in self._known.items() if key in self.index}
+        self._names = {key: named for key, named in self._names.items() if key in self.index}
 
     def remove(self, ids: Collection[str]) -> bool:
         """Forget messages that were removed from the end; whether they were all live."""
@@ -454,7 +433,7 @@ class ConversationState:
     @property
     def full(self) -> int:
         """Tokens in use, with those of the markers for what prunings took out."""
-        return self.used + self.billed(self.ledger.marked(self.meter))
+        return self.used + self.billed(self.ledger.marked(self.meter, self.window))
 
     def billed(self, tokens: int) -> int:
         """Return what the provider is taken to count for ``tokens`` of messages."""

@@ -21,13 +21,12 @@ from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
-from memoranda.conversation.selection import Strategy, Unit
-from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
+from memoranda.conversation.selection import Selection, Strategy, Unit
+from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable, unknown
+from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
@@ -111,13 +110,8 @@ def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOpt
         return None if value is None else limited(value, name)
 
     recent, strategy = number("keep_recent") or settings.keep_recent, given.get("strategy")
-    chosen = settings.strategy if strategy is None else strategy
-    if isinstance(chosen, str):
-        chosen = STRATEGIES.get(chosen, chosen)
-    if not isinstance(chosen, Strategy):
-        raise InvalidInput(unknown(strategy, STRATEGIES, "strategy"))
     policy = Policy(
-        strategy=chosen,
+        strategy=find_strategy(settings.strategy if strategy is None else strategy),
         max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
         stable=settings.stable_prefix,
@@ -243,7 +237,7 @@ def scored_span(run: Sequence[Message], ledger: Ledger, why: str) -> PrunedSpan:
         from_end = place_of(newest) - place_of(item)
         return score(item, ledger.signals(item), from_end=from_end, days=days).value
 
-    return replace(span_of(run, why), score=max(map(value, run)))
+    return replace(span_of(run, why), score=max(map(value, run)), named=ledger.particulars(run))
 
 
 def everything_unpinned(policy: Policy) -> Policy:
@@ -384,7 +378,8 @@ class Pruner:
         """
         policy = self._limits.policy
         if keep or recap:
-            spans = overflow_spans(state.ledger, keep, recap, policy, state.meter)
+            room = state.counted(self.thresholds(state).prune_to)
+            spans = overflow_spans(state, keep, recap, policy, room)
             why = "the session has grown long and starts anew"
             return self.take_out(state, OVERFLOW, spans, why)
         room, policy = state.ledger.fixed_tokens, everything_unpinned(policy)
@@ -500,31 +495,34 @@ def read_session(transcript: Transcript, info: ConversationInfo) -> Conversation
 
 
 def overflow_spans(
-    ledger: Ledger, keep: int, recap: int, policy: Policy, meter: MessageMeter
+    state: ConversationState, keep: int, recap: int, policy: Policy, room: int
 ) -> tuple[PrunedSpan, ...]:
     """Return spans of the older messages but system messages and pins, parted at the recap.
 
-    What the user said last and nobody answered stays in view beside the newest.
+    What the user said last and nobody answered stays in view beside the newest; so do, of what the
+    recap does not tell, the mistakes with their corrections, and standing rules (R5.3).
 
     Args:
-        ledger: the live messages.
+        state: the conversation.
         keep: how many of the newest stay; a call of tools stays with its results.
         recap: how many of the newest that go the recap tells; neither does it part those.
         policy: of the conversation.
-        meter: measures markers.
+        room: tokens of a view, of which what stays when old has its share.
     """
+    ledger, meter = state.ledger, state.meter
     if ledger.messages and ledger.messages[-1].role == "user":
         ledger = ledger.but_last()
-    stays = _newest(ledger.units, keep)
-    told = stays + _newest(ledger.units[: len(ledger.units) - stays], recap)
+    newest = _newest(ledger.units, keep)
+    told = newest + _newest(ledger.units[: len(ledger.units) - newest], recap)
     places = [*(unit.position for unit in ledger.units), ledger.next]
-    starts = places[-1 - told], places[-1 - stays]
+    starts = places[-1 - told], places[-1 - newest]
+    stays = _kept_when_old(ledger, starts[0], policy, room - ledger.fixed_tokens)
     found: list[PrunedSpan] = []
     for cut in pruned_spans(ledger, ledger.fixed_tokens, everything_unpinned(policy), meter):
-        inside = ledger.between(cut.first, cut.last)
+        inside = [item for item in ledger.between(cut.first, cut.last) if item.id not in stays]
         middle, end = (bisect_left(inside, place, key=place_of) for place in starts)
         runs = ((inside[:middle], CONSOLIDATED), (inside[middle:end], RECAPPED))
-        found += [scored_span(run, ledger, why) for run, why in runs if run]
+        found += [scored_span(part, ledger, why) for run, why in runs for part in runs_of(run)]
     return tuple(found)
 
 
@@ -532,3 +530,11 @@ def _newest(units: Sequence[Unit], count: int) -> int:
     """Return how many of the newest units hold ``count`` messages at least, or all."""
     sizes = accumulate(len(unit.messages) for unit in reversed(units))
     return min(len(units), sum(size < count for size in sizes) + 1) if count else 0
+
+
+def _kept_when_old(ledger: Ledger, before: int, policy: Policy, room: int) -> set[str]:
+    """Return the ids of the messages before a position that stay when old."""
+    older = ledger.first(bisect_left(ledger.units, before, key=lambda unit: unit.position))
+    selection = Selection(older.units, {}, max(room, 0), policy.messages)
+    selection.take_old(older.selection_input())
+    return {item.id for index in selection.kept for item in older.units[index].messages}

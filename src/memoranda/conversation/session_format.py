@@ -230,7 +230,7 @@ def metadata_value(
 
 
 def _cut_value(cut: PrunedSpan) -> Json:
-    return _present(json_value(cut) | {"torn": cut.torn or None})
+    return _present(json_value(cut) | {"torn": cut.torn or None, "named": list(cut.named) or None})
 
 
 def _tombstone_value(item: Tombstone) -> Json:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import unknown
+from memoranda.model.installed import installed_plugins
+from memoranda.settings.one_of import STRATEGIES as NAMES
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
 WINDOW = 0.5
@@ -105,6 +111,51 @@ class CurrentTask:
         for index in reversed(range(given.current, len(given.units))):
             if not selection.take([index], CURRENT):
                 return
+
+
+def find_strategy(given: object) -> Strategy:
+    """Return the strategy that a name, one of our own or of an installed package, or an object is.
+
+    Raises:
+        InvalidInput: there is none of that name, it cannot be loaded, or it is no strategy.
+    """
+    if not isinstance(given, str):
+        return _checked(given, f"strategy={given!r:.80}")
+    if given in STRATEGIES:
+        return STRATEGIES[given]
+    if given not in NAMES.names():
+        raise InvalidInput(unknown(given, NAMES.names(), "strategy"))
+    return _installed(given)
+
+
+@cache
+def _installed(name: str) -> Strategy:
+    found = installed_plugins(NAMES.group)[name]
+    what = f"strategy={name!r}, the entry point {found.value} of {NAMES.group},"
+    try:
+        loaded = found.load()
+        made = loaded() if isinstance(loaded, type) else loaded
+    except Exception as problem:
+        raise InvalidInput(f"{what} cannot be loaded: {problem!r:.200}") from problem
+    return _checked(made, what)
+
+
+def _checked(given: object, what: str) -> Strategy:
+    """Return a strategy that has all that one needs; it is no method of the base class."""
+    kinds: dict[str, type] = {"name": str, "description": str, "pairs": bool}
+    wrong = [
+        f"{name} ({kind.__name__})"
+        for name, kind in kinds.items()
+        if not isinstance(getattr(given, name, None), kind)
+    ]
+    if not callable(getattr(given, "select", None)):
+        wrong.append("select (method)")
+    if isinstance(given, type) or wrong or not isinstance(given, Strategy):
+        lacks = "it is a class, pass an object of it" if isinstance(given, type) else ""
+        lacks = lacks or f"it lacks {', '.join(wrong)}"
+        names = ", ".join(NAMES.names())
+        raise InvalidInput(f"{what} cannot be used: {lacks}; names are {names}")
+    return given
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -7,15 +7,14 @@ asked and done, the tools that were called, and the ids, names and figures that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memoranda.conversation.particulars import FIGURE, NAME
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
-from memoranda.text.calendar import calendar_numbers
 from memoranda.text.lines import cut
-from memoranda.text.patterns import LanguageData
 from memoranda.text.terms import cut_sentences
 
 LEAST = 40  # characters below which nothing useful can be said
@@ -40,15 +39,6 @@ CUES = {
         ASKED: Cue.REQUEST | Cue.IMPERATIVE,
     },
 }
-
-
-def _months() -> Iterable[str]:
-    return [*calendar_numbers("months"), *calendar_numbers("short_months", "en")]
-
-
-_QUOTED = LanguageData("mul", "quotations", {"months": _months})
-_NAME = _QUOTED.pattern("name")
-_FIGURE = _QUOTED.pattern("figure")
 
 
 class SummaryLine(NamedTuple):
@@ -111,7 +101,7 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Summary
             first = sentence  # that is not mere courtesy
         wanted = CUES[message.role].items()
         about = next((about for about, cue in wanted if words.cues & cue), None)
-        if about is None and user and _NAME.search(sentence):
+        if about is None and user and NAME.search(sentence):
             about = FACT
         if about is not None:
             quoted = True
@@ -164,8 +154,8 @@ def _names(known: Sequence[tuple[Message, Signals]]) -> list[str]:
             continue
         texts = [prose(excerpt(message.content)), *(call.arguments for call in message.tool_calls)]
         used = 3 if message.role == "user" or message.tool_calls else 1
-        for name in {name for text in texts for name in _NAME.findall(text)}:
-            weights[name] += used * (1 if _FIGURE.fullmatch(name) else 2)
+        for name in {name for text in texts for name in NAME.findall(text)}:
+            weights[name] += used * (1 if FIGURE.fullmatch(name) else 2)
             latest[name] = place
     return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))
 

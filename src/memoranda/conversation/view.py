@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import ceil
 
 from memoranda.conversation.formats.raw import replace_result
-from memoranda.conversation.ledger import (
-    Ledger,
-    make_marker,
-    merge_spans,
+from memoranda.conversation.ledger import Ledger, merge_spans, runs_of, span_of, unit_of
+from memoranda.conversation.markers import (
+    PARTICULARS,
+    SUMMARIES,
+    fit_particulars,
+    fit_summaries,
     reference,
-    runs_of,
-    span_of,
-    unit_of,
 )
+from memoranda.conversation.particulars import names_in
 from memoranda.conversation.selection import NEWEST, Selection, Strategy, Unit
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
@@ -118,8 +119,14 @@ def choose_once(
         for index in sorted(must, reverse=True):
             why = f"question and answer stay together: #{units[index].position}"
             selection.take(given.mates(index), why)
+    start = copy(selection)
+    start.kept = dict(selection.kept)
     policy.strategy.select(given, selection)
-    return {index: units[index] for index in selection.kept}, selection.kept
+    # What it took is taken once more: so no strategy exceeds a limit or parts question and answer.
+    for index, why in selection.kept.items():
+        if index in range(len(units)):
+            start.take(given.mates(index) if policy.pairs else (index,), why)
+    return {index: units[index] for index in start.kept}, start.kept
 
 
 def essentials(ledger: Ledger, policy: Policy) -> set[int]:
@@ -229,8 +236,6 @@ def _shorten(message: Message, cap: int, meter: MessageMeter) -> Message:
 
 
 NO_ROOM = "older or less important than what fits"
-SUMMARIES = 0.2  # most of a budget that what markers tell in short may take
-SHORTEST_SUMMARY = 20  # characters; less tells nothing
 ORPHAN = "tool call or result without its counterpart"
 
 
@@ -273,54 +278,83 @@ def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) ->
     else must fit, judges that.
     """
     room, floor = budget, least_tokens(ledger, budget, policy)
+    most = int(budget * PARTICULARS)
     while True:
         kept, reasons = choose(ledger, room, policy, meter)
-        found = _assemble(ledger, kept, reasons, meter, 0)
+        parts = _ViewParts(ledger, kept, reasons, stable=policy.stable)
+        gaps = parts.told(meter, most)
+        found = parts.assemble(fit_summaries(gaps, meter, 0))
         over = found.tokens - budget
         if over <= 0:
             # Summaries take what the messages leave.
-            summarized = any(gap.summary for gap in ledger.gaps)
-            most = min(-over, int(budget * SUMMARIES))
-            return _assemble(ledger, kept, reasons, meter, most) if summarized else found
+            left = min(-over, int(budget * SUMMARIES))
+            summarized = any(gap.summary for gap in gaps)
+            return parts.assemble(fit_summaries(gaps, meter, left)) if summarized else found
         if room <= floor:
-            # Not even the markers fit beside what must stay: they are not shown.
-            tokens = sum(message.tokens for message in found.messages)
-            return replace(found, entries=found.messages, tokens=tokens)
+            return _with_fewer_marked(parts, budget, meter)
         marked = sum(item.cost for item in found.markers)
         room = max(min(room - over, budget - marked), floor)
 
 
-def _assemble(
-    ledger: Ledger, kept: KeptUnits, reasons: Reasons, meter: MessageMeter, room: int
-) -> ConversationView:
-    stay = [kept[place] for place in sorted(kept)]
-    orphans, waiting = ledger.orphans(), ledger.waiting()
-    shown = [message for unit in stay for message in unit.messages]
-    out, gaps = _left_out(ledger, [*shown, *waiting], {item.id for item in orphans})
-    markers = _markers(gaps, meter, room)
-    told = [item for item in markers if item.why != ORPHAN]
-    parts: list[tuple[int, tuple[Message | Marker, ...]]] = [
-        *((unit.position, unit.messages) for unit in stay),
-        *((item.first, (item,)) for item in told),
-    ]
-    parts.sort(key=lambda part: part[0])
-    return ConversationView(
-        entries=tuple(entry for _, entries in parts for entry in entries),
-        markers=tuple(markers),
-        pruned=tuple(out),
-        orphans=tuple(orphans),
-        waiting=tuple(waiting),
-        shortened=tuple(
-            (before.id, before.tokens)
-            for place, unit in kept.items()
-            if unit is not ledger.units[place]
-            for before, after in zip(ledger.units[place].messages, unit.messages, strict=True)
-            if before is not after
-        ),
-        tokens=sum(item.tokens for item in shown) + sum(item.cost for item in told),
-        messages=tuple(shown),
-        reasons=reasons,
-    )
+def _with_fewer_marked(parts: _ViewParts, budget: int, meter: MessageMeter) -> ConversationView:
+    """Return the view where not all particulars fit beside what must stay, or not even markers."""
+    found = parts.assemble(fit_summaries(parts.told(meter, 0), meter, 0))
+    if found.tokens <= budget:
+        most = min(budget - found.tokens, int(budget * PARTICULARS))
+        return parts.assemble(fit_summaries(parts.told(meter, most), meter, 0))
+    tokens = sum(message.tokens for message in found.messages)
+    return replace(found, entries=found.messages, tokens=tokens)
+
+
+class _ViewParts:
+    """What a view is put together from, once it is chosen which units stay."""
+
+    def __init__(self, ledger: Ledger, kept: KeptUnits, reasons: Reasons, *, stable: bool) -> None:
+        self._ledger, self._kept, self._reasons, self._stable = ledger, kept, reasons, stable
+        self._stay = [kept[place] for place in sorted(kept)]
+        self._orphans, self._waiting = ledger.orphans(), ledger.waiting()
+        self._shown = [message for unit in self._stay for message in unit.messages]
+        here = [*self._shown, *self._waiting]
+        self._out, self._gaps = _left_out(ledger, here, {item.id for item in self._orphans})
+
+    def told(self, meter: MessageMeter, most: int) -> list[PrunedSpan]:
+        """Return the gaps with the particulars that their markers tell in ``most`` tokens."""
+        known: set[str] = set()
+        # A stable view tells what it told before, whatever is said now.
+        if most > 0 and not self._stable and any(gap.named for gap in self._gaps):
+            known.update(*map(self._names_in, self._shown))
+        return fit_particulars(self._gaps, known, meter, most)
+
+    def _names_in(self, message: Message) -> set[str]:
+        whole = self._ledger.messages[self._ledger.index[message.id]] is message
+        return self._ledger.names_in(message) if whole else names_in(message)
+
+    def assemble(self, markers: Sequence[Marker]) -> ConversationView:
+        """Return the view with these markers."""
+        units, shown = self._ledger.units, self._shown
+        told = [item for item in markers if item.why != ORPHAN]
+        parts: list[tuple[int, tuple[Message | Marker, ...]]] = [
+            *((unit.position, unit.messages) for unit in self._stay),
+            *((item.first, (item,)) for item in told),
+        ]
+        parts.sort(key=lambda part: part[0])
+        return ConversationView(
+            entries=tuple(entry for _, entries in parts for entry in entries),
+            markers=tuple(markers),
+            pruned=tuple(self._out),
+            orphans=tuple(self._orphans),
+            waiting=tuple(self._waiting),
+            shortened=tuple(
+                (before.id, before.tokens)
+                for place, unit in self._kept.items()
+                if unit is not units[place]
+                for before, after in zip(units[place].messages, unit.messages, strict=True)
+                if before is not after
+            ),
+            tokens=sum(item.tokens for item in shown) + sum(item.cost for item in told),
+            messages=tuple(shown),
+            reasons=self._reasons,
+        )
 
 
 def _left_out(
@@ -336,13 +370,13 @@ def _left_out(
         run = live[before + 1 : after]
         if not orphans and place_of(run[-1]) - place_of(run[0]) == len(run) - 1:
             out += run
-            spans.append(span_of(run, NO_ROOM))
+            spans.append(_told_span(ledger, run))
             continue
         # Where a pruning parted the run, or something in it stands alone, it is several spans.
         for part in runs_of(run, lambda item: item.id in orphans):
             alone = part[0].id in orphans
             out += [] if alone else part
-            spans.append(span_of(part, ORPHAN if alone else NO_ROOM))
+            spans.append(span_of(part, ORPHAN) if alone else _told_span(ledger, part))
     places = [place_of(live[at]) for at in here]
     # Gaps are one where nothing that is shown parts them.
     return out, merge_spans(
@@ -350,25 +384,5 @@ def _left_out(
     )
 
 
-def _markers(gaps: Sequence[PrunedSpan], meter: MessageMeter, room: int) -> list[Marker]:
-    # The newest summaries first, while there is room for them.
-    found: list[Marker] = []
-    for gap in reversed(gaps):
-        bare = make_marker(replace(gap, summary=None), meter)
-        full = _with_summary(gap, bare, meter, room) if gap.summary else bare
-        room -= full.cost - bare.cost
-        found.append(full)
-    return found[::-1]
-
-
-def _with_summary(gap: PrunedSpan, bare: Marker, meter: MessageMeter, most: int) -> Marker:
-    """Return the marker with as much of its summary as ``most`` tokens hold."""
-    text = gap.summary or ""
-    while text:
-        full = make_marker(replace(gap, summary=text), meter)
-        more = full.cost - bare.cost
-        if more <= most:
-            return full
-        kept = min(len(text) - 1, len(text) * most // more - 1)
-        text = f"{text[:kept].rstrip()}…" if kept >= SHORTEST_SUMMARY else ""
-    return bare
+def _told_span(ledger: Ledger, run: Sequence[Message]) -> PrunedSpan:
+    return replace(span_of(run, NO_ROOM), named=ledger.particulars(run))

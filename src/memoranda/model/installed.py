@@ -1,8 +1,9 @@
-"""Which version this is."""
+"""What is installed: which version this is, and what other packages add to it."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 
 
 def installed_version() -> str:
@@ -11,3 +12,8 @@ def installed_version() -> str:
         return version("memoranda")
     except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
         return "unknown"
+
+
+def installed_plugins(group: str) -> Mapping[str, EntryPoint]:
+    """Return what installed packages offer in an entry point group, by name; nothing is loaded."""
+    return {each.name: each for each in entry_points(group=group)}

@@ -113,6 +113,10 @@ class JsonObject:
             raise InvalidInput(f"{name} must be a list, got {value!r:.80}")
         return tuple(value or ())
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the texts of a list, none of them blank; none where there is none."""
+        return tuple(clean(value, name) for value in self.list(name))
+
     def objects(self, name: str) -> tuple[JsonObject, ...]:
         """Return the objects of a list; none where there is none."""
         return tuple(map(JsonObject, self.list(name)))
@@ -177,6 +181,7 @@ _READERS: Mapping[object, Callable[[JsonObject, str], object]] = {
     int | None: JsonObject.optional_whole,
     float | None: JsonObject.share,
     bool: JsonObject.flag,
+    tuple[str, ...]: JsonObject.texts,
     Mapping[str, Any] | None: JsonObject.optional_object,
 }
 

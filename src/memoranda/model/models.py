@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from memoranda.model.short_repr import ShortRepr
 
@@ -237,11 +237,17 @@ class PrunedSpan(MessageSpan):
         summary: what they said, in short, where summaries are on.
         torn: whether others among them were removed or erased since. A summary may quote these,
             also one that is only now being made: it has none, and gets none any more.
+        named: codes, numbers and names that they hold, the most telling first.
     """
 
     score: float | None = None
     summary: str | None = None
     torn: bool = False
+    named: tuple[str, ...] = ()
+
+    def tear(self) -> Self:
+        """Return the span without all that may quote messages of it that are gone."""
+        return replace(self, summary=None, named=(), torn=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -99,7 +99,7 @@ class Replacement:
 
     def _moved(self, span: PrunedSpan) -> list[PrunedSpan]:
         if self._removes_from(span):
-            span = replace(span, summary=None, torn=True)
+            span = span.tear()
         if not self.shift or span.last < self.following:
             return [span]
         end = span.last + self.shift

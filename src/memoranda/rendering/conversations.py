@@ -18,7 +18,8 @@ from rich.text import Text
 from memoranda.conversation.conversation_store import ConversationOverview
 from memoranda.conversation.explain import SHOWN, ExplainedMessage, MessageState, ViewExplanation
 from memoranda.conversation.formats.parse import unread_parts
-from memoranda.conversation.ledger import join_period, reference, start_of
+from memoranda.conversation.ledger import start_of
+from memoranda.conversation.markers import join_period, reference
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
 from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table

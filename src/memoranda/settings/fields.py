@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import nearest
 from memoranda.settings.nested import Place
+from memoranda.settings.one_of import OneOf
 
 PREFIX = "MEMORANDA_"
 JOINT = "__"
@@ -165,6 +166,8 @@ def _field(place: Place, info: FieldInfo, meaning: str) -> Field:
         optional = True
     origin, inner = get_origin(kind), get_args(kind)
     allowed = tuple(map(str, inner)) if origin is Literal else ()
+    for listed in (each for each in info.metadata if isinstance(each, OneOf)):
+        allowed = listed.names()
     if allowed:
         words = f"one of {', '.join(allowed)}"
     elif origin is dict:

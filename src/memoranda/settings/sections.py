@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
+from memoranda.settings.one_of import STRATEGIES
 from memoranda.settings.parsing import names, parse_span
 
 # Characters of a token at least: shorter ones can be guessed.
@@ -158,12 +159,10 @@ class ConversationSettings(Section):
     """How many of the newest messages always stay."""
     window: int = Field(default=5, ge=1, examples=[3])  # S1.37: context_window_size
     """How many turns ``Conversation.window`` returns by itself."""
-    strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
-        default="rolling_window", examples=["hybrid"]
-    )
+    strategy: Annotated[str, STRATEGIES] = Field(default="rolling_window", examples=["hybrid"])
     """Which messages stay in view. ``rolling_window``: the newest, question and answer together;
     ``recency``: the newest, message by message; ``importance``: what scores highest; ``hybrid``:
-    both new and important."""  # R8.3
+    both new and important; or the name of an installed one."""  # R8.3
     warn_at: float = Field(default=0.8, gt=0, le=1)  # R2.4
     """Share of the window at which approaching_limit is sent."""
     prune_at: float = Field(default=0.8, gt=0, le=1)  # R6.1

@@ -74,6 +74,11 @@ def tells_secret(text: str) -> bool:
     )
 
 
+def mentions_secret(text: str) -> bool:
+    """Return whether ``text`` speaks of a password, a key or the like."""
+    return _ENGLISH.called.search(text) is not None
+
+
 def looks_secret(text: str) -> bool:
     """Return whether ``text`` is secret by either judgement.
 

@@ -67,7 +67,19 @@ READABLE = (1, 2, VERSION)
 ENDINGS = {"closed_at": "close", "retired_at": "retire"}
 # The keys of each line, and of each span in a pruning, in their order.
 KEYS: Mapping[str, list[str]] = NAMES["archive"]
-CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary", "torn")
+CUT = (
+    "first",
+    "last",
+    "messages",
+    "tokens",
+    "since",
+    "until",
+    "why",
+    "score",
+    "summary",
+    "torn",
+    "named",
+)
 # What may be blank in a message, its calls and its result.
 BLANK = ("content", "task", "id", "name", "arguments", "call_id")
 IMPORTED = "imported"

@@ -141,7 +141,7 @@ def prune(tx: Transaction, action: act.Prune) -> None:
         parts = split_by_holes(span, partial(_held, tx, conversation))
         # Fewer than were read when the pruning was decided: some were removed since.
         torn = sum(part.messages for part in parts) < span.messages
-        cuts += [replace(part, summary=None, torn=True) for part in parts] if torn else [span]
+        cuts += [part.tear() for part in parts] if torn else [span]
     stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "

@@ -186,11 +186,14 @@ MESSAGES = Columns(
 CONVERSATIONS = Columns(
     ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
 )
-SPANS = Columns(PrunedSpan, {"since": TIME, "until": TIME})
+SPANS = Columns(
+    PrunedSpan,
+    {"since": TIME, "until": TIME, "named": Codec(list, lambda names: tuple(names or ()))},
+)
 SPAN_LIST = Codec(
     lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
     lambda text: tuple(
-        PrunedSpan(**SPANS.fields([stored[name] for name in SPANS.names]))
+        PrunedSpan(**SPANS.fields([stored.get(name) for name in SPANS.names]))
         for stored in json.loads(text)
     ),
 )

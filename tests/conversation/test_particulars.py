@@ -1,0 +1,169 @@
+"""Particulars: what a marker tells of the messages it stands for."""
+
+from pathlib import Path
+
+import pytest
+from dialogues import METER, dialogues, transcript, view
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda import Conversation
+from memoranda.conversation.ledger import Ledger
+from memoranda.conversation.markers import PARTICULARS, particulars_cost
+from memoranda.conversation.particulars import MOST, names_in, particulars
+from memoranda.conversation.view import Policy, view_of
+from memoranda.model.models import ToolCall, ToolResult
+
+CHAT = [f"{role}: We spoke of the sea." for _ in range(40) for role in ("user", "assistant")]
+
+
+def talk(*lines):
+    """Make a transcript of ``user: …`` and ``assistant: …`` lines."""
+    return transcript([(*line.split(": ", 1), {}) for line in lines])
+
+
+def named(messages):
+    """Return the particulars of a transcript in their order."""
+    return Ledger((), messages).particulars(messages)
+
+
+def told(chat, budget=None):
+    """Return what the markers of a view tell."""
+    return "\n".join(marker.text for marker in chat.view(budget).markers)
+
+
+def test_codes_numbers_and_names_of_things_are_particulars():
+    """Whoever said it: ids, codes, amounts, dates, addresses and files; not plain words."""
+    [message] = talk("user: Move 4WQ150 to flight HAT083 on May 20, 2024 for $1,204, mia_li_3668.")
+    assert set(particulars(message)) == {
+        "4WQ150",
+        "HAT083",
+        "May 20, 2024",
+        "$1,204",
+        "mia_li_3668",
+    }
+    [message] = talk("assistant: Write to ana@example.org, then look at src/main.py:12 and 10:30.")
+    assert {"ana@example.org", "src/main.py", "10:30"} <= set(particulars(message))
+    [plain] = talk("user: Please move my flight to the morning, thank you.")
+    assert particulars(plain) == {}
+
+
+def test_what_the_user_gave_comes_first_and_results_last():
+    """Then what calls named, and of each the newest first, what names a thing before a figure."""
+    call = ToolCall("c1", "book", '{"flight": "HAT083", "price": 512}')
+    messages = transcript(
+        [
+            ("user", "I am mia_li_3668, and it is booking 4WQ150 of 350 dollars.", {}),
+            ("assistant", "", {"tool_calls": (call,)}),
+            ("tool", '{"gate": "B2207", "flight": "HAT083"}', {"tool_result": ToolResult("c1")}),
+            ("assistant", "Your seat is 9F-22A.", {}),
+            ("user", "Use card gift_7711 then.", {}),
+        ]
+    )
+    found = named(messages)
+    order = ["gift_7711", "4WQ150", "mia_li_3668", "350", "HAT083", "512", "9F-22A", "B2207"]
+    assert [name for name in found if name in order] == order
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "user: My password is tr4vel99x.",
+        "user: The PIN is 482199.",
+        "user: My passport number is X1234567.",
+        "user: Use the key sk-proj-abcdefgh12345678abcdefgh.",
+        "user: Pay with 4111 1111 1111 1111.",
+        "user: The door code is 6194.",
+        'assistant: {"name": "password", "value": "tr4vel99x"}',
+        'assistant: {"access_token": "a1b2c3d4e5f6", "expires": 3600}',
+        "user: This is my secret; 482199.",
+    ],
+)
+def test_secrets_are_never_told(said):
+    """Nor what stands beside the name of one."""
+    chat = Conversation(max_tokens=400, keep_recent=2)
+    for line in (said, "assistant: Noted, for booking 4WQ150.", *CHAT):
+        chat.add(*line.split(": ", 1))
+    secret = {"tr4vel99x", "482199", "X1234567", "sk-proj", "4111", "6194", "a1b2c3d4e5f6"}
+    assert "4WQ150" in told(chat)
+    assert not any(each in told(chat) for each in secret)
+    assert not any(
+        each in name for cut in chat.prunings[0].cuts for name in cut.named for each in secret
+    )
+
+
+def test_what_is_in_view_is_not_told_again():
+    """A marker leaves out what a message in view says, and tells it when that has left, too."""
+    chat = Conversation(max_tokens=500, keep_recent=2)
+    for line in ("user: My booking is 4WQ150, on flight HAT083.", *CHAT):
+        chat.add(*line.split(": ", 1))
+    assert "Named there: 4WQ150, HAT083" in told(chat) or "Named there: HAT083, 4WQ150" in told(
+        chat
+    )
+    chat.add("assistant", "So 4WQ150 it is.")
+    assert "4WQ150" not in told(chat)
+    assert "HAT083" in told(chat)
+    for line in CHAT:
+        chat.add(*line.split(": ", 1))
+    assert "4WQ150" in told(chat)
+
+
+@given(messages=dialogues(), budget=st.integers(60, 6_000), stable=st.booleans())
+def test_particulars_take_no_more_than_their_share(messages, budget, stable):
+    """Law 1: at most their share of the budget; each is told once, and what is told was said."""
+    policy = Policy(stable=stable, keep_recent=2, max_messages=10)
+    seen = view(messages, budget, policy, METER)
+    lines = [item.text.partition("\nNamed there: ")[2] for item in seen.markers]
+    bare = [METER.message(item.text.partition("\n")[0]) for item in seen.markers]
+    cost = sum(item.cost - plain for item, plain in zip(seen.markers, bare, strict=True))
+    assert cost <= budget * PARTICULARS
+    names = [name for line in lines if line for name in line.split(", ")]
+    assert len(names) == len(set(names))
+    said = set().union(*map(names_in, messages)) if messages else set()
+    assert set(names) <= said
+    if not stable:
+        shown = set().union(*map(names_in, seen.messages)) if seen.messages else set()
+        whole = {item.id for item in messages if item in seen.messages}
+        assert len(whole) < len(seen.messages) or not shown & set(names)
+
+
+def test_thousands_of_particulars_cost_no_more():
+    """However many there are, the receipt holds the most telling, and the marker what fits."""
+    chat = Conversation(max_tokens=1_000, keep_recent=2)
+    for number in range(300):
+        chat.add("user", f"Look at case AB{number:04} and at XY{number:04}, please.")
+    view = chat.view()
+    assert all(len(cut.named) <= MOST for item in chat.prunings for cut in item.cuts)
+    ledger = Ledger(chat.prunings, ())
+    assert all(len(gap.named) <= MOST for gap in ledger.gaps)
+    assert particulars_cost(ledger.gaps, METER) > 100
+    assert view.tokens <= 1_000
+    assert view_of(ledger, 1_000, Policy(), METER).tokens <= 1_000
+
+
+def test_a_marker_with_particulars_expands_to_what_was_there(tmp_path: Path):
+    """Law 3: its text is enough, what it tells is no other marker's id, and a file keeps it."""
+    path = tmp_path / "trip.jsonl"
+    chat = Conversation.open(path, max_tokens=400, keep_recent=2)
+    for line in ("user: Booking 4WQ150; before it stood cut_0-77 and cut_5.", *CHAT):
+        chat.add(*line.split(": ", 1))
+    [marker] = chat.view().markers
+    assert "4WQ150" in marker.text
+    assert marker.quotes
+    assert "cut_0-77" not in marker.text
+    expected = chat.messages[marker.first : marker.last + 1]
+    assert chat.expand(marker.text) == expected
+    again = Conversation.open(path, max_tokens=400, keep_recent=2)
+    assert again.view() == chat.view()
+
+
+def test_what_was_removed_is_told_no_more(tmp_path: Path):
+    """A cut of which a message was removed names nothing: it may have been of that message."""
+    chat = Conversation.open(tmp_path / "trip.jsonl", max_tokens=400, keep_recent=2)
+    first = chat.add("user", "My booking is 4WQ150.")
+    for line in CHAT:
+        chat.add(*line.split(": ", 1))
+    assert "4WQ150" in told(chat)
+    chat.remove(first.id)
+    assert "4WQ150" not in told(chat)
+    assert "4WQ150" not in str([cut.named for item in chat.prunings for cut in item.cuts])
