@@ -81,6 +81,8 @@ class Agent:
         system: its system prompt; the setting ``agent.system``, if not given.
         llm: a model that talks, or the name of one; that of the memory, if not given.
         tools: more tools for the model, beside those of the memory.
+        upkeep: whether this process keeps the store up while the memory is open:
+            ``Memory.run_upkeep``.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -95,6 +97,7 @@ class Agent:
         system: str | None = None,
         llm: ChatModel | str | None = None,
         tools: Iterable[Tool] = (),
+        upkeep: bool = False,
     ) -> None:
         """Open the conversation; nothing is asked yet."""
         self.memory = memory
@@ -110,6 +113,8 @@ class Agent:
         self._day = self._today()
         self._requests: list[RequestReceipt] = []
         self._chat = self._opened()
+        if upkeep:
+            memory.run_upkeep()
 
     def __repr__(self) -> str:
         """Return whose it is, what it talks in and which model it has."""

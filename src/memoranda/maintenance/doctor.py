@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,10 +22,13 @@ from typing import Protocol
 
 from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.pipeline import EntityPipeline
-from memoranda.errors import MemorandaError, ModelUnavailable
+from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
+from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.triggers import parse_times
 from memoranda.model.models import Entity, Hit, Record
 from memoranda.model.ports import Embedder, LanguageModel, Store
 from memoranda.model.reports import MemoryStats
+from memoranda.model.sessions import JobRun, describe_counts
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
@@ -44,6 +47,9 @@ EXTRAS = {
 # Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
+# How long after it was due a run of upkeep is missed: no machine is on at all hours.
+MISSED = timedelta(days=1)
+KEPT = "memoranda chat, mcp and maintain --watch run it on schedule while they run"
 NO_TOKENS = "off: by the settings retrieval.token_vectors or fusion, or the model gives none"
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
@@ -102,6 +108,7 @@ class Doctor:
         language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
+        upkeep: the last scheduled run of each stage.
         now: the present.
         open_canaries: opens a memory like it in which canaries live.
     """
@@ -114,6 +121,7 @@ class Doctor:
     language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
+    upkeep: Sequence[JobRun]
     now: datetime
     open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
 
@@ -136,7 +144,8 @@ class Doctor:
         stand_ins = (each for each in store.capabilities() if not each.native)
         checks += [passed(each.name, detail=each.detail) for each in stand_ins]
         checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
-        checks += [_notes(self.notes), _extras(), _language(self.language_model)]
+        checks += [_notes(self.notes), _upkeep(self.upkeep, self.settings, self.now)]
+        checks += [_extras(), _language(self.language_model)]
         return [*checks, _names(self.names), *self._arms()]
 
     def _vectors(self) -> list[Check]:
@@ -177,6 +186,32 @@ def _notes(found: str) -> Check:
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return failed("notes", detail=found, remedy=remedy)
     return passed("notes", detail=found)
+
+
+def _upkeep(runs: Sequence[JobRun], settings: Settings, now: datetime) -> Check:
+    """Say when each stage last ran on schedule and what it did, and which have been missed."""
+    last = {run.job: run for run in runs}
+    told, late = [], []
+    for stage in STAGES:
+        written = getattr(settings.schedule, stage)
+        try:
+            times = parse_times(written, settings.zone)
+        except ConfigError as error:
+            return failed("upkeep", detail=str(error), remedy=f"write schedule.{stage} anew")
+        run = last.get(stage)
+        if run is not None:
+            at = run.finished_at.astimezone(settings.zone)
+            told.append(f"{stage}: ran {at:%Y-%m-%d %H:%M}, {describe_counts(run.counts)}")
+            due = times and times.next(run.due)
+            late += [stage] if due and due < now - MISSED else []
+        elif times is None:
+            told.append(f"{stage}: off")
+        else:
+            told.append(f"{stage}: not yet")
+    if late:
+        detail = f"{'; '.join(told)}; missed for a day or longer: {', '.join(late)}"
+        return noted("upkeep", detail=detail, remedy=f"memoranda maintain {' '.join(late)}; {KEPT}")
+    return passed("upkeep", detail="; ".join(told))
 
 
 def _file(file: Path, store: Store) -> Check:

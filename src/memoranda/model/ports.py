@@ -298,8 +298,13 @@ class JobStore(Protocol):
         that run was finished, or a later one.
         """
 
-    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
-        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
+    def complete(
+        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
+    ) -> None:
+        """Say that the run is done and what it did, and give up the claim.
+
+        Nothing, if it is another's by now.
+        """
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""

@@ -183,6 +183,9 @@ JOIN tombstones t ON t.conversation_key = c.key
 LEFT JOIN removed_messages r ON r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
 """
+JOB_RUNS = """
+SELECT name, done_due, done_at, done_counts FROM leases WHERE done_due IS NOT NULL ORDER BY name
+"""
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
     AND (CAST(:agent AS text) IS NULL OR agent = :agent) ORDER BY agent, folder
@@ -489,10 +492,12 @@ class SqlReads:
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
-        sql = "SELECT name, done_due, done_at FROM leases WHERE done_due IS NOT NULL ORDER BY name"
         with self._reading(None) as (connection, _):
-            rows = connection.all(sql)
-        return [JobRun(row[0].removeprefix(JOB), from_ms(row[1]), from_ms(row[2])) for row in rows]
+            rows = connection.all(JOB_RUNS)
+        return [
+            JobRun(name.removeprefix(JOB), from_ms(due), from_ms(at), json.loads(counts))
+            for name, due, at, counts in rows
+        ]
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""

@@ -330,5 +330,6 @@ CREATE TABLE leases (
     expires_at   INTEGER,
     claimed_due  INTEGER,
     done_due     INTEGER,
-    done_at      INTEGER
+    done_at      INTEGER,
+    done_counts  TEXT                          -- what that run did, as JSON
 ) WITHOUT ROWID;
