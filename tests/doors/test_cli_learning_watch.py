@@ -210,7 +210,7 @@ def test_a_chat_keeps_the_store_up(started, talked):
         with Memory(talked, user="eva", settings=QUIET) as memory:
             while {run.job for run in memory.stats().upkeep} != set(STAGES):
                 assert process.poll() is None
-                os.sched_yield()
+                Event().wait(0.05)
         assert facts(talked) == ["The user lives in Porto."]
         _, said = process.communicate("", timeout=60)
         assert (process.returncode, said) == (0, "")

@@ -215,7 +215,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages since the last :meth:`clear`, in order."""
+        """All messages since the last :meth:`clear`, in order, but those that have expired."""
         return tuple(self._transcript.messages())
 
     @property
@@ -341,6 +341,7 @@ class Conversation:
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
+                expired=len(self._transcript.messages(expired=True)),
             )
 
     # Adding
@@ -503,7 +504,7 @@ class Conversation:
     def view(self, budget: int | None = None) -> ConversationView:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
-        A pure function of the transcript with its receipts, and the budget.
+        A pure function of the transcript with its receipts, the budget, and of what has expired.
 
         Raises:
             BudgetTooSmall: system prompt and pinned messages alone do not fit.

@@ -432,12 +432,14 @@ class ConversationState:
         info: the settings of the conversation.
         meter: measures messages.
         window: the model's context window, in tokens.
+        expired_through: the position of the message that expired last; -1, if none has.
     """
 
     ledger: Ledger
     info: ConversationInfo
     meter: MessageMeter
     window: int
+    expired_through: int = -1
 
     @property
     def system(self) -> int:
@@ -497,25 +499,28 @@ class StateReader:
         self._default_limit = default_limit
         self._revision: int | None = None
         self._count = 0
+        self._expired = -1
         self._removed: set[str] = set()  # of messages that the ledger has still
         self.ledger = Ledger()
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
-        info = self._transcript.info()
+        info, expired = self._transcript.info(), self._transcript.expired_through()
         removed, self._removed = self._removed, set()
-        if info.revision != self._revision or (removed and not self.ledger.remove(removed)):
-            self.ledger = self._read_all(info)
-            self._revision = info.revision
+        known = (info.revision, expired) == (self._revision, self._expired)
+        if not known or (removed and not self.ledger.remove(removed)):
+            self.ledger = self._read_all(info, expired)
+            self._revision, self._expired = info.revision, expired
         elif info.messages != self._count:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
-        known = self._catalog.known(info.model).window
+        window = self._catalog.known(info.model).window
         return ConversationState(
             ledger=self.ledger,
             info=info,
             meter=self._catalog.meter(info.model),
-            window=self._context_limit or info.context_limit or known or self._default_limit,
+            window=self._context_limit or info.context_limit or window or self._default_limit,
+            expired_through=expired,
         )
 
     def apply(self, pruning: Pruning) -> None:
@@ -531,8 +536,13 @@ class StateReader:
             self._count -= len(ids)
             self._removed.update(ids)
 
-    def _read_all(self, info: ConversationInfo) -> Ledger:
-        prunings = prunings_since(self._transcript.prunings(), info.start)
+    def _read_all(self, info: ConversationInfo, expired: int) -> Ledger:
+        found = prunings_since(self._transcript.prunings(), info.start)
+        # No marker stands for what has expired as a whole.
+        prunings = [
+            replace(item, cuts=tuple(cut for cut in item.cuts if cut.last > expired))
+            for item in found
+        ]
         ledger = Ledger(prunings, start=info.start)
         after = info.start - 1
         if ledger.gaps and ledger.gaps[0].first <= info.start:

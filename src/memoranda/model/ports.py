@@ -412,11 +412,21 @@ class Store(SearchStore, JobStore, Protocol):
         id: str | None = None,
         *,
         records: Sequence[str] | None = None,
+        now: datetime | None = None,
         **which: Unpack[MessageRange],
     ) -> list[Message]:
         """Return messages in order.
 
-        Those of the conversation ``id``, or those that hold the text of ``records``.
+        Those of the conversation ``id``, or those that hold the text of ``records``. Of a
+        conversation those that had expired ``now`` are left out, if that is given. A message
+        expires with its episode, one without an episode with what came after it, and a system
+        message never.
+        """
+
+    def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
+        """Return the position of the message of a conversation that expired last.
+
+        -1, if none had expired ``now``.
         """
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:

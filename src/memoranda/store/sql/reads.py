@@ -173,6 +173,19 @@ MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}}
 """
+# Word for word as the partial index of the schema has it.
+EXPIRED_THROUGH = """
+SELECT m.position FROM records r JOIN messages m ON m.record_id = r.id
+JOIN conversations c ON c.key = m.conversation_key
+WHERE r.user_key = :user AND r.session_id = :id AND r.session_id IS NOT NULL
+    AND r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL
+    AND c.id = :id AND c.deleted_at IS NULL AND {mine}
+ORDER BY r.valid_until DESC, m.position DESC LIMIT 1
+"""
+# What has no episode of its own (a picture, a call without words) goes with what came after it.
+EXPIRED = """(m.role <> 'system' AND CASE WHEN m.record_id IS NULL THEN m.position < :through
+    ELSE EXISTS (SELECT 1 FROM records r WHERE r.id = m.record_id
+        AND r.valid_until <= :now AND r.closed_at IS NULL) END)"""
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
@@ -625,14 +638,21 @@ class SqlReads:
         id: str | None = None,
         *,
         records: Sequence[str] | None = None,
+        now: datetime | None = None,
         last: int | None = None,
         after: int | None = None,
         cleared: bool = False,
         pinned: bool = False,
+        expired: bool = False,
     ) -> list[Message]:
         """Return messages in order, of one conversation or with the text of these records."""
+        through = -1 if now is None or id is None else self.expired_through(scope, id, now=now)
+        if expired and through < 0:
+            return []
         start = "-1" if cleared else "c.cleared_through"
         chosen = [f"m.position > greatest(:after, {start})"]
+        if through >= 0:
+            chosen.append(EXPIRED if expired else f"NOT {EXPIRED}")
         if id is not None:
             chosen.append("c.id = :id")
         if records is not None:
@@ -648,8 +668,15 @@ class SqlReads:
             records=None if records is None else dump(list(records)),
             after=-1 if after is None else after,
             last=last,
+            through=through,
+            now=None if now is None else to_ms(now),
         )
         return [message(row) for row in rows][::-1]
+
+    def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
+        """Return the position of the message that expired last; -1, if none has."""
+        rows = self._query(scope, EXPIRED_THROUGH, "c", id=id, now=to_ms(now))
+        return rows[0][0] if rows else -1
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
