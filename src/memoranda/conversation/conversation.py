@@ -265,7 +265,7 @@ class Conversation:
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were added.
 
-        Without those that were removed or erased since.
+        Without those that were removed or erased, or have expired since.
 
         Args:
             marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.

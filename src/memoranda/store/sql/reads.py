@@ -173,19 +173,25 @@ MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}}
 """
-# Word for word as the partial index of the schema has it.
+# Word for word as the partial indexes of the schema have it. The sign has SQLite look for the
+# message of a record, and not among all messages of the conversation.
 EXPIRED_THROUGH = """
-SELECT m.position FROM records r JOIN messages m ON m.record_id = r.id
-JOIN conversations c ON c.key = m.conversation_key
+SELECT m.position FROM records r
+JOIN messages m ON m.record_id = r.id AND m.record_id IS NOT NULL
+JOIN conversations c ON c.key = +m.conversation_key
 WHERE r.user_key = :user AND r.session_id = :id AND r.session_id IS NOT NULL
     AND r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL
     AND c.id = :id AND c.deleted_at IS NULL AND {mine}
 ORDER BY r.valid_until DESC, m.position DESC LIMIT 1
 """
 # What has no episode of its own (a picture, a call without words) goes with what came after it.
-EXPIRED = """(m.role <> 'system' AND CASE WHEN m.record_id IS NULL THEN m.position < :through
-    ELSE EXISTS (SELECT 1 FROM records r WHERE r.id = m.record_id
-        AND r.valid_until <= :now AND r.closed_at IS NULL) END)"""
+EXPIRED = """
+(m.role <> 'system' AND EXISTS (
+    SELECT 1 FROM records r WHERE r.valid_until <= :now AND r.closed_at IS NULL
+    AND r.id = coalesce(m.record_id, (SELECT n.record_id FROM messages n
+        WHERE n.conversation_key = m.conversation_key AND n.position > m.position
+        AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
+"""
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
@@ -668,7 +674,6 @@ class SqlReads:
             records=None if records is None else dump(list(records)),
             after=-1 if after is None else after,
             last=last,
-            through=through,
             now=None if now is None else to_ms(now),
         )
         return [message(row) for row in rows][::-1]
