@@ -67,7 +67,7 @@ def environment(folder, **changes):
         "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
         "MEMORANDA_LOCATION": str(folder / "agent.db"),
         "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_MCP__UPKEEP": "false",
+        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
         **changes,
     }
 

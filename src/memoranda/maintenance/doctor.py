@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from memoranda.derivations.worker import DerivationWorker
-from memoranda.entities.pipeline import EntityPipeline
+from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
 from memoranda.maintenance.service import STAGES
 from memoranda.maintenance.triggers import parse_times
@@ -32,6 +32,7 @@ from memoranda.model.sessions import JobRun, describe_counts
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
+from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_server, medium
 from memoranda.store.sql.dialect import schema_steps
@@ -50,7 +51,18 @@ CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats.
 # How long after it was due a run of upkeep is missed: no machine is on at all hours.
 MISSED = timedelta(days=1)
 KEPT = "memoranda chat, mcp and maintain --watch run it on schedule while they run"
+REINSTALL = "pip install --force-reinstall memoranda"
+OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
+MEANING_ALONE = "off: by the setting retrieval.fusion = cosine, which asks for the meaning alone"
 NO_TOKENS = "off: by the settings retrieval.token_vectors or fusion, or the model gives none"
+# What each arm is asked, and has to find the canary by.
+QUESTIONS = {
+    "lexical": "boat painting",
+    "vector": CANARY,
+    "tokens": CANARY,
+    "entity": "lisbon",
+    "temporal": "what happened yesterday?",
+}
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
     "Basil and tomatoes grow well together on a sunny balcony.",
@@ -85,7 +97,7 @@ class CanaryMemory(Protocol):
     def remember(self, content: str, *, event_time: datetime | None = None) -> Record:
         """Store a fact."""
 
-    def search(self, query: str, *, limit: int = 5) -> list[Hit]:
+    def search(self, query: str, *, limit: int = 5, min_score: float | None = None) -> list[Hit]:
         """Return what answers ``query``."""
 
     def entity(self, name: str) -> Entity | None:
@@ -146,7 +158,7 @@ class Doctor:
         checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
         checks += [_notes(self.notes), _upkeep(self.upkeep, self.settings, self.now)]
         checks += [_extras(), _language(self.language_model)]
-        return [*checks, _names(self.names), *self._arms()]
+        return [*checks, _names(self.names, self.settings), *self._arms()]
 
     def _vectors(self) -> list[Check]:
         problem, waiting = self.derivations.problem, self.derivations.waiting(None)
@@ -166,19 +178,32 @@ class Doctor:
                 for decoy in DECOYS:
                     cage.remember(decoy, event_time=self.now - timedelta(days=400))
                 canary = cage.remember(CANARY, event_time=self.now - timedelta(days=1)).id
+                off = self._arms_off(cage)
                 return [
-                    _arm(cage, canary, "lexical", "boat painting"),
-                    noted("vector arm", detail=cage.stats().vectors)
-                    if self.embedder is None
-                    else _arm(cage, canary, "vector", CANARY),
-                    _arm(cage, canary, "tokens", CANARY)
-                    if self.derivations.has_tokens
-                    else noted("tokens arm", detail=NO_TOKENS),
-                    _arm(cage, canary, "entity", "lisbon"),
-                    _arm(cage, canary, "temporal", "what happened yesterday?"),
+                    noted(f"{arm} arm", detail=off[arm])
+                    if arm in off
+                    else _arm(cage, canary, arm, query, self._arm_remedy(arm))
+                    for arm, query in QUESTIONS.items()
                 ]
         except MemorandaError as error:
             return [failed("arms", detail=f"the canary could not be asked for: {error}")]
+
+    def _arms_off(self, cage: CanaryMemory) -> dict[str, str]:
+        """Return why an arm is not asked at all, of each that is not."""
+        off = {} if self.derivations.has_tokens else {"tokens": NO_TOKENS}
+        if self.embedder is None:
+            off["vector"] = cage.stats().vectors
+        if self.settings.retrieval.fusion == "cosine":
+            off |= dict.fromkeys(("lexical", "temporal"), MEANING_ALONE)
+        return off
+
+    def _arm_remedy(self, arm: str) -> str:
+        """Return what helps where an arm does not find its canary."""
+        if arm in {"vector", "tokens"}:
+            return OTHER_MODEL
+        if arm == "entity" and "regex" not in self.names.strategies[FAST]:
+            return "memoranda config set entities.fast regex"
+        return REINSTALL
 
 
 def _notes(found: str) -> Check:
@@ -289,22 +314,28 @@ def _language(model: LanguageModel | None) -> Check:
     return passed("language model", detail=f"{model.name} (it was not asked)")
 
 
-def _names(found: EntityPipeline) -> Check:
-    """Look at what finds names: providers that settings name and nobody set up are no fault."""
+def _names(found: EntityPipeline, settings: Settings) -> Check:
+    """Look at what finds names: providers that settings name and nobody set up are no fault.
+
+    Where nothing reads names again at night, those that would are not missed.
+    """
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
-    detail, missing = "; ".join(used), found.missing
+    chosen, enriches = settings.entities, settings.schedule.enrich != "off"
+    wanted = names(f"{chosen.fast}, {chosen.accurate}" if enriches else chosen.fast)
+    detail = "; ".join(used)
+    missing = {name: why for name, why in found.missing.items() if name in wanted}
     if not missing:
         return passed("names", detail=detail)
     detail += f"; without {', '.join(missing)}"
     return noted("names", detail=detail, remedy="; ".join(missing.values()))
 
 
-def _arm(cage: CanaryMemory, canary: str, arm: str, query: str) -> Check:
+def _arm(cage: CanaryMemory, canary: str, arm: str, query: str, remedy: str) -> Check:
     if arm == "entity":
         entity = cage.entity(query)
         finds = entity is not None and canary in [record.id for record in entity.records]
     else:
-        hits = cage.search(query, limit=len(DECOYS) + 1)
+        hits = cage.search(query, limit=len(DECOYS) + 1, min_score=0.0)
         arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
         finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
     if finds:
@@ -314,5 +345,5 @@ def _arm(cage: CanaryMemory, canary: str, arm: str, query: str) -> Check:
     return failed(
         f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",
-        remedy="pip install --force-reinstall memoranda" if problem is None else None,
+        remedy=remedy if problem is None else None,
     )
