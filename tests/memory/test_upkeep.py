@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event
 from time import monotonic
@@ -10,7 +11,9 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
+from memoranda.errors import MemorandaError
 from memoranda.maintenance.service import STAGES
+from memoranda.model.reports import StageReport
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
 
@@ -170,3 +173,24 @@ def test_a_run_is_kept_for_the_moment_it_was_made(memory, clock):
     run = next(run for run in memory.stats().upkeep if run.job == "expire")
     assert (run.counts, run.finished_at) == ({}, clock.now())
     assert clock.now() - run.due < timedelta(hours=1)
+
+
+def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
+    """What is said while the week is read belongs to the next; what cannot be read is waited for."""
+    chat = memory.conversation("trip")
+    chat.add("user", "I live in Porto. I work at Tidepool. My dog is called Biscuit.")
+
+    def consolidate(*, dry_run=False):
+        report = memory.consolidate(dry_run=dry_run)
+        chat.add("user", "What shall I cook?")
+        return report
+
+    def fail(*, dry_run=False):
+        return StageReport(stage="consolidate", dry_run=dry_run, failed={"trip": "no model"})
+
+    upkeep = memory._maintenance()
+    with pytest.raises(MemorandaError, match="still being consolidated"):
+        replace(upkeep, consolidate=fail).run_scheduled("reflect")
+    report = replace(upkeep, consolidate=consolidate).run_scheduled("reflect")
+    assert [session.id for session in memory.sessions(pending=True)] == ["trip"]
+    assert report.count == len(memory.records(kind="reflection")) == 1

@@ -106,12 +106,12 @@ class TranscriptContract(Contract):
         """It ends with its episode, or with that which came next; what was forgotten stays."""
         ana.open_conversation("trip")
         ben.open_conversation("trip")
-        ends = {"a": 5, "c": 9, "d": None, "f": 7}
+        ends = {"a": moment(5), "c": moment(9), "d": None, "f": moment(7)}
         for text in "abcdefg":
             role = "system" if text == "b" else "user"
             if text in ends:
-                end = None if ends[text] is None else moment(ends[text])
-                (item,) = ana.remember(text, kind=Kind.EPISODE, session_id="trip", valid_until=end)
+                named: dict[str, Any] = {"session_id": "trip", "valid_until": ends[text]}
+                (item,) = ana.remember(text, kind=Kind.EPISODE, **named)
                 ana.say("trip", text, role=role, record_id=item.id)
             else:
                 ana.say("trip", text, role=role)
