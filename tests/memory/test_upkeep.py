@@ -176,7 +176,7 @@ def test_a_run_is_kept_for_the_moment_it_was_made(memory, clock):
 
 
 def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
-    """What is said while the week is read belongs to the next; what cannot be read is waited for."""
+    """What is said while the week is read is of the next; what cannot be read is waited for."""
     chat = memory.conversation("trip")
     chat.add("user", "I live in Porto. I work at Tidepool. My dog is called Biscuit.")
 

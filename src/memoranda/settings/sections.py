@@ -324,9 +324,9 @@ class ScheduleSettings(Section):
     expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
     """Whether opening a memory retires expired records."""
     in_background: bool = Field(default=True, examples=[False])
-    """Whether a process that serves somebody runs all this in the background. That is
-    ``memoranda chat``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on
-    one store, one runs each job."""
+    """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
+    ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one store, one runs
+    each job."""
 
 
 class McpSettings(Section):
