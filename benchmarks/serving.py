@@ -37,7 +37,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as li
 SETTINGS = {
     "MEMORANDA_EMBEDDING__MODEL": "none",
     "MEMORANDA_CONFIG": os.devnull,
-    "MEMORANDA_MCP__UPKEEP": "false",
+    "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
 }
 FACTS = [f"The harbour number {number} has {number % 7} lamps" for number in range(200)]
 FLOOR = "a tool of the bare SDK that returns five objects"

@@ -78,7 +78,7 @@ def settings(folder: Path) -> dict[str, str]:
         "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
         "MEMORANDA_LOCATION": str(folder / "agent.db"),
         "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_MCP__UPKEEP": "false",
+        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
     }
 
 

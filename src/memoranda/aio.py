@@ -371,6 +371,7 @@ class AsyncMemory:
     reflect = in_thread(Memory.reflect)
     maintain = in_thread(Memory.maintain)
     schedule = in_thread(Memory.schedule)
+    run_upkeep = in_thread(Memory.run_upkeep)
     audit = in_thread(Memory.audit)
     stats = in_thread(Memory.stats)
     doctor = in_thread(Memory.doctor)

@@ -794,12 +794,28 @@ class Memory:
 
         jobs = stage_jobs(
             users=services.store.users,
-            run_stage=lambda user, stage: self._maintenance_of(user).run_scheduled(stage),
+            run_stage=lambda user, stage: services.upkeep.run(
+                lambda: self._maintenance_of(user).run_scheduled(stage)
+            ),
             times=services.settings.schedule,
             zone=services.settings.zone,
             on_report=on_report,
         )
         return Schedule(jobs, services.store, clock=services.clock)
+
+    def run_upkeep(self) -> None:
+        """Run :meth:`schedule` in the background until the memory is closed, beginning now.
+
+        For a process that lives for long. What was missed is caught up. Of several processes on
+        one store, one runs each stage. Once is enough; nothing, where the setting
+        ``schedule.in_background`` is off.
+
+        Raises:
+            ConfigError: a time of the settings cannot be read.
+        """
+        schedule = self.schedule()
+        if self.settings.schedule.in_background:
+            self._services.upkeep.start(schedule)
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
         """Return the sessions and how far they became facts; only those that wait, if asked."""
@@ -927,6 +943,7 @@ class Memory:
             names=names.strategies,
             missing=names.missing,
             notes=services.notes.status(self._scope),
+            upkeep=tuple(services.store.job_runs()),
         )
 
     def doctor(self) -> list[Check]:
@@ -946,6 +963,7 @@ class Memory:
             language_model=services.models.model,
             names=services.names(scope),
             notes=services.notes.status(scope),
+            upkeep=services.store.job_runs(),
             now=services.clock.now(),
             open_canaries=partial(
                 Memory,

@@ -12,12 +12,13 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
+from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import INSTRUCTIONS, asks_memory
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from memoranda.learning.claims import Turn
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.reflection import ReflectionWriter
+    from memoranda.maintenance.schedule import Schedule
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -57,7 +59,8 @@ EVENTS = ("remembered", "corrected", "forgotten")
 USER = "user"
 # Instructions of an attribute that a context may tell.
 MOST_INSTRUCTIONS = 100
-# Seconds that closing waits for sessions that are being read.
+# Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
+# the next process takes it up from there.
 LAST_MOMENTS = 2.0
 
 
@@ -120,6 +123,51 @@ class LazyServices:
             self.open_notes.close(self.store)
 
 
+class BackgroundUpkeep:
+    """The upkeep of a store in a thread of this process: one, however many ask for it.
+
+    Attributes:
+        ending: set once the store is about to be closed.
+    """
+
+    def __init__(self) -> None:
+        """Run nothing yet."""
+        self.ending = Event()
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def start(self, schedule: Schedule) -> None:
+        """Run a schedule until the end, unless one runs already."""
+        with self._lock:
+            if self._thread is None:
+                run, name = schedule.run, "memoranda-schedule"
+                self._thread = Thread(target=run, args=(self.ending,), name=name, daemon=True)
+                self._thread.start()
+
+    def run(self, run_stage: Callable[[], StageReport]) -> StageReport:
+        """Run a stage, and call it unfinished where it failed because the store is being closed.
+
+        Raises:
+            StoreClosed: it is to be run again by whoever opens the store next.
+        """
+        try:
+            report = run_stage()
+            failed = bool(report.failed)
+        except MemorandaError:
+            if not self.ending.is_set():
+                raise
+            failed = True
+        if failed and self.ending.is_set():
+            raise StoreClosed("the memory is being closed")
+        return report
+
+    def wait(self) -> None:
+        """Wait for the stage at hand, but never for a long one."""
+        with self._lock:
+            if self._thread is not None:
+                self._thread.join(LAST_MOMENTS)
+
+
 class Services:
     """The services of one memory, from the opening of its store to :meth:`close`.
 
@@ -167,6 +215,7 @@ class Services:
         )
         self.lazy = LazyServices(self.store, self.extractor, self.derivations, chosen)
         self.consolidation = ConsolidationQueue()
+        self.upkeep = BackgroundUpkeep()
 
     def for_other_user(self) -> Services:
         """Return the same services with subscribers of their own."""
@@ -432,12 +481,14 @@ class Services:
 
     def close(self) -> None:
         """Stop the background work and release the store."""
+        self.upkeep.ending.set()
         if self.models.model is None:
             # Rules are quick: a program that runs for a moment learns something, too.
             self.consolidation.wait(LAST_MOMENTS)
         self.consolidation.stop()
         # Nobody waits for a model any more; what it was asked is not lost.
         self.models.close()
+        self.upkeep.wait()
         self.consolidation.close()
         self.derivations.close()
         if self.embedder is not None:

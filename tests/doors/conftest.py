@@ -25,6 +25,7 @@ def own_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
     monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
     monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
     monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 

@@ -44,7 +44,9 @@ FULL = {
 
 def served(location=":memory:", *, user="ana", memory=LateMemory):
     """Return a memory as the server has it, without jobs that add insights when they please."""
-    settings = Settings(embedding={"model": "none", "background": False}, mcp={"upkeep": False})
+    settings = Settings(
+        embedding={"model": "none", "background": False}, schedule={"in_background": False}
+    )
     return memory(str(location), user=user, settings=settings)
 
 
@@ -65,7 +67,7 @@ def environment(folder, **changes):
         "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
         "MEMORANDA_LOCATION": str(folder / "agent.db"),
         "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_MCP__UPKEEP": "false",
+        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
         **changes,
     }
 

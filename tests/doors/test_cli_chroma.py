@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import anyio
 import pytest
@@ -178,3 +179,26 @@ def test_upkeep_on_a_folder_ends_when_it_is_asked_to(run, tmp_path):
             watch.kill()
     assert (watch.returncode, said) == (0, "")
     assert run("stats").stderr == ""
+
+
+def test_the_doctor_finds_the_shipped_configuration_well(run, told, monkeypatch, tmp_path):
+    """Before there is a memory, with one, and after a chat: nothing is wrong or to be done."""
+    pytest.importorskip("onnxruntime", reason="the extra local is not installed")
+    shipped = Path(__file__).parents[2] / "config" / "reachy.yaml"
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(shipped))
+    for name in ("MEMORANDA_LOCATION", "MEMORANDA_EMBEDDING__MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def faults():
+        checks = told("doctor")
+        assert {"vector arm", "entity arm"} <= {each["name"] for each in checks if each["ok"]}
+        return [each for each in checks if each["ok"] is False or each["remedy"]]
+
+    assert faults() == []
+    assert not (tmp_path / ".reachy").exists()
+    run("remember", "Ana lives in Lisbon")
+    assert faults() == []
+    run("chat", stdin="I live in Porto\n")
+    assert faults() == []
+    assert (tmp_path / ".reachy" / "memory").is_dir()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from memoranda import Memory
 from memoranda.cli import app
 from memoranda.model.models import Image, ToolCall, ToolResult
+from memoranda.testing.clocks import FrozenClock
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell"
 START = datetime(2025, 3, 31, 9, tzinfo=UTC)
@@ -497,3 +498,20 @@ def test_what_is_no_text_is_named(run, tmp_path):
     shown = run("show", "ferry").stdout
     assert all(f"[{kind}]" in shown for kind in ("reasoning", "web_search_call", "input_file"))
     assert "gAAAA" not in shown
+
+
+def test_what_expired_is_counted_and_not_shown(run, told, tmp_path, monkeypatch):
+    """Neither with ``--all`` nor in JSON is any of its text."""
+    monkeypatch.setenv("MEMORANDA_RETENTION__EPISODE", "30d")
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=31))
+    with Memory(tmp_path / "agent.db", clock=clock) as memory:
+        chat = memory.conversation("old")
+        chat.add("user", "Meet me at the harbour.")
+        clock.advance(timedelta(days=30))
+        chat.add("user", "Are you there?")
+    shown = run("show", "old", "--all").stdout
+    assert "2 messages, 1 expired" in shown
+    assert "Are you there?" in shown
+    assert "harbour" not in shown
+    assert told("show", "old", "--all")["expired"] == 1
+    assert "harbour" not in run("show", "old", "--all", "--json").stdout

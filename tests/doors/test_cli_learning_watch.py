@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 
@@ -200,3 +202,29 @@ def test_maintain_with_nothing_to_do_asks_nothing(started):
     os.close(ours)
     os.close(theirs)
     assert said == "note: there is nothing to do\n"
+
+
+def test_a_chat_keeps_the_store_up(started, talked):
+    """While somebody chats, every stage runs for every user, and stats say so afterwards."""
+    with started("chat", stdin=subprocess.PIPE) as process:
+        with Memory(talked, user="eva", settings=QUIET) as memory:
+            while {run.job for run in memory.stats().upkeep} != set(STAGES):
+                assert process.poll() is None
+                Event().wait(0.05)
+        assert facts(talked) == ["The user lives in Porto."]
+        _, said = process.communicate("", timeout=60)
+        assert (process.returncode, said) == (0, "")
+    with started("stats") as process:
+        shown, _ = process.communicate(timeout=60)
+    ran = re.findall(r"(\w+): ran [-\d]+ [:\d]+, ", shown)
+    assert sorted(ran) == sorted(STAGES)
+
+
+def test_a_chat_leaves_the_upkeep_where_that_is_set(started, talked):
+    """With schedule.in_background off, nothing of it has run when a chat ends."""
+    with started(
+        "chat", stdin=subprocess.PIPE, MEMORANDA_SCHEDULE__IN_BACKGROUND="false"
+    ) as process:
+        process.communicate("hello\n", timeout=60)
+    with Memory(talked, user="ana", settings=QUIET) as memory:
+        assert memory.stats().upkeep == ()

@@ -70,7 +70,7 @@ def claim(tell, location, name, number):
         times = {"now": moment(turn), "until": moment(turn + 0.5)}
         if store.claim("decay", name, due=moment(turn), **times):
             tell(f"run {turn}")
-            store.complete("decay", name, due=moment(turn), at=moment(turn))
+            store.complete("decay", name, due=moment(turn), at=moment(turn), counts={})
         if store.claim(f"lease {turn}", name, **times):
             tell(f"lease {turn}")
     store.close()

@@ -129,6 +129,7 @@ def test_the_json_of_each_command_is_as_ever(tmp_path, frozen_clock, run_command
     monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("MEMORANDA_USER", "ana")
     monkeypatch.setenv("MEMORANDA_CONSOLIDATION__AUTOMATIC", "false")
+    monkeypatch.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
     prepare(tmp_path, frozen_clock)
     ids, answers = {}, []
     for line in COMMANDS:

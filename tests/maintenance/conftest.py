@@ -31,12 +31,12 @@ class JobRuns:
             self.claimed.append((job, holder, until))
             return True
 
-    def complete(self, job, holder, *, due, at):
+    def complete(self, job, holder, *, due, at, counts):
         """Finish a run."""
         with self._lock:
             if self._claims.get(job, (None, None))[:2] == (holder, due):
                 del self._claims[job]
-                self._done[job] = JobRun(job, due, at)
+                self._done[job] = JobRun(job, due, at, counts)
 
     def job_runs(self):
         """Return the last finished runs."""

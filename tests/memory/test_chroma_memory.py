@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -23,7 +24,10 @@ from memoranda.testing.embedders import HashEmbedder
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
+import chromadb
 from chroma_server import running
+
+from memoranda.store.chroma.client import quiet
 
 NUMBERS = count(1)
 
@@ -184,6 +188,23 @@ def test_to_copy_the_folder_is_a_backup_and_to_remove_it_a_reset(tmp_path):
         assert again == kept
         assert memory.search("Where does the user live?")[0].record.content.endswith("Porto.")
         assert memory.verify() == []
+
+
+def test_other_readers_pass_over_what_was_retired(tmp_path):
+    """After the clean-up ``closed`` is true of what expired, as of what was forgotten."""
+    location, month = f"chroma://{tmp_path}/memory", {"episode": "30d"}
+    with closing(remembering(location, retention=month)) as memory:
+        memory.conversation("trip").add("user", "Meet me at the harbour.")
+        memory.remember("Ana likes tea")
+        memory.forget(memory.remember("Ana likes coffee").id)
+        memory._services.clock.source.advance(timedelta(days=30))
+        memory.expire()
+        assert memory.verify() == []
+    client = chromadb.PersistentClient(str(tmp_path / "memory"), settings=quiet())
+    with closing(client):
+        found = client.get_collection("memories").get(where={"closed": False})
+        assert found["documents"] == ["Ana likes tea"]
+        assert client.get_collection("memories").count() == 3
 
 
 def test_notes_of_a_server_are_where_they_are_set_to_be(place, tmp_path):

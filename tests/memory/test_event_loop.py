@@ -14,7 +14,9 @@ from memoranda.testing.embedders import HashEmbedder
 
 blockbuster = pytest.importorskip("blockbuster", reason="blockbuster is not installed")
 
-SETTINGS = Settings(timezone="UTC", consolidation={"automatic": False}, mcp={"upkeep": False})
+SETTINGS = Settings(
+    timezone="UTC", consolidation={"automatic": False}, schedule={"in_background": False}
+)
 # What a verb of each face is given; verbs that need nothing are not named.
 MEMORY = {
     "remember": ("Ana likes tea.",),

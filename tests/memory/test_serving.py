@@ -39,9 +39,9 @@ def test_what_expired_is_retired_when_a_server_starts(tmp_path):
 
 
 def test_upkeep_can_be_left_to_another(tmp_path):
-    """Without ``mcp.upkeep`` no thread of a schedule runs."""
+    """Without ``schedule.in_background`` no thread of a schedule runs."""
     record = expired(tmp_path / "agent.db")
-    settings = Settings(embedding={"model": "none"}, mcp={"upkeep": False})
+    settings = Settings(embedding={"model": "none"}, schedule={"in_background": False})
     late = LateMemory(str(tmp_path / "agent.db"), user="default", settings=settings)
     assert actions(late, record) == ["insert"]
     assert "memoranda-schedule" not in {thread.name for thread in threading.enumerate()}

@@ -287,7 +287,7 @@ def test_it_is_cleaned_up_every_interval(opened, clock):
     assert [(run.job, run.due) for run in keeper.step()] == [("expire", START + HOUR)]
     clock.advance(DAY)
     (run,) = keeper.step()
-    assert (run.job, run.error, run.result[0].counts) == ("expire", None, {"context": 1})
+    assert (run.job, run.error, run.result.counts) == ("expire", None, {"context": 1})
     assert {run.job: run.at for run in keeper.next_runs()} == {
         "expire": START + HOUR + DAY + HOUR,
         "enrich": None,

@@ -96,6 +96,8 @@ class Agent:
         system: its system prompt; the setting ``agent.system``, if not given.
         llm: a model that talks, or the name of one; that of the memory, if not given.
         tools: more tools for the model, beside those of the memory.
+        upkeep: whether this process keeps the store up while the memory is open:
+            ``Memory.run_upkeep``.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -110,6 +112,7 @@ class Agent:
         system: str | None = None,
         llm: ChatModel | str | None = None,
         tools: Iterable[Tool] = (),
+        upkeep: bool = False,
     ) -> None:
         """Open the conversation; nothing is asked yet."""
         self.memory = memory
@@ -126,6 +129,8 @@ class Agent:
         self._events: list[Event] = []
         self._ended = False
         self._chat = self._opened()
+        if upkeep:
+            memory.run_upkeep()
 
     def __repr__(self) -> str:
         """Return whose it is, what it talks in and which model it has."""

@@ -94,7 +94,7 @@ def chat(
     with handle_signals([signal.SIGTERM], exit_on_signal), opened as memory:
         own = services_of(memory).models.model
         answering = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
-        agent = Agent(memory, session=in_session, system=system, llm=answering)
+        agent = Agent(memory, session=in_session, system=system, llm=answering, upkeep=True)
         live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
         reader = open_prompt(memory.user, session.warn) if live else PipeReader()
         loop = ChatLoop(ChatDesk(session, agent, reader), answering, live=live)

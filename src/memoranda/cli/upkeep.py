@@ -26,6 +26,7 @@ from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.maintenance.users import UserMaintenance
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import MemoryStats, StageReport
+from memoranda.model.sessions import describe_counts
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.rendering.audit import show_audit
 from memoranda.rendering.facts import SIGNS, show_learned
@@ -98,6 +99,9 @@ def _figures(session: Session, found: MemoryStats) -> Iterator[tuple[str, Any]]:
     yield "language model", llm
     yield "names", Text("\n").join(_recognizers(found))
     yield "notes", one_line(found.notes)
+    runs = ((run, view.minute(run.finished_at)) for run in found.upkeep)
+    ran = [f"{one_line(run.job)}: ran {at}, {describe_counts(run.counts)}" for run, at in runs]
+    yield "upkeep", "\n".join(ran) or "has not run on schedule yet"
     yield "size", format_size(found.size)
     yield medium(found.location), Text(str(session.location or found.location))
 

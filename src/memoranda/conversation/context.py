@@ -43,6 +43,7 @@ GLUE_TOKENS = 2
 ELLIPSIS = "…"
 # Why messages are out of view whose recap is in the system prompt.
 RECAPPED = "told in the recap"
+EXPIRED = "past their retention, and in no view; the store keeps them until they are erased"
 # Characters of one message in a recap.
 LONGEST = 600
 SECTION_SHARE = 0.25  # of what the fixed parts of a context leave
@@ -212,6 +213,7 @@ class ContextBuilder:
         self._asked = self._meter.message(prompt) if prompt else 0
         self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
         self._ledger = state.ledger
+        self._expired = state.expired_through
         self._known = {item.record_id for item in recapped if item.record_id}
         last = self._ledger.messages[-1] if self._ledger.messages else None
         said = last and (last.role, last.content, last.images) == ("user", prompt, ())
@@ -294,7 +296,8 @@ class ContextBuilder:
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
             included.append(ReceiptLine("calibration", tokens - counted, taught))
-        out = [_gap(gap) for gap in self._ledger.gaps]
+        out = [] if self._expired < 0 else [ReceiptLine("expired messages", 0, EXPIRED)]
+        out += [_gap(gap) for gap in self._ledger.gaps]
         out += [_line(message, NO_ROOM) for message in chosen.pruned]
         out += [_line(message, ORPHAN) for message in chosen.orphans]
         out += [_line(message, "its results are still to come") for message in chosen.waiting]

@@ -218,7 +218,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages since the last :meth:`clear`, in order."""
+        """All messages since the last :meth:`clear`, in order, but those that have expired."""
         return tuple(self._transcript.messages())
 
     @property
@@ -268,7 +268,7 @@ class Conversation:
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were added.
 
-        Without those that were removed or erased since.
+        Without those that were removed or erased, or have expired since.
 
         Args:
             marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.
@@ -344,6 +344,7 @@ class Conversation:
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
+                expired=len(self._transcript.messages(expired=True)),
             )
 
     # Adding
@@ -506,7 +507,7 @@ class Conversation:
     def view(self, budget: int | None = None) -> ConversationView:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
-        A pure function of the transcript with its receipts, and the budget.
+        A pure function of the transcript with its receipts, the budget, and of what has expired.
 
         Raises:
             BudgetTooSmall: system prompt and pinned messages alone do not fit.

@@ -231,6 +231,7 @@ class ViewExplanation(ShortRepr):
         strategy: how messages are chosen.
         told: two sentences on that (R7.5).
         cleared: how many messages were cleared from view.
+        expired: how many messages since then have expired, and are shown nowhere.
         lines: the messages, in order; those that were cleared only if asked for.
         tasks: the tasks since the last ``clear``, in order.
         markers: what stands in the view for what is left out.
@@ -248,6 +249,7 @@ class ViewExplanation(ShortRepr):
     strategy: str
     told: tuple[str, str]
     cleared: int
+    expired: int
     lines: tuple[ExplainedMessage, ...]
     tasks: tuple[ExplainedTask, ...]
     markers: tuple[Marker, ...]
@@ -263,6 +265,7 @@ def explain_view(
     now: datetime,
     prunings: Sequence[Pruning],
     messages: Sequence[Message],
+    expired: int,
 ) -> ViewExplanation:
     """Return why each message of a conversation is in its view or not.
 
@@ -274,6 +277,7 @@ def explain_view(
         now: the present moment.
         prunings: the receipts, oldest first.
         messages: the messages to explain, in order.
+        expired: how many messages since the last ``clear`` have expired.
     """
     start, figures = state.info.start, conversation_stats(state, shown, prunings)
     since = prunings_since(prunings, start)
@@ -320,7 +324,8 @@ def explain_view(
         figures=figures,
         strategy=policy.strategy.name,
         told=_describe(policy, budget),
-        cleared=max(0, state.info.messages - len(said)),
+        cleared=max(0, state.info.messages - len(said) - expired),
+        expired=expired,
         lines=tuple(lines),
         tasks=tuple(tasks),
         markers=shown.markers,

@@ -412,6 +412,7 @@ class ConversationState:
         meter: measures messages.
         window: the model's context window, in tokens.
         window_known: whether that is the model's, and not one that is assumed.
+        expired_through: the position of the message that expired last; -1, if none has.
     """
 
     ledger: Ledger
@@ -419,6 +420,7 @@ class ConversationState:
     meter: MessageMeter
     window: int
     window_known: bool
+    expired_through: int = -1
 
     @property
     def system(self) -> int:
@@ -483,16 +485,18 @@ class StateReader:
         self._default_limit = default_limit
         self._revision: int | None = None
         self._count = 0
+        self._expired = -1
         self._removed: set[str] = set()  # of messages that the ledger has still
         self.ledger = Ledger()
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
-        info = self._transcript.info()
+        info, expired = self._transcript.info(), self._transcript.expired_through()
         removed, self._removed = self._removed, set()
-        if info.revision != self._revision or (removed and not self.ledger.remove(removed)):
-            self.ledger = self._read_all(info)
-            self._revision = info.revision
+        known = (info.revision, expired) == (self._revision, self._expired)
+        if not known or (removed and not self.ledger.remove(removed)):
+            self.ledger = self._read_all(info, expired)
+            self._revision, self._expired = info.revision, expired
         elif info.messages != self._count:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
@@ -504,6 +508,7 @@ class StateReader:
             meter=self._catalog.meter(info.model),
             window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
             window_known=given is not None or info.model is None,
+            expired_through=expired,
         )
 
     def apply(self, pruning: Pruning) -> None:
@@ -519,8 +524,13 @@ class StateReader:
             self._count -= len(ids)
             self._removed.update(ids)
 
-    def _read_all(self, info: ConversationInfo) -> Ledger:
-        prunings = prunings_since(self._transcript.prunings(), info.start)
+    def _read_all(self, info: ConversationInfo, expired: int) -> Ledger:
+        found = prunings_since(self._transcript.prunings(), info.start)
+        # No marker stands for what has expired as a whole.
+        prunings = [
+            replace(item, cuts=tuple(cut for cut in item.cuts if cut.last > expired))
+            for item in found
+        ]
         ledger = Ledger(prunings, start=info.start)
         after = info.start - 1
         if ledger.gaps and ledger.gaps[0].first <= info.start:

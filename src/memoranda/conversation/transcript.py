@@ -76,6 +76,9 @@ class Transcript(Protocol):
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
 
+    def expired_through(self) -> int:
+        """Return the position of the message that expired last; -1, if none has."""
+
     def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and put others in their place, in one step.
 
@@ -151,6 +154,20 @@ def prunings_since(prunings: Iterable[Pruning], start: int) -> list[Pruning]:
     return [item for item in kept if item.cuts]
 
 
+def hide_expired(prunings: Sequence[Pruning], through: int) -> list[Pruning]:
+    """Return the receipts without summaries of what has expired, up to position ``through``."""
+    return [
+        replace(
+            item,
+            cuts=tuple(
+                replace(cut, summary=None, torn=True) if cut.first <= through else cut
+                for cut in item.cuts
+            ),
+        )
+        for item in prunings
+    ]
+
+
 def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
     """Return the receipt with the summaries of its cuts, by their first positions."""
     cuts = (
@@ -216,6 +233,8 @@ class MemoryTranscript:
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
+        if which.get("expired"):
+            return []
         pinned, last = which.get("pinned", False), which.get("last")
         with self._reading():
             start = 0 if which.get("cleared") else self._info.start
@@ -225,6 +244,10 @@ class MemoryTranscript:
                 first = max(first, len(self._messages) - last)
             found = [item for item in self._messages[first:] if item.pinned or not pinned]
         return found if last is None else found[-last:]
+
+    def expired_through(self) -> int:
+        """Return that none has expired: here messages are kept for ever."""
+        return -1
 
     def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and put others in their place."""
@@ -347,6 +370,7 @@ class ReadOnlyTranscript:
         """Read from ``transcript``."""
         self.info = transcript.info
         self.messages = transcript.messages
+        self.expired_through = transcript.expired_through
         self.prunings = transcript.prunings
         self.tombstones = transcript.tombstones
 
@@ -475,8 +499,12 @@ class StoredTranscript:
             self._records.events.emit(name, subject)
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
-        """Return messages in order."""
-        return self._store.messages(self._scope, self._id, **which)
+        """Return messages in order; those whose episodes have expired only if asked for."""
+        return self._store.messages(self._scope, self._id, now=self._records.now(), **which)
+
+    def expired_through(self) -> int:
+        """Return the position of the message that expired last; -1, if none has."""
+        return self._store.expired_through(self._scope, self._id, now=self._records.now())
 
     def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and their episodes, and put others in their place; one transaction."""
@@ -503,8 +531,9 @@ class StoredTranscript:
         return self._store.tombstones(self._scope, self._id)
 
     def prunings(self) -> list[Pruning]:
-        """Return the receipts of all prunings, oldest first."""
-        return self._store.prunings(self._scope, self._id)
+        """Return the receipts of all prunings, oldest first; nothing quotes what has expired."""
+        found = self._store.prunings(self._scope, self._id)
+        return hide_expired(found, self.expired_through()) if found else found
 
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""

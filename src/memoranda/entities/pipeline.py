@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memoranda.entities.rules import RuleExtractor
-from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
+from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra, StoreClosed
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 
@@ -134,6 +134,8 @@ class EntityPipeline:
             # It cannot run here at all, and is not asked again.
             self.missing[name] = str(error)
             log.warning("names are found without %s: %s", name, error)
+        except StoreClosed:
+            raise
         except MemorandaError as error:
             log.warning("%s failed on a text of %d characters: %s", name, len(text), error)
         except Exception:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memoranda.errors import LLMError
+from memoranda.errors import LLMError, StoreClosed
 from memoranda.model.actions import Spend
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
@@ -43,14 +43,15 @@ class ModelRunner:
         """Run the coroutine ``answer`` to its end and return its result.
 
         Raises:
-            LLMError: the model failed, ``timeout`` seconds were not enough, or this was closed.
+            LLMError: the model failed, or ``timeout`` seconds were not enough.
+            StoreClosed: this was closed.
         """
         import asyncio  # noqa: PLC0415 - only with a model
 
         with self._lock:
             if self._closed:
                 answer.close()
-                raise LLMError(CLOSED)
+                raise StoreClosed(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 run = self._loop.run_forever
@@ -61,7 +62,7 @@ class ModelRunner:
         try:
             return future.result(timeout)
         except CancelledError as error:
-            raise LLMError(CLOSED) from error
+            raise StoreClosed(CLOSED) from error
         except FutureTimeout as error:
             future.cancel()
             message = f"no answer within {timeout:g} s; raise the time-out or try again later"
@@ -71,7 +72,7 @@ class ModelRunner:
             raise
 
     def close(self) -> None:
-        """Stop the loop; what was asked and not answered fails."""
+        """Stop the loop; what was asked and not answered fails, as on a closed store."""
         import asyncio  # noqa: PLC0415 - only with a model
 
         with self._lock:

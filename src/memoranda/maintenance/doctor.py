@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,14 +21,18 @@ from pathlib import Path
 from typing import Protocol
 
 from memoranda.derivations.worker import DerivationWorker
-from memoranda.entities.pipeline import EntityPipeline
-from memoranda.errors import MemorandaError, ModelUnavailable
+from memoranda.entities.pipeline import FAST, EntityPipeline
+from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
+from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.triggers import parse_times
 from memoranda.model.models import Entity, Hit, Record
 from memoranda.model.ports import Embedder, LanguageModel, Store
 from memoranda.model.reports import MemoryStats
+from memoranda.model.sessions import JobRun, describe_counts
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
+from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_server, medium
 from memoranda.store.sql.dialect import schema_steps
@@ -44,7 +48,21 @@ EXTRAS = {
 # Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
+# How long after it was due a run of upkeep is missed: no machine is on at all hours.
+MISSED = timedelta(days=1)
+KEPT = "memoranda chat, mcp and maintain --watch run it on schedule while they run"
+REINSTALL = "pip install --force-reinstall memoranda"
+OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
+MEANING_ALONE = "off: by the setting retrieval.fusion = cosine, which asks for the meaning alone"
 NO_TOKENS = "off: by the settings retrieval.token_vectors or fusion, or the model gives none"
+# What each arm is asked, and has to find the canary by.
+QUESTIONS = {
+    "lexical": "boat painting",
+    "vector": CANARY,
+    "tokens": CANARY,
+    "entity": "lisbon",
+    "temporal": "what happened yesterday?",
+}
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
     "Basil and tomatoes grow well together on a sunny balcony.",
@@ -79,7 +97,7 @@ class CanaryMemory(Protocol):
     def remember(self, content: str, *, event_time: datetime | None = None) -> Record:
         """Store a fact."""
 
-    def search(self, query: str, *, limit: int = 5) -> list[Hit]:
+    def search(self, query: str, *, limit: int = 5, min_score: float | None = None) -> list[Hit]:
         """Return what answers ``query``."""
 
     def entity(self, name: str) -> Entity | None:
@@ -102,6 +120,7 @@ class Doctor:
         language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
+        upkeep: the last scheduled run of each stage.
         now: the present.
         open_canaries: opens a memory like it in which canaries live.
     """
@@ -114,6 +133,7 @@ class Doctor:
     language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
+    upkeep: Sequence[JobRun]
     now: datetime
     open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
 
@@ -136,8 +156,9 @@ class Doctor:
         stand_ins = (each for each in store.capabilities() if not each.native)
         checks += [passed(each.name, detail=each.detail) for each in stand_ins]
         checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
-        checks += [_notes(self.notes), _extras(), _language(self.language_model)]
-        return [*checks, _names(self.names), *self._arms()]
+        checks += [_notes(self.notes), _upkeep(self.upkeep, self.settings, self.now)]
+        checks += [_extras(), _language(self.language_model)]
+        return [*checks, _names(self.names, self.settings), *self._arms()]
 
     def _vectors(self) -> list[Check]:
         problem, waiting = self.derivations.problem, self.derivations.waiting(None)
@@ -157,19 +178,32 @@ class Doctor:
                 for decoy in DECOYS:
                     cage.remember(decoy, event_time=self.now - timedelta(days=400))
                 canary = cage.remember(CANARY, event_time=self.now - timedelta(days=1)).id
+                off = self._arms_off(cage)
                 return [
-                    _arm(cage, canary, "lexical", "boat painting"),
-                    noted("vector arm", detail=cage.stats().vectors)
-                    if self.embedder is None
-                    else _arm(cage, canary, "vector", CANARY),
-                    _arm(cage, canary, "tokens", CANARY)
-                    if self.derivations.has_tokens
-                    else noted("tokens arm", detail=NO_TOKENS),
-                    _arm(cage, canary, "entity", "lisbon"),
-                    _arm(cage, canary, "temporal", "what happened yesterday?"),
+                    noted(f"{arm} arm", detail=off[arm])
+                    if arm in off
+                    else _arm(cage, canary, arm, query, self._arm_remedy(arm))
+                    for arm, query in QUESTIONS.items()
                 ]
         except MemorandaError as error:
             return [failed("arms", detail=f"the canary could not be asked for: {error}")]
+
+    def _arms_off(self, cage: CanaryMemory) -> dict[str, str]:
+        """Return why an arm is not asked at all, of each that is not."""
+        off = {} if self.derivations.has_tokens else {"tokens": NO_TOKENS}
+        if self.embedder is None:
+            off["vector"] = cage.stats().vectors
+        if self.settings.retrieval.fusion == "cosine":
+            off |= dict.fromkeys(("lexical", "temporal"), MEANING_ALONE)
+        return off
+
+    def _arm_remedy(self, arm: str) -> str:
+        """Return what helps where an arm does not find its canary."""
+        if arm in {"vector", "tokens"}:
+            return OTHER_MODEL
+        if arm == "entity" and "regex" not in self.names.strategies[FAST]:
+            return "memoranda config set entities.fast regex"
+        return REINSTALL
 
 
 def _notes(found: str) -> Check:
@@ -177,6 +211,32 @@ def _notes(found: str) -> Check:
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return failed("notes", detail=found, remedy=remedy)
     return passed("notes", detail=found)
+
+
+def _upkeep(runs: Sequence[JobRun], settings: Settings, now: datetime) -> Check:
+    """Say when each stage last ran on schedule and what it did, and which have been missed."""
+    last = {run.job: run for run in runs}
+    told, late = [], []
+    for stage in STAGES:
+        written = getattr(settings.schedule, stage)
+        try:
+            times = parse_times(written, settings.zone)
+        except ConfigError as error:
+            return failed("upkeep", detail=str(error), remedy=f"write schedule.{stage} anew")
+        run = last.get(stage)
+        if run is not None:
+            at = run.finished_at.astimezone(settings.zone)
+            told.append(f"{stage}: ran {at:%Y-%m-%d %H:%M}, {describe_counts(run.counts)}")
+            due = times and times.next(run.due)
+            late += [stage] if due and due < now - MISSED else []
+        elif times is None:
+            told.append(f"{stage}: off")
+        else:
+            told.append(f"{stage}: not yet")
+    if late:
+        detail = f"{'; '.join(told)}; missed for a day or longer: {', '.join(late)}"
+        return noted("upkeep", detail=detail, remedy=f"memoranda maintain {' '.join(late)}; {KEPT}")
+    return passed("upkeep", detail="; ".join(told))
 
 
 def _file(file: Path, store: Store) -> Check:
@@ -254,22 +314,28 @@ def _language(model: LanguageModel | None) -> Check:
     return passed("language model", detail=f"{model.name} (it was not asked)")
 
 
-def _names(found: EntityPipeline) -> Check:
-    """Look at what finds names: providers that settings name and nobody set up are no fault."""
+def _names(found: EntityPipeline, settings: Settings) -> Check:
+    """Look at what finds names: providers that settings name and nobody set up are no fault.
+
+    Where nothing reads names again at night, those that would are not missed.
+    """
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
-    detail, missing = "; ".join(used), found.missing
+    chosen, enriches = settings.entities, settings.schedule.enrich != "off"
+    wanted = names(f"{chosen.fast}, {chosen.accurate}" if enriches else chosen.fast)
+    detail = "; ".join(used)
+    missing = {name: why for name, why in found.missing.items() if name in wanted}
     if not missing:
         return passed("names", detail=detail)
     detail += f"; without {', '.join(missing)}"
     return noted("names", detail=detail, remedy="; ".join(missing.values()))
 
 
-def _arm(cage: CanaryMemory, canary: str, arm: str, query: str) -> Check:
+def _arm(cage: CanaryMemory, canary: str, arm: str, query: str, remedy: str) -> Check:
     if arm == "entity":
         entity = cage.entity(query)
         finds = entity is not None and canary in [record.id for record in entity.records]
     else:
-        hits = cage.search(query, limit=len(DECOYS) + 1)
+        hits = cage.search(query, limit=len(DECOYS) + 1, min_score=0.0)
         arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
         finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
     if finds:
@@ -279,5 +345,5 @@ def _arm(cage: CanaryMemory, canary: str, arm: str, query: str) -> Check:
     return failed(
         f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",
-        remedy="pip install --force-reinstall memoranda" if problem is None else None,
+        remedy=remedy if problem is None else None,
     )

@@ -24,7 +24,8 @@ from memoranda.maintenance.triggers import CronTimes, Interval, parse_times
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.ports import JobStore
-from memoranda.model.reports import StageReport
+from memoranda.model.reports import MaintenanceReport, StageReport
+from memoranda.model.sessions import NO_COUNTS
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 
@@ -51,7 +52,8 @@ class Job:
     Attributes:
         name: unique in a store.
         times: when; ``None`` is never.
-        run: does it; called with the moment for which it was due. What it returns is shown.
+        run: does it; called with the moment for which it was due. Of a report that it returns
+            the counts are kept with the run.
         at_start: whether it is also run as soon as a schedule starts.
     """
 
@@ -271,7 +273,9 @@ class Schedule:
                 return []
             with self._renewed(job.name, claim):
                 result = job.run(moment)
-            self._store.complete(job.name, self._holder, due=moment, at=self._clock.now())
+            counts = result.counts if isinstance(result, MaintenanceReport) else NO_COUNTS
+            at = self._clock.now()
+            self._store.complete(job.name, self._holder, due=moment, at=at, counts=counts)
         except StoreClosed:
             raise
         except Exception as error:
@@ -331,7 +335,7 @@ def stage_jobs(
         ConfigError: a time of the settings cannot be read.
     """
 
-    def run_for_all(stage: str, _due: datetime) -> tuple[StageReport, ...]:
+    def run_for_all(stage: str, _due: datetime) -> MaintenanceReport:
         reports: list[StageReport] = []
         failed: dict[str, str] = {}
         for user in users():
@@ -353,7 +357,7 @@ def stage_jobs(
         if failed:
             what, why = next(iter(failed.items()))
             raise MemorandaError(f"{stage} failed for {len(failed)} ({what}: {why})")
-        return tuple(reports)
+        return MaintenanceReport(stages=tuple(reports))
 
     chosen = {name: parse_times(str(value), zone) for name, value in times if name in STAGES}
     return [

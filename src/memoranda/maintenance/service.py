@@ -112,10 +112,13 @@ class Maintenance:
         Raises:
             MemorandaError: the reflection is due, and sessions of the week are no facts yet.
         """
-        if stage == "reflect" and self.store.sessions(self.scope, pending=True):
-            # Both are due on Sunday at three, and the week is to be seen with all its facts.
+        before = self.store.sessions(self.scope, pending=True) if stage == "reflect" else {}
+        if before:
+            # Both are due on Sunday at three, and the week is to be seen with all its facts. What
+            # is said meanwhile is of the next week.
             self.consolidate()
-            if self.store.sessions(self.scope, pending=True):
+            after = self.store.sessions(self.scope, pending=True)
+            if any(after[key].through == before[key].through for key in before.keys() & after):
                 raise MemorandaError("sessions are still being consolidated; it is tried again")
         return self.run_stage(stage)
 

@@ -298,8 +298,13 @@ class JobStore(Protocol):
         that run was finished, or a later one.
         """
 
-    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
-        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
+    def complete(
+        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
+    ) -> None:
+        """Say that the run is done and what it did, and give up the claim.
+
+        Nothing, if it is another's by now.
+        """
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
@@ -407,11 +412,21 @@ class Store(SearchStore, JobStore, Protocol):
         id: str | None = None,
         *,
         records: Sequence[str] | None = None,
+        now: datetime | None = None,
         **which: Unpack[MessageRange],
     ) -> list[Message]:
         """Return messages in order.
 
-        Those of the conversation ``id``, or those that hold the text of ``records``.
+        Those of the conversation ``id``, or those that hold the text of ``records``. Of a
+        conversation those that had expired ``now`` are left out, if that is given. A message
+        expires with its episode, one without an episode with what came after it, and a system
+        message never.
+        """
+
+    def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
+        """Return the position of the message of a conversation that expired last.
+
+        -1, if none had expired ``now``.
         """
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:

@@ -298,12 +298,14 @@ class MessageRange(TypedDict, total=False):
         after: those whose position is greater.
         cleared: also those left behind by ``clear``.
         pinned: of all these only those that are pinned.
+        expired: instead of those that have not expired those that have.
     """
 
     last: int
     after: int
     cleared: bool
     pinned: bool
+    expired: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
+from memoranda.model.sessions import NO_COUNTS, JobRun, describe_counts
 from memoranda.model.short_repr import ShortRepr
 from memoranda.model.usage import StageUsage
-
-NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -46,9 +46,8 @@ class StageReport(ShortRepr):
         """One line: what was done, or why not."""
         if self.skipped:
             return f"{self.stage}: {self.skipped}"
-        did = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
         wrong = f"; {len(self.failed)} failed" if self.failed else ""
-        return f"{self.stage}: {did or 'nothing to do'}{wrong}"
+        return f"{self.stage}: {describe_counts(self.counts)}{wrong}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -61,6 +60,14 @@ class MaintenanceReport(ShortRepr):
     def count(self) -> int:
         """How many records were made or changed in all."""
         return sum(stage.count for stage in self.stages)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was done in all, by kind of deed."""
+        total = Counter[str]()
+        for stage in self.stages:
+            total.update(stage.counts)
+        return dict(total)
 
     def __str__(self) -> str:
         """One line a stage."""
@@ -86,6 +93,7 @@ class MemoryStats(ShortRepr):
         names: what finds names, by strategy.
         missing: what could find names but is not set up, and the remedy.
         notes: where the Markdown notes are, or what is wrong with them.
+        upkeep: the last scheduled run of each stage that has run, of the whole store.
     """
 
     user: str
@@ -102,3 +110,4 @@ class MemoryStats(ShortRepr):
     names: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, str]
     notes: str
+    upkeep: tuple[JobRun, ...] = ()

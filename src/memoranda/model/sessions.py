@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 from memoranda.model.short_repr import ShortRepr
+
+NO_COUNTS: Mapping[str, int] = MappingProxyType({})
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Return in words what a stage of upkeep did, by kind of deed."""
+    did = (f"{number:,} {name}" for name, number in counts.items() if number)
+    return ", ".join(did) or "nothing to do"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -36,8 +46,10 @@ class JobRun(ShortRepr):
         job: its name.
         due: the moment of the schedule that it was for.
         finished_at: when it was done.
+        counts: what it did for all users of the store together, by kind of deed.
     """
 
     job: str
     due: datetime
     finished_at: datetime
+    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)

@@ -290,7 +290,8 @@ def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
     held = Text(f"Memory: {pluralize(figures.messages_in_context, 'message')}", "bold")
     yield held.append(f" ({', '.join(missing.values())})" if missing else "", "not bold")
     cleared = f", {found.cleared:,} of them cleared" if found.cleared else ""
-    rows = {"in all": f"{pluralize(figures.total_messages, 'message')}{cleared}"}
+    expired = f", {found.expired:,} expired" if found.expired else ""
+    rows = {"in all": f"{pluralize(figures.total_messages, 'message')}{cleared}{expired}"}
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
     if oldest is not None:
         rows["oldest in view"] = f"#{oldest.position}, {view.minute(oldest.timestamp)}"
@@ -334,7 +335,7 @@ class TranscriptRows:
     def show(self) -> Iterator[Text]:
         """Yield the lines of the transcript: messages, and what stands for those that are out."""
         found, limit = self._found, self._options.limit
-        if not found.lines and not found.info.system and not found.cleared:
+        if not found.lines and not found.info.system and not (found.cleared or found.expired):
             yield Text("no messages", "dim")
             return
         titles = self._columns("#", "time", "role", "tokens", "score", dim="dim")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # The module that brings all of a memory with it, which takes most of a second to import.
 OPENED = "memoranda.serving.verbs"
-# Seconds that closing waits for a job at hand; the next process takes it up from there.
-LAST_MOMENTS = 2.0
 
 
 class LateMemory:
@@ -71,9 +69,7 @@ class LateMemory:
             memory = opened.enter_context(
                 Memory(self._location, user=self._user, settings=self._settings)
             )
-            schedule = memory.schedule()
-            if self._settings.mcp.upkeep:
-                opened.enter_context(schedule.background(LAST_MOMENTS))
+            memory.run_upkeep()
             self._closing = opened.pop_all()
         return memory
 

@@ -323,6 +323,10 @@ class ScheduleSettings(Section):
     after the last run."""
     expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
     """Whether opening a memory retires expired records."""
+    in_background: bool = Field(default=True, examples=[False])
+    """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
+    ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one store, one runs
+    each job."""
 
 
 class McpSettings(Section):
@@ -331,9 +335,6 @@ class McpSettings(Section):
     tools: Literal["full", "basic"] = Field(default="full", examples=["basic"])
     """Which tools clients are offered. ``basic``: search, store and forget; ``full``: recalling,
     correcting, confirming, figures and entities, too."""
-    upkeep: bool = Field(default=True, examples=[False])
-    """Whether the server runs the jobs of ``schedule``. Once it has opened a memory; of several
-    on one store, one runs each job."""
     tokens: SecretStr | None = Field(default=None, examples=["0123456789abcdef=ana"])
     """Who may ask over HTTP, as ``TOKEN=USER, TOKEN=USER``. Each token opens the memory of its
     user and no other; without any, only this machine can ask."""

@@ -37,7 +37,8 @@ TOLD = (
 ROWS = """
 SELECT r.id, r.content, (SELECT embedding FROM vectors WHERE record_key = r.key), r.metadata,
     r.agent, CASE r.kind WHEN 'episode' THEN 'conversation' ELSE r.kind END, r.created_at,
-    r.valid_until, r.session_id, r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed,
+    r.valid_until, r.session_id,
+    r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL OR r.indexed = 0, r.indexed,
     EXISTS (SELECT 1 FROM derivations WHERE record_key = r.key AND work = 'entities'),
     (SELECT json_group_array(DISTINCT folded) FROM record_entities WHERE record_key = r.key)
 FROM records r

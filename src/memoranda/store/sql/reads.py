@@ -173,6 +173,25 @@ MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}}
 """
+# Word for word as the partial indexes of the schema have it. The sign has SQLite look for the
+# message of a record, and not among all messages of the conversation.
+EXPIRED_THROUGH = """
+SELECT m.position FROM records r
+JOIN messages m ON m.record_id = r.id AND m.record_id IS NOT NULL
+JOIN conversations c ON c.key = +m.conversation_key
+WHERE r.user_key = :user AND r.session_id = :id AND r.session_id IS NOT NULL
+    AND r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL
+    AND c.id = :id AND c.deleted_at IS NULL AND {mine}
+ORDER BY r.valid_until DESC, m.position DESC LIMIT 1
+"""
+# What has no episode of its own (a picture, a call without words) goes with what came after it.
+EXPIRED = """
+(m.role <> 'system' AND EXISTS (
+    SELECT 1 FROM records r WHERE r.valid_until <= :now AND r.closed_at IS NULL
+    AND r.id = coalesce(m.record_id, (SELECT n.record_id FROM messages n
+        WHERE n.conversation_key = m.conversation_key AND n.position > m.position
+        AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
+"""
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
@@ -182,6 +201,9 @@ SELECT t.id, t.at, t.count, r.message FROM conversations c
 JOIN tombstones t ON t.conversation_key = c.key
 LEFT JOIN removed_messages r ON r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
+"""
+JOB_RUNS = """
+SELECT name, done_due, done_at, done_counts FROM leases WHERE done_due IS NOT NULL ORDER BY name
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -489,10 +511,12 @@ class SqlReads:
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
-        sql = "SELECT name, done_due, done_at FROM leases WHERE done_due IS NOT NULL ORDER BY name"
         with self._reading(None) as (connection, _):
-            rows = connection.all(sql)
-        return [JobRun(row[0].removeprefix(JOB), from_ms(row[1]), from_ms(row[2])) for row in rows]
+            rows = connection.all(JOB_RUNS)
+        return [
+            JobRun(name.removeprefix(JOB), from_ms(due), from_ms(at), json.loads(counts))
+            for name, due, at, counts in rows
+        ]
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
@@ -620,14 +644,21 @@ class SqlReads:
         id: str | None = None,
         *,
         records: Sequence[str] | None = None,
+        now: datetime | None = None,
         last: int | None = None,
         after: int | None = None,
         cleared: bool = False,
         pinned: bool = False,
+        expired: bool = False,
     ) -> list[Message]:
         """Return messages in order, of one conversation or with the text of these records."""
+        through = -1 if now is None or id is None else self.expired_through(scope, id, now=now)
+        if expired and through < 0:
+            return []
         start = "-1" if cleared else "c.cleared_through"
         chosen = [f"m.position > greatest(:after, {start})"]
+        if through >= 0:
+            chosen.append(EXPIRED if expired else f"NOT {EXPIRED}")
         if id is not None:
             chosen.append("c.id = :id")
         if records is not None:
@@ -643,8 +674,14 @@ class SqlReads:
             records=None if records is None else dump(list(records)),
             after=-1 if after is None else after,
             last=last,
+            now=None if now is None else to_ms(now),
         )
         return [message(row) for row in rows][::-1]
+
+    def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
+        """Return the position of the message that expired last; -1, if none has."""
+        rows = self._query(scope, EXPIRED_THROUGH, "c", id=id, now=to_ms(now))
+        return rows[0][0] if rows else -1
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""

@@ -114,6 +114,11 @@ KEEP_NOTES = """
 INSERT INTO notes_bases (user_key, agent, folder, lines) VALUES (:user, :agent, :folder, :lines)
 ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 """
+# Who holds a view of a conversation in memory reads it again.
+SEE_AGAIN = """
+UPDATE conversations SET revision = revision + 1
+WHERE key IN (SELECT conversation_key FROM messages WHERE record_id = :id)
+"""
 END = """
 UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
     superseded_by = coalesce(:by, superseded_by)
@@ -322,6 +327,7 @@ def update(tx: Transaction, action: act.UpdateRecord) -> None:
     values = RECORDS.encode(given) | {"key": target.key}
     tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
     if "valid_until" in given:
+        tx.connection.run(SEE_AGAIN, {"id": action.id})
         tx.tell_end([target], action.at, "update", action.reason, changed=sorted(given))
     else:
         tx.log([target], action.at, "update", action.reason, changed=sorted(given))

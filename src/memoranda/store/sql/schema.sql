@@ -81,6 +81,9 @@ CREATE INDEX records_decaying ON records (user_key)
     WHERE kind = 'fact' AND decay_rate > 0 AND indexed = 1;
 CREATE INDEX records_expired ON records (user_key, valid_until)
     WHERE valid_until IS NOT NULL AND closed_at IS NULL AND indexed = 1;
+-- Which messages of a conversation have expired.
+CREATE INDEX records_session_until ON records (user_key, session_id, valid_until)
+    WHERE session_id IS NOT NULL AND valid_until IS NOT NULL AND closed_at IS NULL;
 -- The order in which facts get their lines in MEMORY.md. The last two columns tell without a look
 -- at the record whether it is active, and who sees it.
 CREATE INDEX records_noteworthy ON records (
@@ -330,5 +333,6 @@ CREATE TABLE leases (
     expires_at   INTEGER,
     claimed_due  INTEGER,
     done_due     INTEGER,
-    done_at      INTEGER
+    done_at      INTEGER,
+    done_counts  TEXT                          -- what that run did, as JSON
 ) WITHOUT ROWID;

@@ -23,7 +23,7 @@ from memoranda.store.sql import conversation_actions, erasing, health, record_ac
 from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
-from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, optional_ms
+from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
@@ -42,8 +42,8 @@ WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
     AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
 """
 COMPLETE = """
-UPDATE leases SET done_due = claimed_due, done_at = :at, holder = NULL, claimed_due = NULL,
-    expires_at = NULL
+UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
+    claimed_due = NULL, expires_at = NULL
 WHERE name = :name AND holder = :holder AND claimed_due = :due
 """
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
@@ -263,9 +263,17 @@ class SqlStore(SqlReads):
         }
         return self._write(None, lambda connection: connection.run(CLAIM, values)) > 0
 
-    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
-        """Say that a run is done, where the claim on it is still the holder's."""
-        values = {"name": JOB + job, "holder": holder, "due": to_ms(due), "at": to_ms(at)}
+    def complete(
+        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
+    ) -> None:
+        """Say that a run is done and what it did, where the claim on it is still the holder's."""
+        values = {
+            "name": JOB + job,
+            "holder": holder,
+            "due": to_ms(due),
+            "at": to_ms(at),
+            "counts": dump(dict(counts)),
+        }
         self._write(None, lambda connection: connection.run(COMPLETE, values))
 
     def reset_vectors(self, model: str, dimensions: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
+from memoranda.model.checks import content_hash
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -21,6 +22,7 @@ from memoranda.model.models import (
     ToolResult,
     is_active,
 )
+from memoranda.model.query import Filter
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.samples import User, cut, moment, placed, pruning
 
@@ -99,6 +101,41 @@ class TranscriptContract(Contract):
         ana.erase(item)
         assert [message.position for message in ana.messages("trip")] == [0, 1, 5]
         assert ana.messages("trip")[1].id == asked[0].id
+
+    def test_what_expired_is_left_out(self, ana: User, ben: User) -> None:
+        """It ends with its episode, or with that which came next; what was forgotten stays."""
+        ana.open_conversation("trip")
+        ben.open_conversation("trip")
+        ends = {"a": moment(5), "c": moment(9), "d": None, "f": moment(7)}
+        for text in "abcdefg":
+            role = "system" if text == "b" else "user"
+            if text in ends:
+                named: dict[str, Any] = {"session_id": "trip", "valid_until": ends[text]}
+                (item,) = ana.remember(text, kind=Kind.EPISODE, **named)
+                ana.say("trip", text, role=role, record_id=item.id)
+            else:
+                ana.say("trip", text, role=role)
+        ben.say("trip", "x")
+
+        def held(at: int, **which: Any) -> str:
+            said = ana.store.messages(ana.scope, "trip", now=moment(at), **which)
+            return "".join(message.content for message in said)
+
+        def through(at: int, user: User = ana) -> int:
+            return user.store.expired_through(user.scope, "trip", now=moment(at))
+
+        for at, last, left in ((4, -1, "abcdefg"), (5, 0, "bcdefg"), (7, 5, "bcdg"), (9, 2, "bdg")):
+            assert (through(at), held(at)) == (last, left)
+            assert held(at, last=2) == left[-2:]
+            gone = "" if last < 0 else "".join(each for each in "abcdefg" if each not in left)
+            assert held(at, expired=True) == gone
+        assert through(9, ben) == -1
+        assert [message.content for message in ana.messages("trip")] == list("abcdefg")
+        (c,) = ana.store.records(ana.scope, Filter.at_any_time(hashes=[content_hash("c")]))
+        ana.close(c)
+        assert (through(9), held(9)) == (5, "bcdg")
+        ana.store.apply(ana.scope, [do.DeleteConversation("trip", moment(9), erase=False)])
+        assert through(9) == -1
 
     def test_no_place_is_used_twice(self, ana: User) -> None:
         """What is said after the last messages were erased comes after where these were."""

@@ -54,29 +54,29 @@ class JobContract(Contract):
 
     def test_who_finishes_a_run(self, store: Store) -> None:
         """Only who claimed that very run, also when late, unless another has taken it."""
-        store.complete("decay", "a", due=DUE, at=moment(1))
+        store.complete("decay", "a", due=DUE, at=moment(1), counts={})
         assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
         assert not store.claim("decay", "b", due=NEXT, now=moment(9), until=moment(20))
-        store.complete("decay", "a", due=NEXT, at=moment(2))
-        store.complete("decay", "b", due=DUE, at=moment(2))
+        store.complete("decay", "a", due=NEXT, at=moment(2), counts={})
+        store.complete("decay", "b", due=DUE, at=moment(2), counts={})
         assert store.claim("decay", "b", due=DUE, now=moment(10), until=moment(20))
-        store.complete("decay", "a", due=DUE, at=moment(11))
+        store.complete("decay", "a", due=DUE, at=moment(11), counts={})
         assert store.job_runs() == []
         for at in (50, 51):
-            store.complete("decay", "b", due=DUE, at=moment(at))
-        assert store.job_runs() == [JobRun("decay", DUE, moment(50))]
+            store.complete("decay", "b", due=DUE, at=moment(at), counts={"retired": at})
+        assert store.job_runs() == [JobRun("decay", DUE, moment(50), {"retired": 50})]
 
     def test_a_finished_run_is_not_run_again(self, store: Store, reopen: Reopen) -> None:
-        """Neither it nor an earlier one is given out; the last of each job is told, by name."""
+        """Neither it nor an earlier one is given out; each job's last is told, by name."""
         for job in ("reflect", "decay"):
             assert store.claim(job, "a", due=NEXT, now=moment(61), until=moment(70))
-            store.complete(job, "a", due=NEXT, at=moment(62))
+            store.complete(job, "a", due=NEXT, at=moment(62), counts={"é": 1, "none": 0})
         store = reopen(store)
         for due in (DUE, NEXT):
             for holder in ("a", "b"):
                 assert not store.claim("decay", holder, due=due, now=moment(99), until=moment(199))
         assert store.claim("decay", "b", due=moment(120), now=moment(121), until=moment(199))
-        runs = [JobRun(job, NEXT, moment(62)) for job in ("decay", "reflect")]
+        runs = [JobRun(job, NEXT, moment(62), {"é": 1, "none": 0}) for job in ("decay", "reflect")]
         assert store.job_runs() == runs
 
 

@@ -1,0 +1,196 @@
+"""Upkeep where people are: it runs beside what serves them, and holds up nobody."""
+
+import asyncio
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from threading import Event
+from time import monotonic
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.agent import Agent
+from memoranda.errors import MemorandaError
+from memoranda.maintenance.service import STAGES
+from memoranda.model.reports import StageReport
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.models import ScriptedLLM
+
+THREAD = "memoranda-schedule"
+QUIET = {"embedding": {"model": "none"}, "consolidation": {"automatic": False}, "timezone": "UTC"}
+
+
+def memory_with(tmp_path, *, clock=None, llm=None, **settings):
+    """Return a memory in a file."""
+    chosen = Settings(**QUIET | settings)
+    return Memory(tmp_path / "agent.db", user="ana", settings=chosen, clock=clock, llm=llm)
+
+
+def threads():
+    """Return the names of the threads that run."""
+    return [thread.name for thread in threading.enumerate()]
+
+
+def check(memory):
+    """Return what the doctor says of the upkeep."""
+    return next(each for each in memory.doctor() if each.name == "upkeep")
+
+
+@pytest.fixture
+def clock():
+    """A clock at noon of a Thursday."""
+    return FrozenClock()
+
+
+@pytest.fixture
+def memory(tmp_path, clock):
+    """A memory on which no upkeep runs by itself."""
+    with memory_with(tmp_path, clock=clock) as opened:
+        yield opened
+
+
+def test_an_agent_catches_up_when_it_starts(tmp_path):
+    """All that was missed is done while it waits, once however many agents a memory has."""
+    with memory_with(tmp_path) as memory:
+        memory.conversation("trip").add("user", "I live in Porto.")
+        agents = [Agent(memory, session=name, upkeep=True) for name in ("a", "b")]
+        assert threads().count(THREAD) == 1
+        since = monotonic()
+        while len(memory.stats().upkeep) < len(STAGES):
+            assert monotonic() - since < 30
+            Event().wait(0.01)
+        assert [each.content for each in memory.records(kind="fact")] == [
+            "The user lives in Porto."
+        ]
+        assert agents[0].process("Where do I live?").text
+    assert THREAD not in threads()
+
+
+@pytest.mark.parametrize(("asked", "setting"), [(False, True), (True, False)])
+def test_an_agent_keeps_nothing_up_unasked(tmp_path, asked, setting):
+    """Neither where the program does not ask for it, nor where the setting is off."""
+    with memory_with(tmp_path, schedule={"in_background": setting}) as memory:
+        Agent(memory, upkeep=asked)
+        assert THREAD not in threads()
+        assert memory.stats().upkeep == ()
+
+
+class SilentModel(ScriptedLLM):
+    """Never answers a stage, and says when it was asked."""
+
+    def __init__(self):
+        """Wait to be asked."""
+        super().__init__()
+        self.waits = Event()
+
+    async def ask(self, *_):
+        """Answer never."""
+        self.waits.set()
+        await asyncio.Event().wait()
+
+
+def test_closing_waits_for_no_stage_that_asks_a_model(tmp_path, caplog):
+    """Who closes a chat is free at once, no failure is told, and the run stays to be made."""
+    model = SilentModel()
+    memory = memory_with(tmp_path, llm=model)
+    memory.conversation("trip").add("user", "I live in Porto.")
+    Agent(memory, upkeep=True)
+    assert model.waits.wait(30)
+    since = monotonic()
+    memory.close()
+    assert monotonic() - since < 1.5  # Less than it would wait for a stage.
+    assert THREAD not in threads()
+    assert [record.levelname for record in caplog.records if record.levelno > 20] == []
+    with memory_with(tmp_path) as again:
+        assert "consolidate" not in {run.job for run in again.stats().upkeep}
+        assert [session.id for session in again.sessions(pending=True)] == ["trip"]
+
+
+def test_stats_say_what_each_stage_did_last(memory, clock):
+    """Its counts, over all users of the store, stay with its last run."""
+    memory.schedule().step()
+    memory.conversation("trip").add("user", "I live in Porto.")
+    memory.as_user("ben").conversation("b").add("user", "I live in Lyon.")
+    for user in ("ana", "ben"):
+        memory.as_user(user).set_context("task", "water the plants")
+    clock.advance(timedelta(days=1))
+    results = {run.job: run.result for run in memory.schedule().step()}
+    told = {run.job: run for run in memory.stats().upkeep}
+    assert set(told) == set(STAGES)
+    for stage, result in results.items():
+        assert told[stage].counts == result.counts
+        assert told[stage].finished_at == clock.now()
+    assert set(told) - set(results) == {"reflect"}  # It ran for the Sunday before.
+    assert told["expire"].counts == {"context": 2}
+    assert told["consolidate"].counts["facts"] == 2
+    assert memory.as_user("ben").stats().upkeep == memory.stats().upkeep
+
+
+def test_the_doctor_says_when_each_stage_ran(memory, clock):
+    """First that none has; then when, and what it did; at last which have been missed."""
+    assert check(memory).ok is True
+    assert all(f"{stage}: not yet" in check(memory).detail for stage in STAGES)
+    memory.set_context("task", "water the plants")
+    clock.advance(timedelta(days=1))
+    memory.schedule().step()
+    assert "expire: ran 2026-01-02 12:00, 1 context" in check(memory).detail
+    assert (check(memory).ok, check(memory).remedy) == (True, None)
+    clock.advance(timedelta(days=1, hours=17))  # The decay of Saturday was due 25 hours before.
+    late = check(memory)
+    assert late.ok is None
+    assert late.detail.endswith("missed for a day or longer: expire, enrich, consolidate, decay")
+    assert late.remedy.startswith("memoranda maintain expire enrich consolidate decay;")
+    memory.schedule().step()
+    assert check(memory).ok is True
+
+
+def test_the_doctor_misses_nothing_that_is_off(tmp_path, clock):
+    """A stage that is off is called so, however long ago it ran."""
+    with memory_with(tmp_path, clock=clock, schedule={"decay": "off"}) as memory:
+        memory.schedule().step()
+        clock.advance(timedelta(days=30))
+        found = check(memory)
+        assert "decay: off" in found.detail
+        assert "decay" not in found.remedy
+
+
+def test_the_doctor_names_a_time_that_cannot_be_read(tmp_path, clock):
+    """The setting is wrong then, and is what is to be changed."""
+    with memory_with(tmp_path, clock=clock, schedule={"decay": "at noon"}) as memory:
+        found = check(memory)
+        assert (found.ok, found.remedy) == (False, "write schedule.decay anew")
+        assert "'at noon'" in found.detail
+
+
+def test_a_run_is_kept_for_the_moment_it_was_made(memory, clock):
+    """Two runs of a stage: the last is told, with its own counts."""
+    memory.set_context("task", "water the plants")
+    clock.advance(timedelta(days=1))
+    memory.schedule().step()
+    clock.advance(timedelta(hours=1))
+    memory.schedule().step()
+    run = next(run for run in memory.stats().upkeep if run.job == "expire")
+    assert (run.counts, run.finished_at) == ({}, clock.now())
+    assert clock.now() - run.due < timedelta(hours=1)
+
+
+def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
+    """What is said while the week is read is of the next; what cannot be read is waited for."""
+    chat = memory.conversation("trip")
+    chat.add("user", "I live in Porto. I work at Tidepool. My dog is called Biscuit.")
+
+    def consolidate(*, dry_run=False):
+        report = memory.consolidate(dry_run=dry_run)
+        chat.add("user", "What shall I cook?")
+        return report
+
+    def fail(*, dry_run=False):
+        return StageReport(stage="consolidate", dry_run=dry_run, failed={"trip": "no model"})
+
+    upkeep = memory._maintenance()
+    with pytest.raises(MemorandaError, match="still being consolidated"):
+        replace(upkeep, consolidate=fail).run_scheduled("reflect")
+    report = replace(upkeep, consolidate=consolidate).run_scheduled("reflect")
+    assert [session.id for session in memory.sessions(pending=True)] == ["trip"]
+    assert report.count == len(memory.records(kind="reflection")) == 1
