@@ -500,8 +500,8 @@ class StateReader:
         elif info.messages != self._count:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
-        known = self._catalog.known(info.model).window
-        given = self._context_limit or info.context_limit or known or self._default_limit
+        usual = self._catalog.known(info.model).window
+        given = self._context_limit or info.context_limit or usual or self._default_limit
         return ConversationState(
             ledger=self.ledger,
             info=info,
