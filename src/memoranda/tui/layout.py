@@ -6,13 +6,12 @@ Text of models and of memory is always given as a Rich ``Text``, and so never re
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
 from datetime import tzinfo
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.text import Text
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
@@ -39,9 +38,29 @@ def make_display(columns: int, zone: tzinfo | None) -> Display:
     return Display(console, zone)
 
 
-def gather(rendered: Iterable[RenderableType] | RenderableType) -> RenderableType:
-    """Return what several renderers yield as one thing to show."""
-    return Group(*rendered) if isinstance(rendered, Iterator) else rendered  # type: ignore[return-value]
+def fill_static(screen: Screen[Any], selector: str, rendered: RenderableType) -> None:
+    """Show something in the part of a screen that ``selector`` names."""
+    screen.query_one(selector, Static).update(rendered)
+
+
+class ChatApp(App[None]):
+    """What the screens may ask of the application that they belong to."""
+
+    def show(self, name: str, words: str = "") -> None:
+        """Show a screen over the chat, in place of the one that is there."""
+        raise NotImplementedError
+
+    def refresh_overlay(self) -> None:
+        """Let the screen over the chat show what is now."""
+        raise NotImplementedError
+
+    async def reopen_chat(self) -> None:
+        """Show the conversation anew after the agent was opened again."""
+        raise NotImplementedError
+
+    def is_busy(self) -> bool:
+        """Return whether an answer is under way, and say so: the agent stays as it is meanwhile."""
+        raise NotImplementedError
 
 
 class OverlayScreen(Screen[None]):
@@ -70,7 +89,7 @@ class OverlayScreen(Screen[None]):
 
     def fill(self, selector: str, rendered: RenderableType) -> None:
         """Show something in the part of the screen that ``selector`` names."""
-        self.query_one(selector, Static).update(rendered)
+        fill_static(self, selector, rendered)
 
     def show_problem(self, error: Exception) -> None:
         """Show in place of the title's line what went wrong."""
