@@ -13,7 +13,7 @@ from textual.screen import ModalScreen, Screen
 
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line
-from memoranda.tui.chat import BUSY, ChatScreen
+from memoranda.tui.chat import BUSY, SHOWN, ChatScreen
 from memoranda.tui.context import ContextScreen
 from memoranda.tui.facts import FactsScreen
 from memoranda.tui.help import make_help
@@ -49,13 +49,7 @@ class MemorandaApp(ChatApp):
     ENABLE_COMMAND_PALETTE = False
     TITLE = "memoranda"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "show('help')", "Help"),
-        Binding("f2", "show('context')", "Context"),
-        Binding("f3", "show('settings')", "Settings"),
-        Binding("f4", "show('history')", "History"),
-        Binding("f5", "show('search')", "Search"),
-        Binding("f6", "show('facts')", "Facts"),
-        Binding("f7", "show('notes')", "Notes"),
+        *(Binding(f"f{number}", f"show('{name}')", show=False) for number, name, _ in SHOWN),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]

@@ -14,7 +14,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message as TextualMessage
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Markdown, Static, TextArea
+from textual.widgets import Markdown, Static, TextArea
 
 from memoranda.agent import Answer
 from memoranda.agent.interruption import AnswerStopped
@@ -44,6 +44,16 @@ REASONS = {
     "overflow": "as the session has grown long; a recap stands for the newest of them",
     "manual": "as you asked",
 }
+# Number of its key, name and title of each screen over the chat.
+SHOWN = (
+    (1, "help", "Help"),
+    (2, "context", "Context"),
+    (3, "settings", "Settings"),
+    (4, "history", "History"),
+    (5, "search", "Search"),
+    (6, "facts", "Facts"),
+    (7, "notes", "Notes"),
+)
 BUSY = "an answer is under way; Escape stops it"
 
 
@@ -125,6 +135,10 @@ class ChatScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(f"f{number}", f"app.show('{name}')", title, priority=True)
+            for number, name, title in SHOWN
+        ),
         Binding("escape", "app.stop", "Stop", show=False),
         Binding("pageup", "scroll('up')", show=False, priority=True),
         Binding("pagedown", "scroll('down')", show=False, priority=True),
@@ -148,7 +162,8 @@ class ChatScreen(Screen[None]):
         yield PromptArea(
             id="prompt", show_line_numbers=False, highlight_cursor_line=False, compact=True
         )
-        yield Footer()
+        keys = (Text.assemble((f"F{number}", "bold"), f" {title}") for number, _, title in SHOWN)
+        yield Static(Text("  ").join(keys), id="keys")
 
     async def on_mount(self) -> None:
         """Show what is in the conversation."""
@@ -178,6 +193,9 @@ class ChatScreen(Screen[None]):
     def _greet(self, held: int, stats: ConversationStats) -> Iterator[Widget]:
         name = one_line(self.runtime.agent.chat.id)
         state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
+        if stats.total_messages > held:
+            cleared = pluralize(stats.total_messages - held, "message was", "messages were")
+            state += f"; {cleared} cleared" if held else f" again; {cleared} cleared"
         yield _line(f"session {name} {state}{DOT}F1 lists keys and commands")
         if self.runtime.agent.model is None:
             yield _line("no language model is set: memory alone answers (F3, llm.model)")
@@ -263,7 +281,7 @@ class ChatScreen(Screen[None]):
         # Behind all that was posted meanwhile.
         self.post_message(AnswerEnded(result))
 
-    @work
+    @work(group="dialog")
     async def _clear(self) -> None:
         held = len(self.runtime.agent.chat)
         if not held:

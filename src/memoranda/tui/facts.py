@@ -31,7 +31,7 @@ class FactsScreen(ListScreen[Fact]):
         Binding("c", "confirm", "Confirm"),
         Binding("f", "forget", "Forget"),
     ]
-    heading = "Facts"
+    heading = "Facts · Enter shows where one comes from"
     columns = ("confidence", "said", "what")
     question = "a question or words; Enter finds the facts about it"
     empty = "no facts"
@@ -77,7 +77,7 @@ class FactsScreen(ListScreen[Fact]):
         if row is not None:
             await self._do(row, lambda: self.runtime.memory.confirm(row.record.id), "Confirmed")
 
-    @work
+    @work(group="dialog")
     async def action_forget(self) -> None:
         """Stop believing the fact at the cursor, after asking."""
         row = self.row

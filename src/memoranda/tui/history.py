@@ -26,11 +26,8 @@ NAME_WIDTH = 30
 class HistoryScreen(ListScreen[ConversationOverview]):
     """Lists conversations, the newest first; one can be opened, or gone on in."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open"),
-        Binding("g", "go_on", "Go on in it"),
-    ]
-    heading = "History: conversations"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "go_on", "Go on in it")]
+    heading = "History · Enter opens a conversation"
     columns = ("conversation", "messages", "in view", "used", "last message")
     question = "part of a name; Enter finds the conversations of that name"
     empty = "no conversations"

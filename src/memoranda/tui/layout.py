@@ -70,14 +70,17 @@ class OverlayScreen(Screen[None]):
         heading: its title.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Back"),
+        Binding("f1", "app.show('help')", "Help"),
+    ]
     heading = ""
 
     def compose(self) -> ComposeResult:
         """Yield title, body and keys."""
         yield Static(Text(self.heading, "bold"), classes="heading", id="heading")
         yield from self.compose_body()
-        yield Footer()
+        yield Footer(compact=True)
 
     def compose_body(self) -> ComposeResult:
         """Yield what stands between title and keys."""

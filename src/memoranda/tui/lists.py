@@ -29,6 +29,7 @@ class ListScreen(OverlayScreen, Generic[Row]):
         columns: what stands above the columns.
         question: what the words are for; empty where none are asked for.
         empty: what is said where there are no rows.
+        needs_words: whether there are rows only for words.
 
     Args:
         runtime: the agent.
@@ -39,6 +40,7 @@ class ListScreen(OverlayScreen, Generic[Row]):
     columns: ClassVar[tuple[str, ...]] = ()
     question = ""
     empty = "nothing found"
+    needs_words = False
 
     def __init__(self, runtime: ChatRuntime, words: str = "") -> None:
         """Show nothing yet."""
@@ -77,7 +79,10 @@ class ListScreen(OverlayScreen, Generic[Row]):
         """Show the rows; the keys go to the words, where nothing is found without them."""
         for title in self.columns:
             self.table.add_column(title, key=title)
-        self.table.focus()
+        if self.needs_words and not self.words:
+            self.action_words()
+        else:
+            self.table.focus()
         self.reload()
 
     @property

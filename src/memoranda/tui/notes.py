@@ -63,9 +63,9 @@ class NotesScreen(OverlayScreen):
         except MemorandaError as error:
             self.show_problem(error)
             return
-        where = str(notes.folder / MEMORY_FILE)
-        shown = where if notes.is_lasting else f"{where}, until this ends"
-        self.fill("#heading", Text("Notes  ", "bold").append_text(safe_text(shown, "not bold")))
+        shown = f"in {notes.folder}" + ("" if notes.is_lasting else ", until this ends")
+        title = Text(f"{MEMORY_FILE} ", "bold")
+        self.fill("#heading", title.append_text(safe_text(shown, "not bold")))
         await self.query_one(Markdown).update(escape_controls(self._text) or NOTHING)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

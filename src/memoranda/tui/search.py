@@ -21,16 +21,11 @@ LONGEST = 200  # characters of a text in the table
 class SearchScreen(ListScreen[Hit]):
     """Finds what answers a question: when, who, what and why."""
 
-    heading = "Search"
+    heading = "Search · Enter shows the whole record"
     columns = ("score", "when", "who", "what")
     question = "a question or words; Enter searches"
     empty = "nothing found; / asks for words"
-
-    def on_mount(self) -> None:
-        """Ask for words where there are none."""
-        super().on_mount()
-        if not self.words:
-            self.action_words()
+    needs_words = True
 
     def find(self, words: str) -> Sequence[Hit]:
         """Return the hits."""

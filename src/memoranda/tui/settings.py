@@ -21,8 +21,8 @@ from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings import configure
 from memoranda.settings.configure import GENERAL, Explanation, Setting
-from memoranda.settings.fields import MASK
-from memoranda.settings.settings import config_path
+from memoranda.settings.fields import MASK, fields
+from memoranda.settings.settings import Settings, config_path
 from memoranda.settings.sources import DEFAULT
 from memoranda.tui.layout import ChatApp, fill_static
 from memoranda.tui.lists import ListScreen
@@ -36,8 +36,7 @@ SESSION, FILE, RESET = "session", "file", "reset"
 class SettingsScreen(ListScreen[Setting]):
     """Lists every setting by section; the one at the cursor can be changed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "edit", "Change")]
-    heading = "Settings"
+    heading = "Settings · Enter changes one"
     columns = ("section", "setting", "value", "from")
     question = "part of a name or of what it does; Enter narrows the list"
     empty = "no setting has that in its name or meaning"
@@ -45,7 +44,7 @@ class SettingsScreen(ListScreen[Setting]):
 
     def find(self, words: str) -> Sequence[Setting]:
         """Return the settings whose name or meaning has the words in it."""
-        meanings = {each.name: each.meaning for each in configure.summaries()}
+        meanings = {each.name: each.meaning for each in fields(Settings)}
         wanted = words.casefold()
         return [
             each
@@ -79,7 +78,7 @@ class SettingsScreen(ListScreen[Setting]):
         """Change a setting."""
         self.action_edit()
 
-    @work
+    @work(group="dialog")
     async def action_edit(self) -> None:
         """Change the setting at the cursor, for this session or in the settings file."""
         row = self.row
