@@ -117,6 +117,11 @@ class Person:
         return "\n".join(self.lines)
 
     @property
+    def notices(self):
+        """The notices over the screen."""
+        return [each.message for each in self.app._notifications]
+
+    @property
     def log(self):
         """All that the log of the chat says, also beyond the screen."""
         return "\n".join(_plain(each) for each in self.app.chat.query_one("#log").children)

@@ -101,8 +101,9 @@ async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
         assert "MEMORANDA_CONV" in await find(person, "conversation.window")
         await person.press("enter")
         person.app.screen.focused.value = "4"
-        text = "".join((await person.press("ctrl+s")).split())
-        assert "MEMORANDA_CONVERSATION__WINDOWissetintheenvironment" in text
+        await person.press("ctrl+s")
+        (notice,) = person.notices
+        assert "MEMORANDA_CONVERSATION__WINDOW is set in the environment, and wins" in notice
         await find(person, "embedding.api_key")
         assert "sesame" not in person.text + await person.press("enter")
         assert person.app.screen.focused.value == ""

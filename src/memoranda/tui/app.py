@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -56,7 +57,8 @@ class MemorandaApp(ChatApp):
 
     def __init__(self, runtime: ChatRuntime) -> None:
         """Show nothing yet."""
-        super().__init__()
+        # Otherwise greys would stand for the colours that nobody wants.
+        super().__init__(ansi_color="NO_COLOR" in os.environ or None)
         self.runtime = runtime
         self.animation_level = "none"
         self.chat = ChatScreen(runtime)

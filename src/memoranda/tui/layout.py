@@ -156,8 +156,8 @@ class ConfirmScreen(ModalScreen[bool]):
         with Vertical(classes="dialog"):
             yield Static(safe_text(self._question))
             with Horizontal(classes="buttons"):
-                yield Button("No (n)", id="no")
-                yield Button(f"{self._yes} (y)", id="yes")
+                yield Button("No (n)", id="no", compact=True)
+                yield Button(f"{self._yes} (y)", id="yes", compact=True)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - Textual calls it so
         """Close with an answer."""

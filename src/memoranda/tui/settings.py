@@ -118,7 +118,7 @@ class EditSettingScreen(ModalScreen[str]):
         with Vertical(classes="dialog"):
             yield Static(safe_text(self._setting.name, "bold"))
             yield Static(Group(*describe_setting(explained)))
-            yield Input(shown, id="value", compact=True, suggester=suggester)
+            yield Input(shown, id="value", suggester=suggester)
             yield Static(id="problem", classes="problem")
             with Horizontal(classes="buttons"):
                 yield Button("This session", id=SESSION, compact=True)
