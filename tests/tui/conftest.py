@@ -83,11 +83,12 @@ class Person:
     """Drives the interface as a person does, and reads what is on the screen."""
 
     def __init__(self, app, pilot):
+        """Sit down at an application."""
         self.app, self.pilot, self.runtime = app, pilot, app.runtime
 
     async def settle(self):
         """Wait until all that was asked for is done and shown."""
-        for _ in range(3):
+        for _ in range(2):
             asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
             due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
             if due:

@@ -38,7 +38,7 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path):
         "TERM": "xterm-256color", "MEMORANDA_EMBEDDING__MODEL": "none", "NO_COLOR": "1",
     }  # fmt: skip
     command = [sys.executable, "-m", "memoranda", "tui", "--db", str(tmp_path / "agent.db")]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ) as process:
         os.close(theirs)
