@@ -15,6 +15,7 @@ from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.models import ScriptedLLM
 from memoranda.tui.app import MemorandaApp
+from memoranda.tui.chat import PromptArea
 from memoranda.tui.runtime import ChatRuntime
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -101,6 +102,15 @@ class Person:
         await self.settle()
         return self.text
 
+    async def send(self, text):
+        """Send a line and wait for the answer, but not until every widget is drawn."""
+        chat = self.app.chat
+        held = len(self.runtime.agent.chat)
+        chat.query_one(PromptArea).post_message(PromptArea.Submitted(text))
+        # It waits for many messages, and not for one event.
+        while chat.doing or len(self.runtime.agent.chat) == held:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
     async def say(self, text):
         """Type a line and send it; return the screen."""
         self.app.screen.focused.load_text(text)
@@ -125,7 +135,12 @@ class Person:
     @property
     def log(self):
         """All that the log of the chat says, also beyond the screen."""
-        return "\n".join(_plain(each) for each in self.app.chat.query_one("#log").children)
+        return "\n".join(self.newest(None))
+
+    def newest(self, count):
+        """Return the newest entries of the log."""
+        entries = self.app.chat.query_one("#log").children
+        return [_plain(each) for each in entries[-count if count else 0 :]]
 
     def styles(self, words):
         """Return the styles of the segments in which words stand."""

@@ -6,6 +6,7 @@ from memoranda.testing.models import ScriptedLLM
 from memoranda.tui.chat import describe_pruning
 
 TURNS = 60
+SEEN_FROM = 35
 LIMITS = {"context_limit": 4_000, "keep_recent": 4}
 FACTS = {3: "My sister Rita lives in Porto.", 20: "I'm allergic to peanuts."}
 
@@ -19,46 +20,54 @@ def reply(turn):
     return "That is good to know. " * 12
 
 
+async def look_and_change(person, stats):
+    """See in the overlays what left the view, pin a message of it, and choose another strategy."""
+    runtime = person.runtime
+    text = await person.press("f2")
+    assert f"{stats.messages_in_context} of {2 * TURNS} messages in context" in text
+    await person.press("2", "ctrl+home", *["down"] * 6)
+    assert "#6 pruned" in person.text
+    assert FACTS[3] in await person.press("e", "pagedown")
+    await person.press("escape")
+    assert "#6 pinned" in await person.press("p")
+    assert FACTS[3] in str(runtime.agent.context().messages)
+
+    await person.press("f3", "/")
+    person.app.screen.focused.value = "conversation.strategy"
+    await person.press("enter", "enter")
+    person.app.screen.focused.value = "hybrid"
+    assert "this session" in await person.press("enter")
+    assert runtime.agent.chat.messages[6].pinned
+    await person.press("escape")
+
+
 async def test_sixty_turns_and_the_next_day(runtimes, sitting, clock):
     """Messages leave the view and are found again, what is changed holds, and facts outlast it."""
     runtime = runtimes(*[reply] * (TURNS + 5), conversation=LIMITS, agent={"memory_window": 200})
     assert isinstance(runtime.model._model, ScriptedLLM)
-    told = set()
+    said = [FACTS.get(turn, f"Turn {turn} of a long day.") for turn in range(TURNS)]
+    for text in said[:SEEN_FROM]:  # Without a screen, which goes on where this ends.
+        runtime.process(text, lambda _: None)
+        clock.advance(timedelta(minutes=1))
+    before, told = set(runtime.agent.chat.prunings), set()
     async with sitting(runtime) as person:
-        for turn in range(TURNS):
-            person.app.screen.focused.load_text(FACTS.get(turn, f"Turn {turn} of a long day."))
-            await person.pilot.press("enter")
-            await person.app.workers.wait_for_complete()
-            await person.pilot.pause()
+        assert f"session chat goes on with {2 * SEEN_FROM} messages" in person.log
+        for text in said[SEEN_FROM:]:
+            await person.send(text)
             clock.advance(timedelta(minutes=1))
-            told.update(person.log.splitlines()[-12:])
+            told.update(person.newest(6))
         await person.settle()
         chat = runtime.agent.chat
         assert len(chat) == 2 * TURNS
-        assert chat.prunings
-        assert {describe_pruning(pruning) for pruning in chat.prunings} <= told
+        fresh = [pruning for pruning in chat.prunings if pruning not in before]
+        assert fresh
+        assert {describe_pruning(pruning) for pruning in fresh} <= told
         assert any("near the limit" in line for line in told)
         stats = chat.stats()
         assert f"{stats.percent_used:.0f} %" in person.lines[-3]
         assert stats.total_tokens <= stats.token_limit
 
-        text = await person.press("f2")
-        assert f"{stats.messages_in_context} of {2 * TURNS} messages in context" in text
-        await person.press("2", "ctrl+home", *["down"] * 6)
-        assert "#6 pruned" in person.text
-        assert FACTS[3] in await person.press("e", "pagedown")
-        await person.press("escape")
-        assert "#6 pinned" in await person.press("p")
-        assert FACTS[3] in str(runtime.agent.context().messages)
-
-        await person.press("f3", "/")
-        person.app.screen.focused.value = "conversation.strategy"
-        await person.press("enter", "enter")
-        person.app.screen.focused.value = "hybrid"
-        assert "this session" in await person.press("enter")
-        assert runtime.agent.chat.messages[6].pinned
-        await person.press("escape")
-
+        await look_and_change(person, stats)
         text = await person.say("/new")
         assert "session chat-2 is new" in text
         contents = [fact.record.content for fact in runtime.memory.facts()]

@@ -31,7 +31,7 @@ from memoranda.tui.runtime import ChatRuntime
 from memoranda.tui.threads import run_in_thread
 
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
-MOST_ENTRIES = 120  # entries of the log: with many, each drawing takes long; F4 has the others
+MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
 CALL_WIDTH = 300  # characters of a tool call
 NAME_WIDTH = 28  # characters of a model's or a session's name
 # From which share of the window it is said in words, too (R2.4, R6.2).
