@@ -28,7 +28,7 @@ SIZE = (80, 24)
 SETTINGS: Mapping[str, Mapping[str, object] | str] = {
     "timezone": "UTC",
     "embedding": {"background": False},
-    "conversation": {"context_limit": 2_000, "keep_recent": 4},
+    "conversation": {"context_limit": 1_700, "keep_recent": 4},
     "agent": {"system": "You plan trips."},
 }
 BEFORE = [

@@ -40,7 +40,7 @@ def pytest_pyfunc_call(pyfuncitem):
 def _environment(tmp_path, monkeypatch):
     """No settings of this machine, and a settings file of its own."""
     for name in os.environ:
-        if name.startswith("MEMORANDA_"):
+        if name.startswith("MEMORANDA_") and name != "MEMORANDA_REGENERATE_GOLDENS":
             monkeypatch.delenv(name)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "config.toml"))
@@ -89,7 +89,8 @@ class Person:
 
     async def settle(self):
         """Wait until all that was asked for is done and shown."""
-        for _ in range(2):
+        due = True
+        while due:
             asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
             due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
             if due:

@@ -95,6 +95,19 @@ async def test_ctrl_c_stops_an_answer_and_never_the_program(runtimes, sitting, m
         assert person.app.is_running
 
 
+async def test_leaving_stops_what_is_under_way(runtimes, sitting, monkeypatch):
+    """Ctrl+Q leaves at once, also while an answer is under way; what was said is kept."""
+    runtime = runtimes("never said")
+    monkeypatch.setattr(runtime.model, "_model", Speaker())
+    async with sitting(runtime) as person:
+        person.app.screen.focused.load_text("Tell me a story")
+        await person.pilot.press("enter")
+        await until(person, lambda: "a time" in person.text)
+        await person.pilot.press("ctrl+q")
+        assert not person.app.is_running
+    assert runtime.agent.chat.messages[0].content == "Tell me a story"
+
+
 async def test_the_last_stretch_is_there_when_it_opens(runtimes, sitting):
     """Who comes back sees what was said last, as it was shown then."""
     first = runtimes("It is **blue**.")

@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 
+from memoranda.errors import MemorandaError
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line
 from memoranda.tui.chat import BUSY, SHOWN, ChatScreen
@@ -88,7 +89,11 @@ class MemorandaApp(ChatApp):
         """Show a screen over the chat, in place of the one that is there."""
         if isinstance(self.screen, ModalScreen):
             return  # A question waits for its answer.
-        screen = self._makers[name](words)
+        try:
+            screen = self._makers[name](words)
+        except MemorandaError as error:
+            self._warn(str(error))
+            return
         while self.screen is not self.chat:
             self.pop_screen()
         self.push_screen(screen)

@@ -218,7 +218,11 @@ class ChatScreen(Screen[None]):
     def show_state(self, stats: ConversationStats | None = None) -> None:
         """Show session, model, tokens, and what is under way."""
         agent = self.runtime.agent
-        found = stats or agent.chat.stats()
+        try:
+            found = stats or agent.chat.stats()
+        except MemorandaError as error:  # Such as a store that cannot be reached just now.
+            self.app.notify(one_line(str(error)), severity="error", markup=False)
+            return
         self.query_one(StatusLine).show(agent.chat.id, agent.model, found, self.doing)
 
     async def add(self, *entries: Widget) -> None:

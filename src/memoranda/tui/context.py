@@ -16,7 +16,7 @@ from textual.widgets import DataTable, Static, TabbedContent, TabPane
 
 from memoranda.conversation.explain import ExplainedMessage, ViewExplanation
 from memoranda.errors import MemorandaError
-from memoranda.model.models import Context
+from memoranda.model.models import Context, Message
 from memoranda.rendering.conversations import (
     ROLES,
     STATES,
@@ -117,7 +117,11 @@ class ContextScreen(OverlayScreen):
     @work(exclusive=True, group="context")
     async def reload(self) -> None:
         """Read the state and show it; the cursor stays where it is."""
-        state = await run_in_thread(lambda: read_state(self._runtime))
+        try:
+            state = await run_in_thread(lambda: read_state(self._runtime))
+        except MemorandaError as error:
+            self.show_problem(error)
+            return
         view = make_display(self.app.size.width, self._runtime.memory.settings.zone)
         self.fill("#heading", _title(state.found))
         self.fill("#budget-text", Group(*_show_budget(state, view)))
@@ -172,13 +176,16 @@ class ContextScreen(OverlayScreen):
         line = self._line()
         if line is None or self.query_one(TabbedContent).active != "messages":
             return
-        found: tuple[object, ...] = (line.message,)
-        if line.marker is not None:
-            found = self._runtime.agent.chat.expand(line.marker)
+        found: tuple[Message, ...] = (line.message,)
+        try:
+            if line.marker is not None:
+                found = self._runtime.agent.chat.expand(line.marker)
+        except MemorandaError as error:  # It was erased meanwhile.
+            self.show_problem(error)
+            return
         view = make_display(self.app.size.width, self._runtime.memory.settings.zone)
-        messages = [each for each in found if hasattr(each, "role")]
         heading = line.marker or f"#{line.message.position}"
-        shown = Group(*(text for each in messages for text in show_message(each, view)))  # type: ignore[arg-type]
+        shown = Group(*(text for each in found for text in show_message(each, view)))
         self.app.push_screen(TextScreen(f"{heading}: {pluralize(len(found), 'message')}", shown))
 
     def action_pin(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
@@ -87,9 +87,9 @@ class FactsScreen(ListScreen[Fact]):
         if await self.app.push_screen_wait(ConfirmScreen(question, "Forget")):
             await self._do(row, lambda: self.runtime.memory.forget(row.record.id), "Forgotten")
 
-    async def _do(self, row: Fact, change: object, done: str) -> None:
+    async def _do(self, row: Fact, change: Callable[[], object], done: str) -> None:
         try:
-            await run_in_thread(change)  # type: ignore[arg-type]
+            await run_in_thread(change)
         except MemorandaError as error:
             self.show_problem(error)
             return
