@@ -41,7 +41,8 @@ def tui(
     """
     if find_spec("textual") is None:
         raise MissingExtra("the terminal user interface", "tui")
-    if not sys.stdin.isatty() or not session.out.is_terminal:
+    # Textual draws on standard error, and leaves standard output to programs.
+    if not (sys.stdin.isatty() and session.out.is_terminal and sys.stderr.isatty()):
         raise InvalidInput("this needs a terminal; in a pipe use memoranda chat")
     import_module(DOOR).run(
         location=session.shared.db,

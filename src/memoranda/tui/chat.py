@@ -33,7 +33,7 @@ from memoranda.tui.threads import run_in_thread
 LAST_STRETCH = 30  # messages that are shown when a conversation opens
 MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
 CALL_WIDTH = 300  # characters of a tool call
-NAME_WIDTH = 28  # characters of a model's or a session's name
+NAME_WIDTH = 28  # characters of a session's name
 # From which share of the window it is said in words, too (R2.4, R6.2).
 ALERTS = ((0.9, "almost full"), (0.8, "near the limit"))
 REASONS = {
@@ -115,7 +115,6 @@ class StatusLine(Static):
         """Show the state; ``doing`` is what is under way, empty for nothing."""
         line = Text()
         line.append(one_line(session, NAME_WIDTH), "bold")
-        line.append(DOT + one_line(model or "memory alone", NAME_WIDTH), "not bold")
         share = stats.total_tokens / stats.token_limit
         about = "" if stats.exact else "~"
         line.append(DOT).append(f"{about}{stats.total_tokens:,} of {stats.token_limit:,} tokens")
@@ -124,6 +123,8 @@ class StatusLine(Static):
         line.append(percent, f"bold {alert_colour(share)}" if word else "")
         if doing:
             line.append(DOT + doing, "bold")
+        # Last, as it may be long, and is cut where there is no room.
+        line.append(DOT + one_line(model or "memory alone"))
         self.update(line)
 
 
