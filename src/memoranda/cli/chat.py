@@ -7,17 +7,16 @@ waits, so that a signal never meets a lock that it holds.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -27,6 +26,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent, Answer
+from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
 from memoranda.cli import chat_commands
 from memoranda.cli.chat_commands import END, MEANINGS, NEW, ChatDesk, PipeReader
 from memoranda.cli.command import (
@@ -38,10 +38,9 @@ from memoranda.cli.command import (
     make_console,
     write_json,
 )
-from memoranda.errors import LLMError, MemorandaError
+from memoranda.errors import MemorandaError
 from memoranda.memory import Memory, services_of
-from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
-from memoranda.model.usage import Usage
+from memoranda.model.chat import ChatModel, OnText
 from memoranda.rendering.conversations import describe_pruned, describe_usage
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
@@ -376,80 +375,6 @@ def _render_plain(rendered: Iterator[RenderableType]) -> str:
     for each in rendered:
         console.print(each, soft_wrap=isinstance(each, Text))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
-
-
-class AnswerStopped(LLMError):
-    """The person did not want to hear the rest."""
-
-
-class InterruptibleModel:
-    """Implements :class:`~memoranda.model.chat.ChatModel`: another one, whose reply can be stopped.
-
-    Args:
-        model: the one that replies.
-    """
-
-    def __init__(self, model: ChatModel) -> None:
-        """Ask nothing yet."""
-        self._model = model
-        self._lock = Lock()
-        self._stopped = self._begun = False
-        self._cancel: Callable[[], object] | None = None
-
-    @property
-    def name(self) -> str:
-        """The model."""
-        return self._model.name
-
-    def begin(self) -> None:
-        """Let it reply again after it was stopped."""
-        self._stopped = self._begun = False
-
-    def stop(self) -> None:
-        """End the reply that is under way, and every one until :meth:`begin`."""
-        with self._lock:  # The loop of the reply stays until it is told.
-            self._stopped = True
-            if self._cancel is not None:
-                self._cancel()
-
-    async def chat(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        on_text: OnText | None = None,
-    ) -> ChatReply:
-        """Return what the model replies.
-
-        Raises:
-            LLMError: it failed, or was stopped.
-        """
-        pieces = None if on_text is None else self._separate(on_text)
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
-        with self._lock:
-            self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
-            if self._stopped:
-                task.cancel()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if not self._stopped:
-                raise
-            raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
-        finally:
-            with self._lock:
-                self._cancel = None
-
-    def _separate(self, on_text: OnText) -> OnText:
-        """Return ``on_text``, which begins a paragraph where something was said before a call."""
-        gap = "\n\n" if self._begun else ""
-
-        def tell(piece: str) -> None:
-            nonlocal gap
-            on_text(gap + piece)
-            gap, self._begun = "", True
-
-        return tell
 
 
 def run_interruptible(

@@ -19,15 +19,8 @@ from memoranda.memory import scope_of, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.rendering.conversations import (
-    alert_colour,
-    budget_bar,
-    format_use,
-    join_messages,
-    show_figures,
-    show_message,
-)
-from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
+from memoranda.rendering.conversations import show_budget, show_message, show_state
+from memoranda.rendering.layout import LONGEST, Display, details, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased
@@ -67,7 +60,6 @@ LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 EVERY = "all"
 SURE = {False: "Forget this?", True: "Erase this for good?"}
 FORGOTTEN = 160
-BAR = 12
 
 Rendered = Iterator[RenderableType]
 
@@ -179,27 +171,13 @@ def _memory(desk: ChatDesk, rest: str) -> Rendered:
 
 def _context(desk: ChatDesk, rest: str) -> Rendered:
     """Yield what a model would be sent: its size as a bar, and the share of each part."""
-    receipt, view = desk.agent.context(rest or None).receipt, desk.view
-    share = receipt.tokens / receipt.budget
-    used = format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
-    yield from view.flow([Text("  ").join([budget_bar(share, alert_colour(share)), used])])
-    columns = (
-        Column("part", "what"),
-        Column("tokens", "tokens", number=True),
-        Column("", lambda item, _: bar(item.tokens / (receipt.tokens or 1), BAR)),
-        Column("why", "why", "dim", wide=True),
-    )
-    yield table(join_messages(receipt), columns, view)
-    if receipt.left_out:
-        out = sum(item.tokens for item in receipt.left_out)
-        left = f"{out:,} tokens stayed out; they can still be found"
-        yield from view.flow([Text(left, "dim")])
+    yield from show_budget(desk.agent.context(rest or None).receipt, desk.view)
 
 
 def _stats(desk: ChatDesk, rest: str) -> Rendered:
     """Yield the state of the conversation, and how much is remembered."""
     del rest
-    yield from show_figures(desk.agent.chat.explain(), desk.view)
+    yield from show_state(desk.agent.chat.explain(), desk.view)
     counts = desk.agent.memory.stats().records
     held = (pluralize(count, kind) for kind, count in counts.items() if count)
     remembered = ", ".join(held) or "nothing yet"

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Group, RenderableType
@@ -25,14 +25,13 @@ from memoranda.maintenance.learned import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.maintenance.users import UserMaintenance
 from memoranda.memory import Memory, services_of
-from memoranda.model.reports import MemoryStats, StageReport
-from memoranda.model.sessions import describe_counts
-from memoranda.model.usage import StageUsage, Usage
+from memoranda.model.reports import StageReport
 from memoranda.rendering.audit import show_audit
 from memoranda.rendering.facts import SIGNS, show_learned
-from memoranda.rendering.layout import Column, Display, details, safe_text, table
-from memoranda.rendering.plain import format_size, one_line, pluralize
-from memoranda.store.locations import MEMORY, medium
+from memoranda.rendering.layout import Column, Display, safe_text, table
+from memoranda.rendering.memory_stats import show_stats
+from memoranda.rendering.plain import one_line, pluralize
+from memoranda.store.locations import MEMORY
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Only who asks for the times waits for it.
@@ -44,22 +43,11 @@ ACTION = compile_pattern(
 )
 DRY = "dry run, nothing was changed"
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
-CENT = 0.01
 RESULTS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
 CHECKS = (
     Column("check", "name"),
     Column("", lambda check, _: RESULTS[check.ok]),
     Column("what was found", lambda check, _: _show_check(check), wide=True),
-)
-USAGE = (
-    Column("stage", "stage", "cyan"),
-    Column("model", "model"),
-    Column("asked", "usage.requests", number=True),
-    Column("failed", lambda row, _: _show_failures(row.usage), number=True),
-    Column("in", "usage.input_tokens", number=True),
-    Column("out", "usage.output_tokens", number=True),
-    Column("cost", lambda row, _: _format_cost(row.usage.cost), number=True),
-    Column("time", lambda row, _: f"{row.usage.seconds:,.1f} s", number=True),
 )
 
 commands = typer.Typer()
@@ -73,55 +61,8 @@ def stats(session: Session) -> None:
         memoranda stats --json
     """
     found = session.memory().stats()
-    rendered: list[RenderableType] = [details(_figures(session, found))]
-    if found.usage:
-        rows = list(found.usage)
-        if len(rows) > 1:
-            total = sum((each.usage for each in rows), Usage())
-            rows.append(StageUsage(stage="all", model="", usage=total))
-        rendered += [Text("\nuse of language models", "bold"), table(rows, USAGE, session.view)]
-    session.show(found, *rendered)
-
-
-def _figures(session: Session, found: MemoryStats) -> Iterator[tuple[str, Any]]:
-    view: Display = session.view
-    llm = safe_text(one_line(found.llm))
-    if found.llm == "none":
-        llm.append("; rules do without", "dim")
-    waits = pluralize(found.pending_sessions, "session")
-    yield "user", one_line(found.user)
-    yield "records", ", ".join(f"{number:,} {kind}" for kind, number in found.records.items())
-    yield "conversations", f"{found.conversations:,}"
-    yield "newest", "never" if found.newest is None else view.minute(found.newest)
-    yield "vectors", found.vectors
-    yield "waiting", f"{found.pending_vectors:,} without a vector"
-    yield "to consolidate", f"{waits}{': memoranda consolidate' if found.pending_sessions else ''}"
-    yield "language model", llm
-    yield "names", Text("\n").join(_recognizers(found))
-    yield "notes", one_line(found.notes)
-    runs = ((run, view.minute(run.finished_at)) for run in found.upkeep)
-    ran = [f"{one_line(run.job)}: ran {at}, {describe_counts(run.counts)}" for run, at in runs]
-    yield "upkeep", "\n".join(ran) or "has not run on schedule yet"
-    yield "size", format_size(found.size)
-    yield medium(found.location), Text(str(session.location or found.location))
-
-
-def _recognizers(found: MemoryStats) -> Iterator[Text]:
-    for strategy, order in found.names.items():
-        names = ", ".join(map(one_line, order)) or "nothing"
-        yield safe_text(f"{one_line(strategy)}: {names}")
-    for name, why in found.missing.items():
-        yield safe_text(f"without {one_line(name)}: {one_line(why)}", "dim")
-
-
-def _show_failures(usage: Usage) -> Text:
-    return Text(f"{usage.failures:,}", "red" if usage.failures else "dim")
-
-
-def _format_cost(cost: float | None) -> str:
-    if cost is None:
-        return "?"
-    return f"${cost:,.2f}" if cost >= CENT or not cost else f"${cost:.4f}"
+    place = None if session.location is None else str(session.location)
+    session.show(found, *show_stats(found, session.view, place))
 
 
 @command(

@@ -22,7 +22,7 @@ from memoranda.conversation.ledger import start_of
 from memoranda.conversation.markers import join_period, reference
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.model.models import ContextReceipt, Message, Pruning, ReceiptLine, ToolCall
-from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
+from memoranda.rendering.layout import Column, Display, bar, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
 ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
@@ -40,6 +40,7 @@ MISSING = {
 }
 GONE = {MessageState.CLEARED: " cleared", MessageState.PRUNED: " removed"}
 BAR = 30
+PART_BAR = 12
 ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
 HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60  # minutes
 SHORT = 3  # lines of a message on a terminal
@@ -119,6 +120,24 @@ def join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
             of = ", ".join(f"{number} of {role}" for role, number in roles.items())
             tokens = sum(each.tokens for each in messages)
             yield ReceiptLine(pluralize(len(messages), "message"), tokens, of)
+
+
+def show_budget(receipt: ContextReceipt, view: Display) -> Iterator[RenderableType]:
+    """Yield what a context takes of its budget as a bar, and the share of each part."""
+    share = receipt.tokens / receipt.budget
+    used = format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
+    yield from view.flow([Text(GAP).join([budget_bar(share, alert_colour(share)), used])])
+    columns = (
+        Column("part", "what"),
+        Column("tokens", "tokens", number=True),
+        Column("", lambda item, _: bar(item.tokens / (receipt.tokens or 1), PART_BAR)),
+        Column("why", "why", "dim", wide=True),
+    )
+    yield table(join_messages(receipt), columns, view)
+    if receipt.left_out:
+        out = sum(item.tokens for item in receipt.left_out)
+        left = f"{out:,} tokens stayed out; they can still be found"
+        yield from view.flow([Text(left, "dim")])
 
 
 def format_age(moment: datetime, now: datetime, view: Display) -> str:
@@ -231,14 +250,14 @@ def show_conversation(
         yield Text()
     yield from TranscriptRows(found, view, options).show()
     yield Text()
-    yield from _summary(found, view)
+    yield from show_figures(found, view)
 
 
-def show_figures(found: ViewExplanation, view: Display) -> Iterator[Text]:
+def show_state(found: ViewExplanation, view: Display) -> Iterator[Text]:
     """Yield the state of a conversation without its messages: its budget, and what is in view."""
     yield from _heading(found, view, TranscriptOptions())
     yield Text()
-    yield from _summary(found, view)
+    yield from show_figures(found, view)
 
 
 def describe_pruned(prunings: Iterable[Pruning], hint: str) -> Text | None:
@@ -279,7 +298,7 @@ def _heading(found: ViewExplanation, view: Display, options: TranscriptOptions) 
     yield from view.flow(Text(f"{role} {by_role[role]:,}", ROLES[role]) for role in roles)
 
 
-def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
+def show_figures(found: ViewExplanation, view: Display) -> Iterator[Text]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
     states = Counter(line.state for line in found.lines)

@@ -214,6 +214,24 @@ def put(name: str, text: str) -> SettingChange:
     return replace(done, value=_mask(field, given), exposed=field.is_secret and readable)
 
 
+def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
+    """Return arguments of :class:`Settings` with one more setting, tried together.
+
+    Args:
+        arguments: what wins over file and environment so far, nested by group.
+        name: as for :func:`put`.
+        text: as for :func:`put`.
+
+    Raises:
+        InvalidInput: there is no such setting, or ``text`` has not the form of its value.
+        ConfigError: the value is impossible, or the settings would contradict each other.
+    """
+    field, place = declared.find(Settings, name)
+    given = with_value(arguments, place, _parse_given(field, place, text))
+    Settings(**given)
+    return given
+
+
 def unset(name: str) -> SettingChange:
     """Remove a setting, or a group of them, from the settings file.
 

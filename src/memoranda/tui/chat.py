@@ -1,0 +1,406 @@
+"""The chat: what was said, answers as they come, and how full the context is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, ClassVar, cast
+
+from rich.text import Text
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message as TextualMessage
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Markdown, Static, TextArea
+
+from memoranda.agent import Answer
+from memoranda.agent.interruption import AnswerStopped
+from memoranda.conversation.explain import ConversationStats
+from memoranda.errors import MemorandaError
+from memoranda.model.events import Event
+from memoranda.model.models import Message, Pruning
+from memoranda.rendering.conversations import alert_colour, format_call
+from memoranda.rendering.layout import safe_text
+from memoranda.rendering.plain import DOT, escape_controls, one_line, pluralize
+from memoranda.tui.commands import SCREENS, TAKE_WORDS, parse_command
+from memoranda.tui.layout import ChatApp, ConfirmScreen
+from memoranda.tui.runtime import ChatRuntime
+from memoranda.tui.threads import run_in_thread
+
+LAST_STRETCH = 30  # messages that are shown when a conversation opens
+MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4 has the others
+CALL_WIDTH = 300  # characters of a tool call
+NAME_WIDTH = 28  # characters of a session's name
+# From which share of the window it is said in words, too (R2.4, R6.2).
+ALERTS = ((0.9, "almost full"), (0.8, "near the limit"))
+REASONS = {
+    "automatic": "to save space",
+    "aggressive": "to save space",
+    "task_boundary": "as a new task begins",
+    "session_start": "as a new session begins",
+    "overflow": "as the session has grown long; a recap stands for the newest of them",
+    "manual": "as you asked",
+}
+# Number of its key, name and title of each screen over the chat.
+SHOWN = (
+    (1, "help", "Help"),
+    (2, "context", "Context"),
+    (3, "settings", "Settings"),
+    (4, "history", "History"),
+    (5, "search", "Search"),
+    (6, "facts", "Facts"),
+    (7, "notes", "Notes"),
+)
+BUSY = "an answer is under way; Escape stops it"
+
+
+class AnswerText(TextualMessage):
+    """A piece of an answer came."""
+
+    def __init__(self, piece: str) -> None:
+        """Carry the piece."""
+        super().__init__()
+        self.piece = piece
+
+
+class AnswerEnded(TextualMessage):
+    """An answer is there, or there will be none."""
+
+    def __init__(self, result: Answer | Exception) -> None:
+        """Carry the answer, or why there is none."""
+        super().__init__()
+        self.result = result
+
+
+class ConversationChanged(TextualMessage):
+    """Something happened in the conversation."""
+
+    def __init__(self, event: Event) -> None:
+        """Carry what happened."""
+        super().__init__()
+        self.event = event
+
+
+class PromptArea(TextArea):
+    """Where the person types: Enter sends, Alt+Enter and Ctrl+J begin another line."""
+
+    class Submitted(TextualMessage):
+        """The person sent a text."""
+
+        def __init__(self, text: str) -> None:
+            """Carry the text."""
+            super().__init__()
+            self.text = text
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted(self.text))
+        elif event.key in {"alt+enter", "ctrl+j"}:
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+        else:
+            await super()._on_key(event)
+
+
+class StatusLine(Static):
+    """Which session, which model, and how much of its window is used."""
+
+    def show(self, session: str, model: str | None, stats: ConversationStats, doing: str) -> None:
+        """Show the state; ``doing`` is what is under way, empty for nothing."""
+        line = Text()
+        line.append(one_line(session, NAME_WIDTH), "bold")
+        share = stats.total_tokens / stats.token_limit
+        about = "" if stats.exact else "~"
+        line.append(DOT).append(f"{about}{stats.total_tokens:,} of {stats.token_limit:,} tokens")
+        word = next((word for least, word in ALERTS if share >= least), "")
+        percent = f" {stats.percent_used:.0f} %" + (f", {word}" if word else "")
+        line.append(percent, f"bold {alert_colour(share)}" if word else "")
+        if doing:
+            line.append(DOT + doing, "bold")
+        # Last, as it may be long, and is cut where there is no room.
+        line.append(DOT + one_line(model or "memory alone"))
+        self.update(line)
+
+
+class ChatScreen(Screen[None]):
+    """The conversation with the agent.
+
+    Args:
+        runtime: the agent.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(f"f{number}", f"app.show('{name}')", title, priority=True)
+            for number, name, title in SHOWN
+        ),
+        Binding("escape", "app.stop", "Stop", show=False),
+        Binding("pageup", "scroll('up')", show=False, priority=True),
+        Binding("pagedown", "scroll('down')", show=False, priority=True),
+    ]
+
+    app: ChatApp
+
+    def __init__(self, runtime: ChatRuntime) -> None:
+        """Show nothing yet."""
+        super().__init__()
+        self.runtime = runtime
+        self.doing = ""
+        self._heard = ""
+        self._streaming: Static | None = None
+        self._due = False
+
+    def compose(self) -> ComposeResult:
+        """Yield the log, the state, and where the person types."""
+        yield VerticalScroll(id="log", can_focus=False)
+        yield StatusLine(id="status")
+        yield PromptArea(
+            id="prompt", show_line_numbers=False, highlight_cursor_line=False, compact=True
+        )
+        keys = (Text.assemble((f"F{number}", "bold"), f" {title}") for number, _, title in SHOWN)
+        yield Static(Text("  ").join(keys), id="keys")
+
+    async def on_mount(self) -> None:
+        """Show what is in the conversation."""
+        self.query_one("#log").anchor()
+        await self.show_conversation()
+        self.query_one(PromptArea).focus()
+
+    # What is shown
+
+    async def show_conversation(self) -> None:
+        """Show the last stretch of the conversation that the agent is in."""
+        self.runtime.listen(self._hear_event)
+        log, chat = self.query_one("#log"), self.runtime.agent.chat
+        await log.remove_children()
+        stats = chat.stats()
+        messages = chat.recent(LAST_STRETCH)
+        entries = list(self._greet(len(chat), stats))
+        for message in messages:
+            entries += self._entries(message)
+        await log.mount_all(entries)
+        log.anchor()
+        self.show_state(stats)
+
+    def _hear_event(self, event: Event) -> None:
+        self.post_message(ConversationChanged(event))
+
+    def _greet(self, held: int, stats: ConversationStats) -> Iterator[Widget]:
+        name = one_line(self.runtime.agent.chat.id)
+        state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
+        if stats.total_messages > held:
+            cleared = pluralize(stats.total_messages - held, "message was", "messages were")
+            state += f"; {cleared} cleared" if held else f" again; {cleared} cleared"
+        yield _line(f"session {name} {state}{DOT}F1 lists keys and commands")
+        if self.runtime.agent.model is None:
+            yield _line("no language model is set: memory alone answers (F3, llm.model)")
+        if stats.pruned_messages:
+            out = pluralize(stats.pruned_messages, "message is", "messages are")
+            yield _line(f"{out} out of view; F2 shows them", "notice")
+
+    def _entries(self, message: Message) -> Iterator[Widget]:
+        """Yield what stands for a message of the transcript."""
+        if message.role == "user":
+            yield _said(message.content)
+        elif message.role == "assistant":
+            if message.content.strip():
+                yield make_markdown(message.content)
+            yield from (_line(f"called {one_line(format_call(call), CALL_WIDTH)}")
+                        for call in message.tool_calls)  # fmt: skip
+        elif message.role == "tool" and message.tool_result and message.tool_result.is_error:
+            yield _line(one_line(message.content, CALL_WIDTH))
+
+    def show_state(self, stats: ConversationStats | None = None) -> None:
+        """Show session, model, tokens, and what is under way."""
+        agent = self.runtime.agent
+        try:
+            found = stats or agent.chat.stats()
+        except MemorandaError as error:  # Such as a store that cannot be reached just now.
+            self.app.notify(one_line(str(error)), severity="error", markup=False)
+            return
+        self.query_one(StatusLine).show(agent.chat.id, agent.model, found, self.doing)
+
+    async def add(self, *entries: Widget) -> None:
+        """Add entries at the end of the log."""
+        log = self.query_one("#log")
+        await log.mount_all(entries)
+        for old in list(log.children)[:-MOST_ENTRIES]:
+            old.remove()
+
+    async def tell(self, text: str, kind: str = "dim") -> None:
+        """Add a line that nobody said."""
+        await self.add(_line(text, kind))
+
+    # What the person sends
+
+    async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
+        """Answer, or do what a command says."""
+        text = event.text
+        if not text.strip():
+            return
+        if self.doing:
+            await self.tell(BUSY)
+            return
+        self.query_one(PromptArea).clear()
+        try:
+            command = parse_command(text)
+        except MemorandaError as error:
+            await self.add(_line(str(error), "problem"))
+            return
+        if command is None or command[0] == "/new":
+            await self._ask("/new" if command else text)
+        elif command[0] == "/exit":
+            self.app.exit()
+        elif command[0] == "/clear":
+            self._clear()
+        else:
+            name, rest = command
+            self.app.show(SCREENS[name], rest if name in TAKE_WORDS else "")
+
+    async def _ask(self, text: str) -> None:
+        new = text == "/new"
+        self.doing = "consolidating…" if new else "answering, Esc stops"
+        self._heard, self._streaming = "", None
+        if not new:
+            await self.add(_said(text))
+        self.query_one("#log").anchor()
+        self.show_state()
+        self._answer(text)
+
+    @work(group="answer")
+    async def _answer(self, text: str) -> None:
+        def hear(piece: str) -> None:
+            self.post_message(AnswerText(piece))
+
+        result: Answer | Exception
+        try:
+            result = await run_in_thread(partial(self.runtime.process, text, hear))
+        except (MemorandaError, OSError) as error:
+            result = error
+        # Behind all that was posted meanwhile.
+        self.post_message(AnswerEnded(result))
+
+    @work(group="dialog")
+    async def _clear(self) -> None:
+        held = len(self.runtime.agent.chat)
+        if not held:
+            await self.tell("nothing to clear")
+            return
+        question = f"Clear conversation history? {pluralize(held, 'message')} leave the view; "
+        question += "they can still be found."
+        if await self.app.push_screen_wait(ConfirmScreen(question, "Clear")):
+            self.runtime.agent.chat.clear()
+            await self.show_conversation()
+            await self.tell(f"cleared {pluralize(held, 'message')}; they can still be found")
+
+    # What comes
+
+    async def on_answer_text(self, event: AnswerText) -> None:
+        """Show a piece of an answer, with others that come before the next drawing."""
+        self._heard += event.piece
+        if self._streaming is None:
+            self._streaming = Static(classes="answer streaming", markup=False)
+            await self.add(self._streaming)
+        if not self._due:
+            self._due = True
+            self.call_after_refresh(self._stream)
+
+    def _stream(self) -> None:
+        self._due = False
+        if self._streaming is not None:
+            self._streaming.update(safe_text(self._heard.strip("\n")))
+
+    async def on_conversation_changed(self, event: ConversationChanged) -> None:
+        """Show tool calls, and say when the context is near its limit or messages leave it."""
+        subject = event.event.subject
+        match event.event.name:
+            case "pruned":
+                await self.tell(describe_pruning(subject), "notice")
+            case "approaching_limit":
+                full = f"the context window is {subject.percent:.0f} % full"
+                await self.tell(f"{full}: near the limit", "notice")
+            case "added" if subject.role == "assistant" and subject.tool_calls:
+                await self._close_stream(subject.content)
+                await self.add(*(each for each in self._entries(subject) if is_line(each)))
+            case "added" if subject.role == "tool":
+                await self.add(*self._entries(subject))
+        self.show_state()
+        self.app.refresh_overlay()
+
+    async def on_answer_ended(self, event: AnswerEnded) -> None:
+        """Show the answer as a whole, or why there is none."""
+        self.doing, result = "", event.result
+        if isinstance(result, Exception):
+            await self._close_stream(self._heard)
+            if isinstance(result, AnswerStopped):
+                await self.tell("stopped; what you said is kept")
+            else:
+                await self.add(_line(f"error: {result}", "problem"))
+        elif result.command is not None:
+            await self.show_conversation()
+            await self.tell(result.text)
+        else:
+            await self._close_stream(result.text)
+            for line in describe_answer(result):
+                await self.tell(line)
+        if isinstance(result, Answer) and result.note is not None:
+            await self.tell(result.note)
+        self.show_state()
+        self.app.refresh_overlay()
+
+    async def _close_stream(self, text: str) -> None:
+        """Put an answer in Markdown where its words stood as they came."""
+        streaming, self._streaming, self._heard = self._streaming, None, ""
+        if text.strip():
+            await self.add(make_markdown(text))
+        if streaming is not None:
+            await streaming.remove()
+
+    def action_scroll(self, where: str) -> None:
+        """Scroll the log by a page."""
+        log = cast("VerticalScroll", self.query_one("#log"))
+        move: Any = log.scroll_page_up if where == "up" else log.scroll_page_down
+        move(animate=False)
+
+
+def make_markdown(text: str) -> Markdown:
+    """Return a text as Markdown; no control character in it, and no link that opens by itself."""
+    return Markdown(escape_controls(text), classes="answer", open_links=False)
+
+
+def describe_pruning(done: Pruning) -> str:
+    """Return in a line that messages left the view, why, and where they are (R7.2)."""
+    count = pluralize(done.messages, "message")
+    why = REASONS.get(done.trigger, "to save space")
+    return f"{count} left the view {why}; F2 shows {'it' if done.messages == 1 else 'them'}"
+
+
+def describe_answer(answer: Answer) -> Iterator[str]:
+    """Yield what an answer was made from, what it took, and what it was asked to remember."""
+    usage = answer.usage
+    parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+    if parts:
+        yield DOT.join(parts)
+    for receipt in answer.requests:
+        yield one_line(receipt.line)
+
+
+def is_line(entry: Widget) -> bool:
+    """Return whether an entry of the log is a line that nobody said."""
+    return isinstance(entry, Static) and entry.has_class("line")
+
+
+def _line(text: str, kind: str = "dim") -> Static:
+    return Static(safe_text(text), classes=f"line {kind}")
+
+
+def _said(text: str) -> Static:
+    return Static(Text("> ", "bold").append_text(safe_text(text, "not bold")), classes="said")

@@ -1,0 +1,168 @@
+"""What all screens share: how results are drawn in them, and the screens of one text or question.
+
+Text of models and of memory is always given as a Rich ``Text``, and so never read as markup.
+"""
+
+from __future__ import annotations
+
+import io
+from datetime import tzinfo
+from typing import Any, ClassVar
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Button, DataTable, Footer, Static
+
+from memoranda.rendering.layout import Display, safe_text
+from memoranda.rendering.plain import one_line
+
+MARGIN = 4  # columns of padding and scroll bar
+LEAST = 20
+
+
+def make_display(columns: int, zone: tzinfo | None) -> Display:
+    """Return a display of so many columns, less the margin of a screen."""
+    width = max(LEAST, columns - MARGIN)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=True,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    return Display(console, zone)
+
+
+def fill_static(screen: Screen[Any], selector: str, rendered: RenderableType) -> None:
+    """Show something in the part of a screen that ``selector`` names."""
+    screen.query_one(selector, Static).update(rendered)
+
+
+class ChatApp(App[None]):
+    """What the screens may ask of the application that they belong to."""
+
+    def show(self, name: str, words: str = "") -> None:
+        """Show a screen over the chat, in place of the one that is there."""
+        raise NotImplementedError
+
+    def refresh_overlay(self) -> None:
+        """Let the screen over the chat show what is now."""
+        raise NotImplementedError
+
+    async def reopen_chat(self) -> None:
+        """Show the conversation anew after the agent was opened again."""
+        raise NotImplementedError
+
+    def is_busy(self) -> bool:
+        """Return whether an answer is under way, and say so: the agent stays as it is meanwhile."""
+        raise NotImplementedError
+
+
+class OverlayScreen(Screen[None]):
+    """A screen over the chat: a title, something to look at, and the keys for it.
+
+    Attributes:
+        heading: its title.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Back"),
+        Binding("f1", "app.show('help')", "Help"),
+    ]
+    heading = ""
+
+    def compose(self) -> ComposeResult:
+        """Yield title, body and keys."""
+        yield Static(Text(self.heading, "bold"), classes="heading", id="heading")
+        yield from self.compose_body()
+        yield Footer(compact=True)
+
+    def compose_body(self) -> ComposeResult:
+        """Yield what stands between title and keys."""
+        yield from ()
+
+    def action_close(self) -> None:
+        """Go back to what was there before."""
+        self.app.pop_screen()
+
+    def fill(self, selector: str, rendered: RenderableType) -> None:
+        """Show something in the part of the screen that ``selector`` names."""
+        fill_static(self, selector, rendered)
+
+    def show_problem(self, error: Exception) -> None:
+        """Show in place of the title's line what went wrong."""
+        shown = safe_text("error: ", "bold red").append(one_line(str(error)), "not bold")
+        self.fill("#heading", shown)
+
+
+def make_table(id: str) -> DataTable[Text]:
+    """Return a table in which whole rows are chosen."""
+    return DataTable(id=id, cursor_type="row", zebra_stripes=False, cell_padding=1)
+
+
+def selected(table: DataTable[Text]) -> str | None:
+    """Return the key of the row at the cursor; ``None`` where there is none."""
+    if not table.is_valid_row_index(table.cursor_row):
+        return None
+    return table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value
+
+
+class TextScreen(OverlayScreen):
+    """Shows one text that can be scrolled.
+
+    Args:
+        heading: its title.
+        rendered: what it shows.
+    """
+
+    def __init__(self, heading: str, rendered: RenderableType) -> None:
+        """Show nothing yet."""
+        super().__init__()
+        self.heading = one_line(heading)
+        self._rendered = rendered
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the text."""
+        with VerticalScroll(classes="body"):
+            yield Static(self._rendered)
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Asks a question; Enter on ``No`` and Escape leave everything as it is.
+
+    Args:
+        question: what is asked.
+        yes: what stands on the button that does it.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "answer(False)", "No"),
+        Binding("y", "answer(True)", "Yes"),
+        Binding("left,right", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, question: str, yes: str = "Yes") -> None:
+        """Ask nothing yet."""
+        super().__init__()
+        self._question, self._yes = question, yes
+
+    def compose(self) -> ComposeResult:
+        """Yield the question and two buttons, of which the harmless one is chosen."""
+        with Vertical(classes="dialog"):
+            yield Static(safe_text(self._question))
+            with Horizontal(classes="buttons"):
+                yield Button("No (n)", id="no", compact=True)
+                yield Button(f"{self._yes} (y)", id="yes", compact=True)
+
+    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - Textual calls it so
+        """Close with an answer."""
+        self.dismiss(answer)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Close with the answer of the button."""
+        self.dismiss(event.button.id == "yes")

@@ -1,0 +1,176 @@
+"""The agent behind the screens: opened, opened again with other settings, and listened to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from memoranda.agent import Agent, Answer
+from memoranda.agent.interruption import InterruptibleModel
+from memoranda.errors import InvalidInput
+from memoranda.memory import Memory, services_of
+from memoranda.model.chat import ChatModel, OnText
+from memoranda.model.events import Callback, Event
+from memoranda.settings import configure
+from memoranda.settings.configure import Setting, SettingChange
+from memoranda.settings.nested import without, without_empty
+from memoranda.settings.settings import Settings
+from memoranda.store.locations import MEMORY
+
+FOLLOWED = ("added", "pruned", "approaching_limit")
+THIS_SESSION = "this session"
+
+
+class ChatRuntime:
+    """An agent with its memory, which can be opened again on the same session.
+
+    Args:
+        open_memory: opens the memory with settings.
+        session: the conversation that goes on, or begins.
+        system: the system prompt; otherwise the setting ``agent.system``.
+        arguments: settings that win over file and environment, nested by group.
+    """
+
+    def __init__(
+        self,
+        open_memory: Callable[[Settings], Memory],
+        *,
+        session: str = "chat",
+        system: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Open memory and conversation; nothing is asked yet."""
+        self._open_memory = open_memory
+        self._session, self._system = session, system
+        self._arguments = dict(arguments or {})
+        self._changed: dict[str, Any] = {}
+        self._listener: Callback | None = None
+        self._open(session, self._arguments)
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of the agent."""
+        return self.agent.memory
+
+    @property
+    def open_again(self) -> bool:
+        """Whether another memory can be opened on the same store."""
+        return services_of(self.memory).store.location != MEMORY
+
+    def listen(self, callback: Callback) -> None:
+        """Tell ``callback`` of each message, pruning and warning of the conversation."""
+        self._listener = callback
+
+    def process(self, text: str, on_text: OnText) -> Answer:
+        """Return the answer to what the user says, or what ``/new`` says."""
+        if self.model is not None:
+            self.model.begin()
+        try:
+            # Without a model all words come at once, with the answer.
+            return self.agent.process(text, on_text=on_text if self.model is not None else None)
+        finally:
+            self._follow()
+
+    def stop(self) -> None:
+        """End the answer that is under way."""
+        if self.model is not None:
+            self.model.stop()
+
+    def close(self) -> None:
+        """Close the memory; nothing is lost."""
+        self.memory.close()
+
+    # Settings
+
+    def list_settings(self) -> list[Setting]:
+        """Return every setting in force, with where it comes from."""
+        given = {name: (THIS_SESSION, value) for name, value in self._changed.items()}
+        return configure.list_settings(self.memory.settings, **given)
+
+    def change(self, name: str, text: str) -> None:
+        """Use a setting for this session alone: memory and agent are opened again with it.
+
+        Raises:
+            InvalidInput, ConfigError: the value cannot be used; all is as it was.
+        """
+        arguments = configure.override(self._arguments, name, text)
+        self._open(self._session, arguments)
+        shown = {each.name: each.value for each in configure.list_settings(self.memory.settings)}
+        self._changed[name] = shown.get(name, text)
+
+    def save(self, name: str, text: str) -> SettingChange:
+        """Write a setting to the settings file, and go on with it.
+
+        Raises:
+            InvalidInput, ConfigError: the value cannot be used; all is as it was.
+        """
+        self._require_file()
+        done = configure.put(name, text)
+        self._drop(name)
+        return done
+
+    def reset(self, name: str) -> None:
+        """Take back what was changed of a setting, in this session and in the settings file."""
+        self._require_file()
+        with suppress(InvalidInput):  # It is in no file.
+            configure.unset(name)
+        self._drop(name)
+
+    def switch(self, session: str) -> None:
+        """Go on in another conversation."""
+        self._open(session, self._arguments)
+
+    def _require_file(self) -> None:
+        if not self.open_again:
+            raise InvalidInput(
+                "a memory without a file cannot be opened again; set it with memoranda config "
+                "set, and start again"
+            )
+
+    def _drop(self, name: str) -> None:
+        self._changed.pop(name, None)
+        self._open(self._session, without_empty(without(self._arguments, tuple(name.split(".")))))
+
+    def _open(self, session: str, arguments: Mapping[str, Any]) -> None:
+        """Open memory and agent, and close those before once the new ones are there."""
+        before: Agent | None = getattr(self, "agent", None)
+        if before is not None:
+            self._require_file()
+        memory = self._open_memory(Settings(**arguments))
+        try:
+            own = services_of(memory).models.model
+            talks = hasattr(own, "chat")
+            model = InterruptibleModel(cast("ChatModel", own)) if talks else None
+            agent = Agent(memory, session=session, system=self._system, llm=model)
+        except BaseException:
+            memory.close()
+            raise
+        self.model, self.agent = model, agent
+        self._session, self._arguments = session, dict(arguments)
+        self._followed = agent.chat
+        self._told = {each.id for each in agent.chat.prunings}
+        self._subscribe()
+        if before is not None:
+            before.memory.close()
+
+    def _subscribe(self) -> None:
+        for name in FOLLOWED:
+            self._followed.on(name, self._tell)
+
+    def _follow(self) -> None:
+        """Listen to the conversation of the agent, which ``/new`` and a new day change."""
+        if self.agent.chat is self._followed:
+            return
+        same = self.agent.chat.id == self._followed.id
+        self._followed = self.agent.chat
+        self._subscribe()
+        for pruning in self._followed.prunings if same else ():
+            if pruning.id not in self._told:
+                self._tell(Event("pruned", pruning))
+
+    def _tell(self, event: Event) -> None:
+        if event.name == "pruned":
+            self._told.add(event.subject.id)
+        if self._listener is not None:
+            self._listener(event)

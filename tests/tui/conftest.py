@@ -1,0 +1,168 @@
+"""What the tests of the terminal user interface share: an agent in a file, and screens as text."""
+
+import asyncio
+import inspect
+import os
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import pytest
+from textual.screen import ModalScreen
+
+from memoranda import Memory
+from memoranda.model.chat import ChatReply
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.testing.models import ScriptedLLM
+from memoranda.tui.app import MemorandaApp
+from memoranda.tui.chat import PromptArea
+from memoranda.tui.runtime import ChatRuntime
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+QUIET = {
+    "embedding": {"background": False},
+    "timezone": "UTC",
+    "consolidation": {"extractor": "rules"},
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a test that is a coroutine in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _environment(tmp_path, monkeypatch):
+    """No settings of this machine, and a settings file of its own."""
+    for name in os.environ:
+        if name.startswith("MEMORANDA_") and name != "MEMORANDA_REGENERATE_GOLDENS":
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def clock():
+    """The time, which a test moves."""
+    return FrozenClock(START)
+
+
+@pytest.fixture
+def runtimes(tmp_path, clock):
+    """Open agents on one file; they are closed at the end."""
+    opened = []
+
+    def start(*script, session="chat", **sections):
+        model = ScriptedLLM({ChatReply: list(script)}) if script else None
+
+        def open_memory(settings):
+            return Memory(
+                tmp_path / "agent.db",
+                user="ana",
+                settings=settings,
+                embedder=HashEmbedder(),
+                llm=model,
+                clock=clock,
+            )
+
+        made = ChatRuntime(open_memory, session=session, arguments=QUIET | sections)
+        opened.append(made)
+        return made
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+class Person:
+    """Drives the interface as a person does, and reads what is on the screen."""
+
+    def __init__(self, app, pilot):
+        """Sit down at an application."""
+        self.app, self.pilot, self.runtime = app, pilot, app.runtime
+
+    async def settle(self):
+        """Wait until all that was asked for is done and shown."""
+        due = True
+        while due:
+            asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
+            due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
+            if due:
+                await self.app.workers.wait_for_complete(due)
+            await self.pilot.pause()
+
+    async def press(self, *keys):
+        """Press keys."""
+        await self.pilot.press(*keys)
+        await self.settle()
+        return self.text
+
+    async def send(self, text):
+        """Send a line and wait for the answer, but not until every widget is drawn."""
+        chat = self.app.chat
+        held = len(self.runtime.agent.chat)
+        chat.query_one(PromptArea).post_message(PromptArea.Submitted(text))
+        # It waits for many messages, and not for one event.
+        while chat.doing or len(self.runtime.agent.chat) == held:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    async def say(self, text):
+        """Type a line and send it; return the screen."""
+        self.app.screen.focused.load_text(text)
+        return await self.press("enter")
+
+    @property
+    def lines(self):
+        """The lines of the screen, as a terminal shows them."""
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def text(self):
+        """The screen as one text."""
+        return "\n".join(self.lines)
+
+    @property
+    def notices(self):
+        """The notices over the screen."""
+        return [each.message for each in self.app._notifications]
+
+    @property
+    def log(self):
+        """All that the log of the chat says, also beyond the screen."""
+        return "\n".join(self.newest(None))
+
+    def newest(self, count):
+        """Return the newest entries of the log."""
+        entries = self.app.chat.query_one("#log").children
+        return [_plain(each) for each in entries[-count if count else 0 :]]
+
+    def styles(self, words):
+        """Return the styles of the segments in which words stand."""
+        strips = self.app.screen._compositor.render_strips()
+        return [segment.style for strip in strips for segment in strip if words in segment.text]
+
+
+def _plain(entry):
+    return getattr(entry, "source", None) or str(entry.render())
+
+
+@pytest.fixture
+def sitting():
+    """Return a person at the interface of an agent."""
+
+    @asynccontextmanager
+    async def start(runtime, size=(80, 24)):
+        app = MemorandaApp(runtime)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            person = Person(app, pilot)
+            await person.settle()
+            yield person
+
+    return start

@@ -1,0 +1,306 @@
+"""The chat of the terminal user interface: answers, commands, and how full the context is."""
+
+import asyncio
+import logging
+from datetime import timedelta
+
+import pytest
+from textual.widgets import Markdown
+
+from memoranda.errors import InvalidInput, LLMError
+from memoranda.model.models import ToolCall
+from memoranda.tui.commands import MEANINGS, SCREENS, parse_command
+
+HOSTILE = "[red]x[/] [@click=app.quit]y[/] \x1b[31mred\x1b[0m \x07bell"
+ROOMY = {
+    "context_limit": 1_000,
+    "budget_share": 1.0,
+    "prune_at": 1.0,
+    "aggressive_at": 1.0,
+    "warn_at": 0.8,
+}
+
+
+class Speaker:
+    """A model that says some words and then nothing more until it is stopped."""
+
+    name = "speaker"
+
+    async def ask(self, *_arguments):
+        """Fail: it only talks."""
+        raise LLMError("it only talks")
+
+    async def chat(self, messages, *, tools=(), on_text=None):
+        """Say words and wait."""
+        del messages, tools
+        on_text("Once upon ")
+        on_text("**a time")
+        await asyncio.Event().wait()
+
+
+async def until(person, holds):
+    """Let the interface go on until something holds."""
+    for _ in range(2_000):
+        if holds():
+            return
+        await person.pilot.pause()
+    pytest.fail(f"it never holds; the screen is\n{person.text}")
+
+
+async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting):
+    """An answer ends as Markdown, with what was called for it in a line before."""
+    runtime = runtimes(
+        ToolCall("c1", "search_memories", '{"query": "Rita"}'), "She lives in **Porto**:\n\n- yes"
+    )
+    async with sitting(runtime) as person:
+        text = await person.say("Where does Rita live?")
+        assert "> Where does Rita live?" in text
+        assert 'called search_memories(query="Rita")' in text
+        assert "She lives in Porto:" in text
+        assert "• yes" in text
+        assert "200 tokens in, 40 out" in text
+        assert not person.app.chat.query(".streaming")
+
+
+async def test_words_come_as_they_are_said_and_escape_stops_them(runtimes, sitting, monkeypatch):
+    """The words of an answer are shown before it is complete; Escape stops it, and all is kept."""
+    runtime = runtimes("never said")
+    monkeypatch.setattr(runtime.model, "_model", Speaker())
+    async with sitting(runtime) as person:
+        person.app.screen.focused.load_text("Tell me a story")
+        await person.pilot.press("enter")
+        await until(person, lambda: "Once upon **a time" in person.text)
+        assert person.app.chat.query(".streaming")
+        assert "answering, Esc stops" in person.text
+        person.app.screen.focused.load_text("more")
+        await person.pilot.press("enter")
+        await until(person, lambda: "an answer is under way" in person.log)
+        await person.press("escape")
+        assert "stopped; what you said is kept" in person.text
+        assert "answering" not in person.text
+        assert not person.app.chat.query(".streaming")
+    assert runtime.agent.chat.messages[0].content == "Tell me a story"
+
+
+async def test_ctrl_c_stops_an_answer_and_never_the_program(runtimes, sitting, monkeypatch):
+    """Ctrl+C stops an answer; without one it says how to leave."""
+    runtime = runtimes("never said")
+    monkeypatch.setattr(runtime.model, "_model", Speaker())
+    async with sitting(runtime) as person:
+        person.app.screen.focused.load_text("Tell me a story")
+        await person.pilot.press("enter")
+        await until(person, lambda: "a time" in person.text)
+        assert "stopped" in await person.press("ctrl+c")
+        assert "Ctrl+Q leaves" in await person.press("ctrl+c")
+        assert person.app.is_running
+
+
+async def test_leaving_stops_what_is_under_way(runtimes, sitting, monkeypatch):
+    """Ctrl+Q leaves at once, also while an answer is under way; what was said is kept."""
+    runtime = runtimes("never said")
+    monkeypatch.setattr(runtime.model, "_model", Speaker())
+    async with sitting(runtime) as person:
+        person.app.screen.focused.load_text("Tell me a story")
+        await person.pilot.press("enter")
+        await until(person, lambda: "a time" in person.text)
+        await person.pilot.press("ctrl+q")
+        assert not person.app.is_running
+    assert runtime.agent.chat.messages[0].content == "Tell me a story"
+
+
+async def test_the_last_stretch_is_there_when_it_opens(runtimes, sitting):
+    """Who comes back sees what was said last, as it was shown then."""
+    first = runtimes("It is **blue**.")
+    async with sitting(first) as person:
+        await person.say("What colour is the sky?")
+    first.close()
+    async with sitting(runtimes()) as person:
+        assert "session chat goes on with 2 messages" in person.text
+        assert "> What colour is the sky?" in person.text
+        assert "It is blue." in person.text
+        assert "no language model is set: memory alone answers" in person.text
+
+
+async def test_memory_alone_answers(runtimes, sitting):
+    """Without a model the answer is what memory has."""
+    async with sitting(runtimes()) as person:
+        await person.say("My sister Rita lives in Porto.")
+        assert "My sister Rita lives in Porto." in await person.say("Where does my sister live?")
+        assert "memory alone" in person.lines[-3]
+
+
+async def test_text_is_never_markup_nor_a_control_sequence(runtimes, sitting):
+    """What is said and answered is shown as it is: no markup, no action, no control character."""
+    runtime = runtimes(HOSTILE, LLMError(f"failed: {HOSTILE}"))
+    async with sitting(runtime) as person:
+        await person.say(HOSTILE)
+        text = await person.say("again")
+        for shown in (text, person.log):
+            assert "[red]x[/] [@click=app.quit]y[/]" in shown
+            assert "\x1b" not in shown
+            assert "\x07" not in shown
+        assert "error: failed: [red]x[/]" in text
+        for key in ("f2", "2", "f4", "f5"):
+            assert "\x1b" not in await person.press(key)
+
+
+async def test_a_failing_model_is_told_and_asked_again(runtimes, sitting):
+    """A model that fails costs a line; what was said is stored, and the talk goes on."""
+    async with sitting(runtimes(LLMError("no credit left"), "Fine now.")) as person:
+        assert "error: no credit left" in await person.say("hello there")
+        assert "Fine now." in await person.say("hello again")
+
+
+@pytest.mark.parametrize(
+    ("percent", "word", "colour"), [(50, "", None), (82, "near the limit", 3),
+                                    (93, "almost full", 1)]
+)  # fmt: skip
+async def test_the_status_line_warns(runtimes, sitting, percent, word, colour):
+    """The status has the tokens of stats(); near the limit it says so in a word and a colour."""
+    runtime = runtimes("yes", conversation=ROOMY)
+    chat = runtime.agent.chat
+    while (stats := chat.stats()).percent_used < percent:
+        chat.add("user", "word " * 20)
+    async with sitting(runtime) as person:
+        line = person.lines[-3]
+        assert f"~{stats.total_tokens:,} of 1,000 tokens {stats.percent_used:.0f} %" in line
+        assert line.endswith(f" %{', ' * bool(word)}{word} · scripted")
+        if word:
+            (style,) = person.styles(word)
+            assert style.bold
+            assert style.color.triplet == person.app.ansi_theme.ansi_colors[colour]
+
+
+async def test_a_warning_and_what_left_the_view_are_told(runtimes, sitting):
+    """Where the window fills, a line says so, and another how many messages left the view."""
+    sections = {"conversation": {"context_limit": 1_200, "keep_recent": 2}}
+    runtime = runtimes(*["word " * 60] * 30, **sections)
+    async with sitting(runtime) as person:
+        while not runtime.agent.chat.prunings:
+            await person.say("And what came of it then? " * 6)
+        (pruning,) = runtime.agent.chat.prunings
+        count = "1 message" if pruning.messages == 1 else f"{pruning.messages} messages"
+        assert f"{count} left the view to save space; F2 shows" in person.log
+        assert "% full: near the limit" in person.log
+    async with sitting(runtime) as person:
+        assert "out of view; F2 shows them" in person.log
+
+
+async def test_clear_asks_first(runtimes, sitting):
+    """/clear asks; No changes nothing, Yes takes all messages out of view."""
+    runtime = runtimes("hello")
+    async with sitting(runtime) as person:
+        assert "nothing to clear" in await person.say("/clear")
+        await person.say("hello there")
+        assert "Clear conversation history? 2 messages" in await person.say("/clear")
+        await person.press("enter")  # The harmless answer is chosen.
+        assert len(runtime.agent.chat) == 2
+        await person.say("/clear")
+        assert "F1 lists" not in await person.press("f1")  # A question waits for its answer.
+        assert "cleared 2 messages" in await person.press("y")
+        assert len(runtime.agent.chat) == 0
+        assert "is new again; 2 messages were cleared" in person.text
+        assert "hello there" not in person.log
+
+
+async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
+    """/new consolidates: what was said is a fact, and the next session is empty."""
+    runtime = runtimes("Noted.", "Hello.")
+    async with sitting(runtime) as person:
+        await person.say("I live in Porto.")
+        text = await person.say("/new")
+        assert "Session cleared." in text
+        assert "session chat-2 is new" in text
+        facts = [fact.record.content for fact in runtime.memory.facts()]
+        assert "The user lives in Porto." in facts
+        assert "Porto" not in person.log
+        assert "chat-2" in (await person.say("hello")).splitlines()[-3]
+
+
+@pytest.mark.parametrize(("command", "shown"), [
+    ("/context", "1 Budget"), ("/settings", "Settings"), ("/stats", "conversations"),
+    ("/help", "Commands"), ("/?", "Commands"), ("/facts", "Facts"), ("/forget Rita", "Rita"),
+    ("/search Rita", "Rita"), ("/memory", "MEMORY.md"), ("/history", "History"),
+    ("/set", "Settings"),
+])  # fmt: skip
+async def test_commands_open_screens(runtimes, sitting, command, shown):
+    """Each command opens its screen, also by its beginning; Escape comes back."""
+    async with sitting(runtimes()) as person:
+        assert shown in await person.say(command)
+        assert person.app.screen is not person.app.chat
+        await person.press("escape")
+        assert person.app.screen is person.app.chat
+
+
+async def test_an_unknown_command_gets_a_clear_line(runtimes, sitting):
+    """What is no command is not sent to a model; the line names what may have been meant."""
+    runtime = runtimes("never")
+    async with sitting(runtime) as person:
+        assert "there is no /claer; did you mean /clear?" in await person.say("/claer")
+        assert "/new takes nothing" in await person.say("/new now")
+        assert len(runtime.agent.chat) == 0
+        await person.say("/exit")
+        assert not person.app.is_running
+
+
+def test_a_path_is_no_command():
+    """What only looks like a command is said as it is; every command has a meaning."""
+    assert parse_command("/etc/passwd is a file") is None
+    assert parse_command("hello") is None
+    assert parse_command("/search  what does she eat? ") == ("/search", "what does she eat?")
+    assert set(SCREENS) <= set(MEANINGS)
+    with pytest.raises(InvalidInput, match="/help lists"):
+        parse_command("/xyzzy")
+
+
+async def test_several_lines_are_one_message(runtimes, sitting):
+    """Alt+Enter begins another line; Enter sends them all; a pasted text keeps its lines."""
+    runtime = runtimes()
+    async with sitting(runtime) as person:
+        await person.press("o", "n", "e", "alt+enter", "t", "w", "o", "enter")
+        assert runtime.agent.chat.messages[0].content == "one\ntwo"
+
+
+async def test_what_the_library_warns_of_is_shown(runtimes, sitting):
+    """A warning of the library is a notice, never lost and never written over the screen."""
+    async with sitting(runtimes()) as person:
+        logging.getLogger("memoranda.test").warning("[b]the disk is nearly full")
+        assert "[b]the disk is nearly full" in await person.press()
+
+
+async def test_a_new_day_goes_on_in_the_same_session(runtimes, sitting, clock):
+    """The day after, what happens in the conversation is still heard of."""
+    runtime = runtimes("One.", ToolCall("c1", "memory_stats", "{}"), "Two.", "Three.",
+                       ToolCall("c2", "memory_stats", "{}"), "Four.")  # fmt: skip
+    async with sitting(runtime) as person:
+        await person.say("hello")
+        clock.advance(timedelta(days=1))
+        await person.say("good morning")
+        await person.say("again")
+        assert "called memory_stats()" in (await person.say("and again"))
+        assert "session chat goes on" not in person.log
+
+
+async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
+    """With NO_COLOR no screen has a colour that says what no word says."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    runtime = runtimes("yes", conversation=ROOMY)
+    while runtime.agent.chat.stats().percent_used < 82:
+        runtime.agent.chat.add("user", "word " * 20)
+    async with sitting(runtime) as person:
+        assert person.app.no_color
+        assert "near the limit" in person.text
+        for key in ("f1", "f2", "f3", "f4", "f5", "f6", "f7"):
+            assert max(map(len, (await person.press(key)).splitlines())) <= 80
+
+
+async def test_links_open_nothing(runtimes, sitting, monkeypatch):
+    """A link in an answer is shown, and opens nothing."""
+    opened = []
+    async with sitting(runtimes("[a](https://example.org)")) as person:
+        monkeypatch.setattr(person.app, "open_url", lambda url, **_: opened.append(url))
+        await person.say("hello")
+        (answer,) = person.app.chat.query(Markdown)
+        answer.post_message(Markdown.LinkClicked(answer, "https://example.org"))
+        await person.settle()
+        assert opened == []

@@ -1,0 +1,59 @@
+"""The command ``memoranda tui``: what it needs, and that it comes and goes on a real terminal."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from importlib import util
+
+from typer.testing import CliRunner
+
+from memoranda.cli import app
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    """Where Textual is not installed, one line says how to get it."""
+    found = util.find_spec
+    monkeypatch.setattr(
+        "memoranda.cli.tui.find_spec", lambda name: None if name == "textual" else found(name)
+    )
+    result = CliRunner().invoke(app, ["tui"])
+    assert result.exit_code == 1
+    assert "pip install 'memoranda[tui]'" in result.stderr
+
+
+def test_without_a_terminal_it_says_so():
+    """In a pipe there is no screen; the line names the command that works there."""
+    result = CliRunner().invoke(app, ["tui"])
+    assert result.exit_code == 1
+    assert "in a pipe use memoranda chat" in result.stderr
+
+
+def test_it_opens_and_leaves_on_a_terminal(tmp_path):
+    """On a terminal the chat is there, and Ctrl+Q leaves with code 0 and keeps the session."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {
+        "TERM": "xterm-256color", "MEMORANDA_EMBEDDING__MODEL": "none", "NO_COLOR": "1",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "memoranda", "tui", "--db", str(tmp_path / "agent.db")]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        seen, sent, until = b"", False, time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            if select.select([ours], [], [], 0.1)[0]:
+                try:
+                    seen += os.read(ours, 65_536)
+                except OSError:  # A terminal that nobody writes to any more.
+                    break
+            if b"memory alone" in seen and not sent:
+                sent = True
+                os.write(ours, b"\x11")
+        code = process.wait(timeout=30)
+        os.close(ours)
+    assert b"session" in seen
+    assert b"\x1b[38;" not in seen  # No colour was wanted.
+    assert code == 0

@@ -1,0 +1,134 @@
+"""The context overlay: its figures are those of the conversation, and what it changes is kept."""
+
+import re
+from datetime import timedelta
+
+from memoranda.model.models import ToolCall
+
+SMALL = {"context_limit": 1_200, "keep_recent": 2}
+
+
+def fill(runtime, clock, turns=12):
+    """Talk until messages have left the view."""
+    for turn in range(turns):
+        runtime.agent.chat.add("user", f"Question {turn} about the house in Porto? " * 3)
+        runtime.agent.chat.add("assistant", f"Answer {turn}: " + "word " * 40)
+        clock.advance(timedelta(minutes=1))
+    assert runtime.agent.chat.prunings
+
+
+def figures(text):
+    """Return the numbers that a text begins its lines of figures with."""
+    return {name: int(number.replace(",", "")) for name, number in
+            re.findall(r"^\s*(Memory:|in all)\s+([\d,]+)", text, re.MULTILINE)}  # fmt: skip
+
+
+async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
+    """F2 says how many messages there are, are in context and were pruned, and when (R7.1-R7.4)."""
+    runtime = runtimes(conversation=SMALL)
+    fill(runtime, clock)
+    clock.advance(timedelta(minutes=15))
+    stats = runtime.agent.chat.stats()
+    receipt = runtime.agent.context().receipt
+    async with sitting(runtime, size=(80, 40)) as person:
+        text = await person.press("f2")
+        assert figures(text) == {"Memory:": stats.messages_in_context, "in all": 24}
+        assert f"{stats.messages_in_context} of 24 messages in context" in text
+        age = int((clock.now() - stats.last_prune).total_seconds() // 60)
+        assert f"{stats.pruned_messages} pruned {age} min ago" in text
+        assert f"oldest in view  #{24 - stats.messages_in_context}, " in text
+        assert f"about {receipt.tokens:,} of {receipt.budget:,} tokens" in text
+        for line in receipt.included[:1]:
+            assert re.search(rf"{line.what} +{line.tokens:,} ", text)
+        assert "rolling_window keeps the newest turns that fit" in text
+
+
+async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clock):
+    """The table has all messages; the one at the cursor says why it is in view, or not."""
+    runtime = runtimes(conversation=SMALL)
+    fill(runtime, clock)
+    found = runtime.agent.chat.explain()
+    async with sitting(runtime, size=(100, 40)) as person:
+        await person.press("f2")
+        text = await person.press("2")
+        rows = re.findall(r"^ ?(\d+)\s+\d\d:\d\d\s+(\w+)\s+(\w+)\s", text, re.MULTILINE)
+        assert [(int(place), role) for place, role, _ in rows] == [
+            (line.message.position, line.message.role) for line in found.lines
+        ]
+        assert [state for *_, state in rows] == [line.state.value for line in found.lines]
+        assert "#23 in: " in text
+        assert "#0 pruned: automatic pruning: " in await person.press("ctrl+home")
+
+
+async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
+    """From a pruned message one comes to all that its marker stands for, word for word."""
+    runtime = runtimes(conversation=SMALL)
+    fill(runtime, clock)
+    marker = runtime.agent.chat.explain().markers[0]
+    expanded = runtime.agent.chat.expand(marker)
+    async with sitting(runtime, size=(120, 60)) as person:
+        await person.press("f2", "2", "ctrl+home")
+        text = await person.press("e")
+        assert text.lstrip().startswith(f"{marker.id}: {len(expanded)} messages")
+        assert "Question 0 about the house in Porto?" in text
+        assert await person.press("escape", "end") != text
+
+
+async def test_a_message_is_pinned_and_unpinned(runtimes, sitting, clock):
+    """A pin brings a pruned message back into every context, and is taken back the same way."""
+    runtime = runtimes(conversation=SMALL)
+    fill(runtime, clock)
+    async with sitting(runtime) as person:
+        await person.press("f2", "2", "ctrl+home")
+        assert "#0 pinned: always in" in await person.press("p")
+        assert runtime.agent.chat.messages[0].pinned
+        assert "Question 0" in str(runtime.agent.context().messages)
+        assert "#0 pruned: " in await person.press("p")
+        assert not runtime.agent.chat.messages[0].pinned
+
+
+async def test_it_is_live(runtimes, sitting):
+    """What is added while the overlay is open is in it."""
+    runtime = runtimes("hello")
+    async with sitting(runtime) as person:
+        await person.press("f2", "2")
+        runtime.agent.chat.add("user", "from somewhere else")
+        assert "from somewhere else" in await person.press()
+
+
+async def test_recall_and_notes_are_shown_with_reasons(runtimes, sitting):
+    """The overlay shows what memory recalls for the last message, why, and the notes."""
+    runtime = runtimes()
+    runtime.memory.remember("Rita lives in Porto", tags=["family"])
+    runtime.agent.chat.add("user", "Where does Rita live?")
+    async with sitting(runtime) as person:
+        await person.press("f2")
+        text = await person.press("3")
+        assert "Rita lives in Porto" in text
+        assert "lexical" in text
+        assert "Rita lives in Porto" in await person.press("4")
+
+
+async def test_calls_and_cleared_messages_are_in_the_table(runtimes, sitting):
+    """A call shows what was called; what was cleared says that it was."""
+    runtime = runtimes()
+    chat = runtime.agent.chat
+    chat.add("user", "hello")
+    chat.clear()
+    chat.add("assistant", "", tool_calls=[ToolCall("c1", "look", '{"at": "it"}')])
+    async with sitting(runtime) as person:
+        await person.press("f2")
+        text = await person.press("2")
+        assert 'look(at="it")' in text
+        assert "cleared" in text
+        assert "waiting" in text
+
+
+async def test_what_cannot_be_sent_says_why(runtimes, sitting):
+    """Where nothing fits the budget, the overlay says by how much, and the rest is shown."""
+    runtime = runtimes(conversation={"context_limit": 100})
+    chat = runtime.agent.chat
+    message = chat.add("user", "word " * 200)
+    chat.pin(message.id)
+    async with sitting(runtime) as person:
+        assert "more than the budget of 80" in " ".join((await person.press("f2")).split())

@@ -1,0 +1,121 @@
+"""The settings overlay (R8.5): every setting, and changes for the session or for good."""
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.errors import InvalidInput
+from memoranda.settings import configure
+from memoranda.tui.runtime import ChatRuntime
+
+
+async def find(person, words):
+    """Narrow the settings by words; the first one found is at the cursor."""
+    await person.press("f3", "/")
+    person.app.screen.focused.value = words
+    return await person.press("enter")
+
+
+async def change(person, name, value, *keys):
+    """Change a setting in the overlay; return the screen."""
+    await find(person, name)
+    await person.press("enter")
+    person.app.screen.focused.value = value
+    return await person.press(*(keys or ("enter",)))
+
+
+async def test_every_setting_is_there(runtimes, sitting):
+    """The list has each setting under its section, with its value and its source."""
+    async with sitting(runtimes(), size=(100, 140)) as person:
+        text = await person.press("f3")
+        for setting in configure.list_settings(person.runtime.memory.settings):
+            section, _, name = setting.name.rpartition(".")
+            assert name in text
+            assert section in text
+        assert "Where the memory is, if the caller does not say." in text
+
+
+async def test_a_setting_is_found_and_explained(runtimes, sitting):
+    """Words narrow the list by name and meaning; the setting at the cursor is explained."""
+    async with sitting(runtimes()) as person:
+        text = await find(person, "keep_recent")
+        assert "How many of the newest messages always stay." in text
+        assert "takes whole number, at least 1; default 10" in text
+        assert "strategy" in await find(person, "what scores highest")
+        assert "no setting has that" in await find(person, "xyzzy")
+
+
+async def test_a_change_for_the_session_holds_at_once(runtimes, sitting, tmp_path):
+    """What is changed for this session rules the running agent, on the same session; no file is."""
+    runtime = runtimes("yes")
+    async with sitting(runtime) as person:
+        await person.say("hello there")
+        text = await change(person, "conversation.context_limit", "2000")
+        assert "2000" in text
+        assert "this session" in text
+        assert not (tmp_path / "config.toml").exists()
+        assert runtime.agent.chat.stats().token_limit == 2_000
+        assert runtime.memory.settings.conversation.context_limit == 2_000
+        assert runtime.agent.chat.id == "chat"
+        text = await person.press("escape")
+        assert "of 2,000 tokens" in person.lines[-3]
+        assert "> hello there" in text
+        await change(person, "conversation.strategy", "importance")
+        await person.press("f2")
+        assert "importance keeps what scores highest" in " ".join(person.text.split())
+
+
+async def test_a_change_is_saved(runtimes, sitting, tmp_path):
+    """Ctrl+S writes the file, and the agent goes on with it; another start finds it."""
+    runtime = runtimes()
+    async with sitting(runtime) as person:
+        text = await change(person, "conversation.keep_recent", "7", "ctrl+s")
+        assert "config.toml" in text
+        assert "keep_recent = 7" in (tmp_path / "config.toml").read_text()
+        assert runtime.memory.settings.conversation.keep_recent == 7
+        text = await change(person, "conversation.keep_recent", "9", "ctrl+r")
+        assert "default" in text
+        assert runtime.memory.settings.conversation.keep_recent == 10
+    assert Settings().conversation.keep_recent == 10
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("ctrl+s",)])
+async def test_an_impossible_value_is_refused_in_place(runtimes, sitting, tmp_path, keys):
+    """A wrong value is told where it was typed, and changes nothing; Escape leaves it."""
+    runtime = runtimes()
+    agent = runtime.agent
+    async with sitting(runtime) as person:
+        text = await change(person, "conversation.strategy", "[b]best", *keys)
+        assert "conversation.strategy='[b]best' should be" in " ".join(text.split())
+        assert "This session" in text
+        await person.press("escape")
+        assert runtime.agent is agent
+        assert not (tmp_path / "config.toml").exists()
+        assert "Settings" in person.text
+
+
+async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
+    """A saved value that the environment overrides says so; a secret is never shown."""
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__WINDOW", "3")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__API_KEY", "sesame")
+    async with sitting(runtimes()) as person:
+        assert "MEMORANDA_CONV" in await find(person, "conversation.window")
+        await person.press("enter")
+        person.app.screen.focused.value = "4"
+        await person.press("ctrl+s")
+        (notice,) = person.notices
+        assert "MEMORANDA_CONVERSATION__WINDOW is set in the environment, and wins" in notice
+        await find(person, "embedding.api_key")
+        assert "sesame" not in person.text + await person.press("enter")
+        assert person.app.screen.focused.value == ""
+
+
+def test_a_memory_without_a_file_is_never_lost():
+    """A memory that lives in the process cannot be opened again; a change is refused, all stays."""
+    runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings))
+    try:
+        runtime.memory.remember("kept")
+        with pytest.raises(InvalidInput, match="cannot be opened again"):
+            runtime.change("conversation.window", "3")
+        assert runtime.memory.count() == 1
+    finally:
+        runtime.close()
