@@ -7,7 +7,7 @@ from memoranda.tui.chat import describe_pruning
 
 TURNS = 60
 SEEN_FROM = 35
-LIMITS = {"context_limit": 4_000, "keep_recent": 4}
+LIMITS = {"context_limit": 5_500, "keep_recent": 4, "max_messages": 400}
 FACTS = {3: "My sister Rita lives in Porto.", 20: "I'm allergic to peanuts."}
 
 
