@@ -19,6 +19,8 @@ from memoranda.tui.chat import PromptArea
 from memoranda.tui.runtime import ChatRuntime
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+# How often nothing was left to do, one time after another, until all is done.
+QUIET_ROUNDS = 3
 QUIET = {
     "embedding": {"background": False},
     "timezone": "UTC",
@@ -89,13 +91,14 @@ class Person:
 
     async def settle(self):
         """Wait until all that was asked for is done and shown."""
-        due = True
-        while due:
+        quiet = 0
+        while quiet < QUIET_ROUNDS:
             asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
             due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
             if due:
                 await self.app.workers.wait_for_complete(due)
-            await self.pilot.pause()
+            await self.pilot.pause(0)  # Until every widget has seen to its messages.
+            quiet = 0 if due else quiet + 1
 
     async def press(self, *keys):
         """Press keys."""

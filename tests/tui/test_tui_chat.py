@@ -43,7 +43,7 @@ async def until(person, holds):
     for _ in range(2_000):
         if holds():
             return
-        await person.pilot.pause()
+        await person.pilot.pause(0)
     pytest.fail(f"it never holds; the screen is\n{person.text}")
 
 

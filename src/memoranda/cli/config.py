@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,13 @@ from memoranda.cli.command import (
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
-from memoranda.settings.configure import GENERAL, Explanation, Setting, SettingChange
+from memoranda.settings.configure import (
+    Explanation,
+    Setting,
+    SettingChange,
+    format_value,
+    split_name,
+)
 from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 
@@ -80,7 +85,7 @@ def explain_(session: Session, *, name: str | None = None) -> None:
     """
     if name is None or name in configure.groups():
         found = configure.summaries(name)
-        rows = [(*_split(each.name), safe_text(each.meaning), None) for each in found]
+        rows = [(*split_name(each.name), safe_text(each.meaning), None) for each in found]
         session.show(found, *tabulate(rows))
         return
     explanation = configure.explain(name)
@@ -105,7 +110,7 @@ def set_(session: Session, *, name: str, value: str) -> None:
         memoranda config set embedding.api_key - < key.txt
     """
     done = configure.put(name, read_argument(value))
-    what = f"{done.name} = {_format(done.value)}"
+    what = f"{done.name} = {format_value(done.value)}"
     _report(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
 
 
@@ -161,11 +166,6 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
 
 
-def _split(name: str) -> tuple[str, str]:
-    group, _, inner = name.partition(".")
-    return (group, inner) if inner else (GENERAL, name)
-
-
 def show_settings(found: Iterable[Setting]) -> Iterator[RenderableType]:
     """Yield settings with their values and where these come from, group by group."""
     return tabulate(map(_setting_row, found))
@@ -176,8 +176,8 @@ def _setting_row(setting: Setting) -> Row:
     # The whole path of the file stands above the table.
     here = setting.source == str(config_path())
     source = Path(setting.source).name if here else setting.source
-    value = safe_text(_format(setting.value), style)
-    return *_split(setting.name), value, safe_text(source, "dim")
+    value = safe_text(format_value(setting.value), style)
+    return *split_name(setting.name), value, safe_text(source, "dim")
 
 
 def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
@@ -203,20 +203,12 @@ def show_explanation(found: Explanation) -> RenderableType:
     line = "" if found.line is None else f", line {found.line}"
     known = found.source is not None
     rows = {
-        "value": safe_text(_format(found.value), "bold") if known else None,
+        "value": safe_text(format_value(found.value), "bold") if known else None,
         "from": f"{found.source}{line}" if known else None,
-        "default": _format(found.default),
+        "default": format_value(found.default),
         "takes": found.type,
         "environment": found.variable,
         "to set it": found.example,
     }
     name, meaning = safe_text(found.name, "bold cyan"), safe_text(found.meaning)
     return Group(name, meaning, Text(), details(rows.items()))
-
-
-def _format(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, bool | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -257,6 +257,21 @@ def unset(name: str) -> SettingChange:
     return _rewrite(name, place, edit)
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """Return the section of a setting, and its name in it."""
+    section, _, inner = name.partition(".")
+    return (section, inner) if inner else (GENERAL, name)
+
+
+def format_value(value: Any) -> str:
+    """Return a value as a person types it."""
+    if value is None:
+        return "not set"
+    if isinstance(value, bool | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
 def _mask(field: Field, value: Any) -> Any:
     if value is None or value is MISSING:
         return None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -20,7 +19,7 @@ from memoranda.errors import MemorandaError
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings import configure
-from memoranda.settings.configure import GENERAL, Explanation, Setting
+from memoranda.settings.configure import Explanation, Setting, format_value, split_name
 from memoranda.settings.fields import MASK, fields
 from memoranda.settings.settings import Settings, config_path
 from memoranda.settings.sources import DEFAULT
@@ -185,21 +184,6 @@ def describe_setting(found: Explanation) -> Iterator[Text]:
     yield takes.append_text(safe_text(f"; default {one_line(format_value(found.default), 60)}"))
     if found.problem is not None:
         yield safe_text(one_line(found.problem), "bold red")
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Return the section of a setting, and its name in it."""
-    section, _, inner = name.partition(".")
-    return (section, inner) if inner else (GENERAL, name)
-
-
-def format_value(value: Any) -> str:
-    """Return a value as a person types it."""
-    if value is None:
-        return "not set"
-    if isinstance(value, bool | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def format_source(source: str) -> str:
