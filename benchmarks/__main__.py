@@ -25,6 +25,7 @@ from benchmarks import (
     notes_speed,
     pruning,
     quiz,
+    relevance,
     replay,
     retrieval,
     searching,
@@ -35,6 +36,7 @@ from benchmarks import (
     storing,
     updates,
 )
+from memoranda.conversation.strategies import STRATEGIES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 QUALITY = (
@@ -104,12 +106,18 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "facts": lambda: facts.run(data, quick=quick),
         "dates": lambda: dates.run(data),
         "names": lambda: ner.run(data),
-        "replay": lambda: replay.run(asked.shared, quick=quick),
+        "replay": lambda: replays(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()
+
+
+def replays(shared: Path, *, quick: bool) -> None:
+    """Print what contexts of tool-calling runs hold of what is needed, and how much beside it."""
+    replay.run(shared, quick=quick)
+    relevance.run(replay.runs(shared), list(STRATEGIES)[: 1 if quick else None])
 
 
 def notes(data: Path, *, quick: bool) -> None:

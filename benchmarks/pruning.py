@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.adding import settings
-from benchmarks.measure import Step, Times, interleaved, micro, show
+from benchmarks.measure import Step, Times, interleaved, micro, show, timed
 from benchmarks.workload import talk
 from memoranda import Conversation, Memory
+from memoranda.conversation.pruning import Pruner
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.tokens.catalog import Catalog
 
@@ -29,6 +32,7 @@ except ImportError:
 LENGTHS = (100, 10_000, 100_000)
 PEER_MESSAGES = 2_000
 PEER_BUDGET = 8_000
+SESSION_WINDOW = 5_000
 STABLE_BUDGET = 4_000
 STABLE_TURNS = 400
 SESSION = "OpenAI Agents SDK, SQLiteSession.add_items"
@@ -41,6 +45,7 @@ def run(*, quick: bool) -> None:
     _growing(lengths, rounds)
     _trimming(rounds // 4)
     _appending(rounds)
+    _session(rounds)
     _bytes(lengths)
     _prefixes()
 
@@ -160,6 +165,33 @@ def _appends(said: Sequence[dict[str, str]], rounds: int, durability: str) -> di
         )
         session.close()
     return times
+
+
+def _session(turns: int) -> None:
+    # SM6: all that pruning does in a session that is always near the limit.
+    said = dicts(2 * turns, seed=5)
+    chat, spent = Conversation(context_limit=SESSION_WINDOW), 0.0
+    after_adding = Pruner.after_adding
+
+    def measured(*given: Any) -> Any:
+        nonlocal spent
+        start = time.perf_counter()
+        try:
+            return after_adding(*given)
+        finally:
+            spent += time.perf_counter() - start
+
+    with patch.object(Pruner, "after_adding", measured):
+        for item in said:
+            chat.add(**item)
+    views = timed(lambda _: [chat.view() for _ in range(turns)])
+    turn = (spent + views) / turns
+    show(
+        f"Pruning in a session of {turns:,} turns, window {SESSION_WINDOW:,} tokens (SM6)",
+        ("prunings", "a turn", "is 5 % of a turn of"),
+        [(f"{len(chat.prunings)}", micro(turn), f"{1_000 * turn / 0.05:.0f} ms")],
+        "Deciding after each message, pruning, and choosing one view a turn.",
+    )
 
 
 @contextmanager

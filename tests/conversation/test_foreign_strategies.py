@@ -247,8 +247,7 @@ class Broken:
 
     def select(self, given, selection):
         """Fail."""
-        del given, selection
-        raise LookupError("no such word")
+        raise LookupError(f"no such word in {given!r:.40}, {selection!r:.40}")
 
 
 def test_a_mistake_in_a_strategy_loses_no_message(caplog):

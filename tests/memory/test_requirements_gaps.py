@@ -98,6 +98,20 @@ def test_nine_of_ten_counts_are_not_made_anew():
     assert len(tally.counted) < needed / 10
 
 
+def test_nine_of_ten_counts_are_not_made_anew_where_it_is_pruned():
+    """SM7: so it is where messages leave the view and markers tell their particulars."""
+    chat, tally = tallied(max_tokens=3_000)
+    needed = 0
+    for n in range(200):
+        chat.add("user", f"Is case AB{n:04} of 12 May like case XY{n:04}? It costs ${n},200.")
+        needed += 1 + sum(item.id is not None for item in chat.context().receipt.included)
+        chat.add("assistant", f"Case AB{n:04} is open, and Q{n:04} is closed.")
+        needed += 1
+    assert len(chat.prunings) > 5
+    assert "Named there: " in chat.view().markers[0].text
+    assert len(tally.counted) < needed / 10
+
+
 def test_a_large_message_is_read_once():
     """R1.6: a megabyte is counted when it is added; a context counts only what it shows of it."""
     chat, tally = tallied(max_tokens=2_000)

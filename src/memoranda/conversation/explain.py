@@ -94,10 +94,11 @@ def _tokens_by_role(state: ConversationState, shown: ConversationView) -> dict[s
     """Return the tokens by role, as the provider is taken to count; what comes on top is system."""
     by_role = {"system": state.system} if state.info.system else {}
     for entry in shown.entries:
-        if isinstance(entry, Marker):  # It is sent as a system message, and so counts as one.
-            by_role["system"] = by_role.get("system", 0) + entry.cost
+        if isinstance(entry, Marker):  # It counts for the role that it is sent in.
+            role, tokens = "user" if entry.quotes else "system", entry.cost
         else:
-            by_role[entry.role] = by_role.get(entry.role, 0) + entry.tokens
+            role, tokens = entry.role, entry.tokens
+        by_role[role] = by_role.get(role, 0) + tokens
     learned = state.info.calibration
     counts = {role: round(tokens * learned.scale) for role, tokens in by_role.items()}
     if learned.overhead:

@@ -1,0 +1,73 @@
+"""What a later call needs is in view: made-up runs, replayed as the real ones are.
+
+Proves the laws where the real runs are not; ``test_replay.py`` has these.
+"""
+
+import importlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from made_up_runs import made_up_run
+
+ROOT = Path(__file__).parents[2]
+BUDGETS = (2_000, 3_000, 4_000)
+
+
+@pytest.fixture(scope="module")
+def replay():
+    """The replay, from where the benchmarks have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        yield importlib.import_module("benchmarks.replay")
+
+
+@pytest.fixture(scope="module")
+def tallied(replay):
+    """Return what was counted over six runs of 14 turns, with the default settings."""
+
+    @cache
+    def counted(budget):
+        tally = replay.Tally()
+        for seed in range(6):
+            tally.add(replay.replayed(made_up_run(seed), None, budget))
+        return tally
+
+    return counted
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_every_context_fits_and_holds_the_last_request(tallied, budget):
+    """No context exceeds its budget, and each of the six conversations was pruned."""
+    tally = tallied(budget)
+    assert (tally.over, tally.impossible) == (0, 0)
+    assert tally.requests == tally.contexts
+    assert tally.cut == tally.conversations == 6
+
+
+@pytest.mark.parametrize("budget", [3_000, 4_000])
+def test_conversations_stay_coherent(tallied, budget):
+    """N2.2, SM1: over nine of ten have in every context what the next call names."""
+    tally = tallied(budget)
+    assert tally.coherent > 0.9 * tally.conversations
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_few_pruned_messages_are_needed_later(tallied, budget):
+    """SM3: the particulars in markers leave fewer than 5 %, and none beyond one expansion."""
+    tally = tallied(budget)
+    assert tally.pruned > 200
+    assert tally.missed < 0.05 * tally.pruned
+    assert tally.missed < tally.missed_without
+    assert tally.unreachable == 0
+
+
+def test_pruning_is_rare_and_takes_each_message_once(replay):
+    """SM6: however long the conversation, it is due every fifth message at most."""
+    for turns in (20, 80):
+        run = made_up_run(1, turns)
+        chat = replay.conversation(run[0]["content"], 4_000)
+        for message in run[1:]:
+            chat.extend([message])
+        assert 0 < len(chat.prunings) <= len(run) / 5
+        assert sum(item.messages for item in chat.prunings) < len(run)
