@@ -135,9 +135,10 @@ def test_the_window_of_the_specification_is_fifty_messages(tmp_path):
             assert agent.chat.prunings == ()
             agent.process(f"Good evening number {number}.")
         agent.process("And one more.")
-        (overflow,) = agent.chat.prunings
-    assert overflow.trigger == "overflow"
-    assert overflow.messages == 52
+        full, overflow = agent.chat.prunings  # A view of more than fifty messages is full, too.
+        assert (full.trigger, overflow.trigger) == ("automatic", "overflow")
+        assert full.messages + overflow.messages == 52 - 10
+        assert len(agent.chat.view().messages) == 10 + 2
 
 
 @pytest.mark.parametrize("by", ["arguments", "environment"])
