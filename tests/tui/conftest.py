@@ -25,6 +25,7 @@ QUIET = {
     "embedding": {"background": False},
     "timezone": "UTC",
     "consolidation": {"extractor": "rules"},
+    "schedule": {"in_background": False},
 }
 
 

@@ -217,6 +217,21 @@ async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
         assert "chat-2" in (await person.say("hello")).splitlines()[-3]
 
 
+async def test_end_learns_and_leaves(runtimes, sitting):
+    """/end consolidates as /new does, and the interface closes."""
+    runtime = runtimes("Noted.")
+    async with sitting(runtime) as person:
+        await person.say("I live in Porto.")
+        person.app.screen.focused.load_text("/end")
+        await person.pilot.press("enter")
+        await person.app.workers.wait_for_complete()
+        await person.pilot.pause()
+        assert not person.app.is_running or person.app._exit
+    facts = [fact.record.content for fact in runtime.memory.facts()]
+    assert "The user lives in Porto." in facts
+    assert runtime.memory.conversations()[0].ended_at is not None
+
+
 @pytest.mark.parametrize(("command", "shown"), [
     ("/context", "1 Budget"), ("/settings", "Settings"), ("/stats", "conversations"),
     ("/help", "Commands"), ("/?", "Commands"), ("/facts", "Facts"), ("/forget Rita", "Rita"),

@@ -26,9 +26,10 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent, Answer
+from memoranda.agent.agent import END, NEW
 from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
 from memoranda.cli import chat_commands
-from memoranda.cli.chat_commands import END, MEANINGS, NEW, ChatDesk, PipeReader
+from memoranda.cli.chat_commands import MEANINGS, ChatDesk, PipeReader
 from memoranda.cli.command import (
     FAILED,
     SIGNAL_WAIT,

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
+from memoranda.agent.agent import END, NEW
 from memoranda.cli.command import Session
 from memoranda.cli.config import show_explanation, show_settings
 from memoranda.conversation.conversation_store import expand_place
@@ -27,7 +28,7 @@ from memoranda.rendering.records import list_erased
 from memoranda.settings import configure
 from memoranda.text.patterns import compile_pattern
 
-NEW, END, EXIT, QUIT = "/new", "/end", "/exit", "/quit"
+EXIT, QUIT = "/exit", "/quit"
 MEANINGS = {
     NEW: "end this session: it becomes memory, and the next one begins",
     END: "end this session as /new does, and leave",

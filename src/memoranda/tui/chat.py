@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
 
 from memoranda.agent import Answer
+from memoranda.agent.agent import END, NEW
 from memoranda.agent.interruption import AnswerStopped
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
@@ -35,6 +36,7 @@ MOST_ENTRIES = 100  # entries of the log: with many, each drawing takes long; F4
 CALL_WIDTH = 300  # characters of a tool call
 NAME_WIDTH = 28  # characters of a session's name
 # From which share of the window it is said in words, too (R2.4, R6.2).
+ENDINGS = (NEW, END)
 ALERTS = ((0.9, "almost full"), (0.8, "near the limit"))
 REASONS = {
     "automatic": "to save space",
@@ -253,8 +255,8 @@ class ChatScreen(Screen[None]):
         except MemorandaError as error:
             await self.add(_line(str(error), "problem"))
             return
-        if command is None or command[0] == "/new":
-            await self._ask("/new" if command else text)
+        if command is None or command[0] in ENDINGS:
+            await self._ask(command[0] if command else text)
         elif command[0] == "/exit":
             self.app.exit()
         elif command[0] == "/clear":
@@ -264,10 +266,10 @@ class ChatScreen(Screen[None]):
             self.app.show(SCREENS[name], rest if name in TAKE_WORDS else "")
 
     async def _ask(self, text: str) -> None:
-        new = text == "/new"
-        self.doing = "consolidating…" if new else "answering, Esc stops"
+        ending = text in ENDINGS
+        self.doing = "consolidating…" if ending else "answering, Esc stops"
         self._heard, self._streaming = "", None
-        if not new:
+        if not ending:
             await self.add(_said(text))
         self.query_one("#log").anchor()
         self.show_state()
@@ -342,6 +344,8 @@ class ChatScreen(Screen[None]):
                 await self.tell("stopped; what you said is kept")
             else:
                 await self.add(_line(f"error: {result}", "problem"))
+        elif result.command == END:
+            self.app.exit()
         elif result.command is not None:
             await self.show_conversation()
             await self.tell(result.text)

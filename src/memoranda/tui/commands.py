@@ -25,6 +25,7 @@ SCREENS = {
 TAKE_WORDS = {"/search", "/facts", "/forget"}
 MEANINGS = {
     "/new": "end this session: it becomes memory, and the next one begins",
+    "/end": "end this session as /new does, and leave",
     "/clear": "take what was said here out of view, after asking; nothing is lost",
     "/context": "what a model is sent, and which messages are in view (F2)",
     "/settings": "read and change the settings (F3)",

@@ -142,7 +142,7 @@ class ChatRuntime:
             own = services_of(memory).models.model
             talks = hasattr(own, "chat")
             model = InterruptibleModel(cast("ChatModel", own)) if talks else None
-            agent = Agent(memory, session=session, system=self._system, llm=model)
+            agent = Agent(memory, session=session, system=self._system, llm=model, upkeep=True)
         except BaseException:
             memory.close()
             raise
