@@ -360,7 +360,9 @@ class ContextBuilder:
     def _included(self, chosen: ConversationView, memory: Recall) -> list[ReceiptLine]:
         """Return the parts of the context, in order."""
         included: list[ReceiptLine] = []
-        found = f"{len(memory.hits)} records that answer the prompt"
+        many = len(memory.hits)
+        found = "1 record that answers" if many == 1 else f"{many} records that answer"
+        found += " the prompt"
         recalled = [SystemText("memory", memory.text, found)] if memory.text else []
         first = self._system if self._policy.stable else self._system + recalled
         taken = 0
