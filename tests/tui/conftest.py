@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from textual.screen import ModalScreen
+from textual.widgets import DataTable
 
 from memoranda import Memory
 from memoranda.model.chat import ChatReply
@@ -99,6 +100,8 @@ class Person:
             if due:
                 await self.app.workers.wait_for_complete(due)
             await self.pilot.pause(0)  # Until every widget has seen to its messages.
+            tables = self.app.screen.query(DataTable)
+            due += [each for each in tables if each._require_update_dimensions]
             quiet = 0 if due else quiet + 1
 
     async def press(self, *keys):
@@ -164,6 +167,7 @@ def sitting():
     @asynccontextmanager
     async def start(runtime, size=(80, 24)):
         app = MemorandaApp(runtime)
+        app.NOTIFICATION_TIMEOUT = 600
         async with app.run_test(size=size, notifications=True) as pilot:
             person = Person(app, pilot)
             await person.settle()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
@@ -94,6 +95,10 @@ def fields(model: type[BaseModel], within: Place = ()) -> Iterator[Field]:
             yield _field(place, info, attribute_docstrings(model)[name])
 
 
+# Two threads that parse at once can make CPython 3.11 raise a SystemError.
+_PARSING = Lock()
+
+
 @cache
 def attribute_docstrings(model: type[BaseModel]) -> Mapping[str, str]:
     """Return what stands below each setting of ``model`` in its source.
@@ -102,7 +107,9 @@ def attribute_docstrings(model: type[BaseModel]) -> Mapping[str, str]:
     would take longer than all else about them.
     """
     found: defaultdict[str, str] = defaultdict(str)
-    for node in ast.walk(ast.parse(inspect.getsource(model))):
+    with _PARSING:
+        tree = ast.parse(inspect.getsource(model))
+    for node in ast.walk(tree):
         for setting, after in pairwise(node.body if isinstance(node, ast.ClassDef) else ()):
             match setting, after:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
