@@ -410,10 +410,13 @@ class IndexCache:
     def of(self, user: str, *, items: bool = False) -> UserIndex:
         """Return the index of the user's memories or items, a new one if need be."""
         with self._lock:
-            index = self._indexes.setdefault((user, items), UserIndex(items=items))
+            index = self._indexes.get((user, items))
+            if index is None:
+                # Only now, as looking at all of them takes the longer the more users there are.
+                while self._indexes and self._size() > self._limit:
+                    self._indexes.popitem(last=False)
+                index = self._indexes[user, items] = UserIndex(items=items)
             self._indexes.move_to_end((user, items))
-            while len(self._indexes) > 1 and self._size() > self._limit:
-                self._indexes.popitem(last=False)
             return index
 
     def clear(self) -> None:

@@ -165,8 +165,7 @@ def _with_neighbours(own: Floats, rows: Rows, candidates: Places) -> Floats:
         near &= threads[step:] == threads[:-step]
         if not near.any():
             break
-        fade = np.exp((middles[:-step] - middles[step:]) / FADE).astype(np.float32)
-        fade[~near] = 0
+        fade = (np.exp((middles[:-step] - middles[step:]) / FADE) * near).astype(np.float32)
         np.maximum(found[:, step:], fade * own[:, :-step], out=found[:, step:])
         np.maximum(found[:, :-step], fade * own[:, step:], out=found[:, :-step])
     return found

@@ -328,23 +328,23 @@ class SingleSearch:
         """Return scores by all arms, with the facts that are asked for first, and what to show."""
         ranking = self.parts.ranking
         own = self._fused()
+        found = self.wanted & _told(own.evidence)
         if not ranking.precedence or ranking.only:
-            return self._by_precedence(own)
-        own = self._without_repetition(own)
-        scored, shown = self._by_precedence(own)
+            return self._by_precedence(own, found)
+        own = self._without_repetition(own, found)
+        scored, shown = self._by_precedence(own, found)
         if ranking.facts != "off":
             asked = self._with_asked_facts(own, scored, shown)
             if asked is not None:
                 return asked
         return self._with_news_first(scored, shown), shown
 
-    def _by_precedence(self, scored: ScoredRecords) -> tuple[ScoredRecords, Mask]:
-        """Return scores with what is true now above what was, and what to show.
+    def _by_precedence(self, scored: ScoredRecords, found: Mask) -> tuple[ScoredRecords, Mask]:
+        """Return scores with what is true now above what was, and what of ``found`` to show.
 
         Only so many candidates are looked at for that, the same whatever the limit.
         """
         rows, ranking, analyzer = self.rows, self.parts.ranking, self.parts.analyzer
-        found = self.wanted & _told(scored.evidence)
         long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
         asks = QuestionTense.THEN
         if ranking.precedence and not ranking.only and not long_ago:
@@ -458,15 +458,14 @@ class SingleSearch:
                 )
         return found
 
-    def _without_repetition(self, scored: ScoredRecords) -> ScoredRecords:
+    def _without_repetition(self, scored: ScoredRecords, found: Mask) -> ScoredRecords:
         """Return scores in which who states something goes before who only says the same words.
 
-        These are weekly insights, which repeat facts, turns of questions and small talk, and the
-        assistant's answers to what somebody told.
+        These are, of what was ``found``, weekly insights, which repeat facts, turns of questions
+        and small talk, and the assistant's answers to what somebody told.
         """
         repeating = np.flatnonzero(_of_kinds(self.rows, [Kind.REFLECTION]))
         scored = scored.lowered(repeating, REPEATED)
-        found = self.wanted & _told(scored.evidence)
         first = _best(scored.score, found, FIRST_READ)
         before = {
             row: told
