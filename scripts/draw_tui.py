@@ -28,7 +28,7 @@ SIZE = (80, 24)
 SETTINGS: Mapping[str, Mapping[str, object] | str] = {
     "timezone": "UTC",
     "embedding": {"background": False},
-    "conversation": {"context_limit": 1_700, "keep_recent": 4},
+    "conversation": {"context_limit": 4_000, "keep_recent": 4},
     "agent": {"system": "You plan trips."},
 }
 BEFORE = [
@@ -39,7 +39,7 @@ BEFORE = [
         for city in ("Lisbon", "Porto", "Coimbra", "Braga", "Faro", "Evora")
         for pair in (
             ("user", f"What is there to see in {city}, and how long should we stay there?"),
-            ("assistant", f"Two days are enough for {city}: the old town, the river. " * 8),
+            ("assistant", f"Two days are enough for {city}: the old town, the river. " * 30),
         )
     ),
 ]
