@@ -124,6 +124,21 @@ def test_a_summary_of_what_expired_is_told_no_more(clock):
         assert not any(cut.summary for each in chat.prunings for cut in each.cuts)
 
 
+def test_a_code_from_what_expired_is_told_no_more(memory, clock):
+    """A marker that stands for old and younger messages names nothing any more."""
+    chat = memory.conversation("trip")
+    for number in range(4):
+        chat.add("user", f"The booking is HAT08{number}.")
+        clock.advance(timedelta(days=5))
+    chat.start_session()
+    assert any("HAT080" in marker.text for marker in chat.view().markers)
+    clock.advance(timedelta(days=12))
+    markers = chat.view().markers
+    assert markers
+    assert not any("HAT080" in marker.text for marker in markers)
+    assert not any("HAT080" in cut.named for done in chat.prunings for cut in done.cuts)
+
+
 def test_a_call_goes_with_its_result(memory, clock):
     """A call without words has no episode of its own, and is not left behind."""
     chat = memory.conversation("trip")

@@ -155,15 +155,9 @@ def prunings_since(prunings: Iterable[Pruning], start: int) -> list[Pruning]:
 
 
 def hide_expired(prunings: Sequence[Pruning], through: int) -> list[Pruning]:
-    """Return the receipts without summaries of what has expired, up to position ``through``."""
+    """Return the receipts without what quotes the expired messages, up to position ``through``."""
     return [
-        replace(
-            item,
-            cuts=tuple(
-                replace(cut, summary=None, torn=True) if cut.first <= through else cut
-                for cut in item.cuts
-            ),
-        )
+        replace(item, cuts=tuple(cut.tear() if cut.first <= through else cut for cut in item.cuts))
         for item in prunings
     ]
 
