@@ -155,9 +155,9 @@ class Database(ABC, Generic[C]):
                 yield pinned
 
     @property
-    def known(self) -> dict[Any, Any] | None:
-        """What this thread has looked up in its snapshot, where nothing changes; or ``None``."""
-        return None if getattr(self._local, "pinned", None) is None else self._local.known
+    def known(self) -> dict[Any, Any]:
+        """What this thread has looked up in its snapshot, where nothing changes."""
+        return {} if getattr(self._local, "pinned", None) is None else self._local.known
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -324,15 +324,9 @@ class DatabaseStore(Database[C], SqlStore):
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
         with self.read() as connection:
             known = self.known
-            if scope is None:
-                key = NOBODY
-            elif known is None:
-                key = self._user_key(connection, scope)
-            elif scope in known:
-                key = known[scope]
-            else:
-                key = known[scope] = self._user_key(connection, scope)
-            yield connection, key
+            if scope is not None and scope not in known:
+                known[scope] = self._user_key(connection, scope)
+            yield connection, NOBODY if scope is None else known[scope]
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         del scope
