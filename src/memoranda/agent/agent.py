@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from memoranda.agent import console
+from memoranda.agent.commands import END, NEW
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import LEAST, MOST
 from memoranda.conversation.pruning import ContextUsage
@@ -37,7 +38,6 @@ from memoranda.tools import Tool, ToolList
 
 log = logging.getLogger("memoranda.agent")
 
-NEW, END = "/new", "/end"
 CLEARED, ENDED = "Session cleared.", "Session ended."
 STAGE = "chat"
 # Tokens of what an answer without a model is made from.

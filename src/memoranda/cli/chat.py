@@ -26,7 +26,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent, Answer
-from memoranda.agent.agent import END, NEW
+from memoranda.agent.commands import END, NEW, split_command
 from memoranda.agent.interruption import AnswerStopped, InterruptibleModel
 from memoranda.cli import chat_commands
 from memoranda.cli.chat_commands import MEANINGS, ChatDesk, PipeReader
@@ -134,7 +134,7 @@ class ChatLoop:
         while (text := self.desk.reader.read()) is not None:
             if not text.strip():
                 continue
-            command, rest = chat_commands.parse_command(text) or (None, "")
+            command, rest = split_command(text) or (None, "")
             try:
                 command = command and chat_commands.resolve_command(command, rest)
                 if command in {chat_commands.EXIT, chat_commands.QUIT}:

@@ -11,13 +11,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
-from memoranda.agent.agent import END, NEW
+from memoranda.agent.commands import END, NEW, find_command
 from memoranda.cli.command import Session
 from memoranda.cli.config import show_explanation, show_settings
 from memoranda.conversation.conversation_store import expand_place
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
-from memoranda.model.checks import nearest
 from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import show_budget, show_message, show_state
@@ -52,12 +51,10 @@ YES, ERASE = "--yes", "--erase"
 # What commands take: ``None`` for words; all others nothing.
 WORDS = ("/context", "/expand", "/forget", "/settings")
 TAKES = {"/clear": f"nothing but {YES}", **dict.fromkeys(WORDS)}
-COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 # What the other lines of an item of a list stand behind.
 MARKER = compile_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
 FOUND = 5
-LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 EVERY = "all"
 SURE = {False: "Forget this?", True: "Erase this for good?"}
 FORGOTTEN = 160
@@ -118,25 +115,13 @@ class ChatDesk:
         return answer
 
 
-def parse_command(line: str) -> tuple[str, str] | None:
-    """Return the command in a line and what follows it; ``None`` for what is no command."""
-    found = COMMAND.fullmatch(line)
-    return None if found is None else (found[1].lower(), (found[2] or "").strip())
-
-
 def resolve_command(command: str, rest: str) -> str:
-    """Return the command that is meant: itself, or the only one that begins with it.
+    """Return the command that is meant.
 
     Raises:
         InvalidInput: there is no such command, or it does not take what follows it.
     """
-    known = (*MEANINGS, QUIT, "/?")
-    found = [command] if command in known else [name for name in known if name.startswith(command)]
-    if len(found) != 1:
-        near = found or nearest(command, known, alike=LIKE)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
-        raise InvalidInput(f"there is no {command}; {hint}")
-    (name,) = found
+    name = find_command(command, (*MEANINGS, QUIT, "/?"), f"use {', '.join(MEANINGS)}")
     takes = TAKES.get(name, "nothing")
     if takes and rest and not (name == "/clear" and rest == YES):
         raise InvalidInput(f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone")

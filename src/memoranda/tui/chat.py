@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
 
 from memoranda.agent import Answer
-from memoranda.agent.agent import END, NEW
+from memoranda.agent.commands import END, NEW
 from memoranda.agent.interruption import AnswerStopped
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
+from memoranda.agent.commands import find_command, split_command
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import nearest
-from memoranda.text.patterns import compile_pattern
 
-LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
-COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 # Each command with the screen that it opens, where it opens one.
 SCREENS = {
     "/help": "help",
@@ -55,17 +50,11 @@ def parse_command(line: str) -> tuple[str, str] | None:
     Raises:
         InvalidInput: there is no such command, or it takes nothing.
     """
-    found = COMMAND.fullmatch(line)
+    found = split_command(line)
     if found is None:
         return None
-    name, rest = found[1].lower(), (found[2] or "").strip()
-    known = (*MEANINGS, *OTHERS)
-    meant = [name] if name in known else [each for each in known if each.startswith(name)]
-    if len(meant) != 1:
-        near = meant or nearest(name, known, alike=LIKE)
-        hint = f"did you mean {' or '.join(near)}?" if near else "/help lists what there is"
-        raise InvalidInput(f"there is no {name}; {hint}")
-    command = OTHERS.get(meant[0], meant[0])
+    meant = find_command(found[0], (*MEANINGS, *OTHERS), "/help lists what there is")
+    command, rest = OTHERS.get(meant, meant), found[1]
     if rest and command not in TAKE_WORDS:
         raise InvalidInput(f"{command} takes nothing; type {command} alone")
     return command, rest
