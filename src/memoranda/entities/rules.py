@@ -348,7 +348,9 @@ def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) ->
     # Nor is an interjection ("Hahaha", "Nooo", "Hmm") or a stray syllable.
     stray = token.opens and len(word) < _SHORTEST_OPENER
     sound = not word.isupper() and (
-        stray or _EN.pattern("interjection", 0).fullmatch(low) is not None
+        stray
+        or any(one == two == three for one, two, three in zip(low, low[1:], low[2:], strict=False))
+        or _EN.pattern("interjection", 0).fullmatch(low) is not None
     )
     if strict or order or _is_common(word) or sound:
         return False

@@ -13,6 +13,7 @@ from itertools import pairwise
 import Stemmer
 
 from memoranda.text.calendar import month_numbers
+from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 
 _EN = LanguageData("en", "comparison", {"month": lambda: month_numbers("en")})
@@ -147,7 +148,7 @@ def replace_idioms(text: str) -> str:
 
 
 @cache
-def _idioms() -> tuple[re.Pattern[str], list[str]]:
+def _idioms() -> tuple[LinearPattern, list[str]]:
     """Return what finds the idioms, each as the group of its place, and what they mean."""
     idioms: Sequence[tuple[str, str]] = load("en", "comparison")["idioms"]
     forms = "|".join(rf"(\b{form}\b)" for form, _ in idioms)
@@ -205,7 +206,7 @@ def _write_number(token: str) -> str:
     return token.rstrip("0").rstrip(".") if _TRAILING_ZERO.fullmatch(token) else token
 
 
-def _write_date(match: re.Match[str]) -> str:
+def _write_date(match: LinearMatch) -> str:
     """Return a date in one form, marked so that it is read as one word."""
     groups = {key[0]: value for key, value in match.groupdict().items() if value}
     month = groups["m"].casefold()

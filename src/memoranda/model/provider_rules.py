@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from memoranda.model.checks import content_hash
+from memoranda.text.linear_patterns import LinearPattern
 
 # Stands for the user where a conversation would begin with the assistant.
 OPENING = "(start)"
@@ -15,7 +14,7 @@ MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "we
 MEDIA["image/jpg"] = "image/jpeg"
 
 
-def sendable_id(given: str, taken: set[str], form: re.Pattern[str], longest: int) -> str:
+def sendable_id(given: str, taken: set[str], form: LinearPattern, longest: int) -> str:
     """Return the id under which a call is sent, and take it.
 
     One that the provider takes stays as it is; any other becomes a hash of itself, which does not

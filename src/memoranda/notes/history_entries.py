@@ -25,6 +25,7 @@ from memoranda.learning.extraction.sentences import blank_others, blank_texts, s
 from memoranda.learning.parsed_text import stems
 from memoranda.model.models import DateMention
 from memoranda.model.ports import DateReader, EntityExtractor
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.lines import MARK, MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets, without_secrets
@@ -496,7 +497,7 @@ def _failure(turn: Turn) -> str:
 
 
 @lru_cache(maxsize=64)
-def _lead(names: frozenset[str]) -> re.Pattern[str]:
+def _lead(names: frozenset[str]) -> LinearPattern:
     """Return what courtesies look like that stand before a sentence, and may call one by name."""
     called = "".join(rf"|{re.escape(name)}" for name in sorted(names))
     leads = f"(?:{_EN.source('courtesies')})" + (rf"(?:\s(?:{called[1:]})\b)?" if called else "")

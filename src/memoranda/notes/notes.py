@@ -37,12 +37,10 @@ _MOMENT = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})"
 )
-_REST = rf"[ \t]+(?P<at>{_MOMENT})[ \t]*\r?$"
-_LINE = f"##{_REST}"
-# Begins with plain characters, so it is found fast.
-_HEADING = compile_pattern(rf"##(?:(?<=\n##)|(?<=\A##)|(?<=\A\ufeff##)){_REST}", re.MULTILINE)
-_PLAIN = compile_pattern(rf"^(?=\\*{_LINE})", re.MULTILINE)
-_ESCAPED = compile_pattern(rf"^\\(?=\\*{_LINE})", re.MULTILINE)
+_LINE = rf"##[ \t]+(?P<at>{_MOMENT})[ \t]*\r?$"
+_HEADING = compile_pattern(rf"(?:^|\A\ufeff)(?P<heading>{_LINE})", re.MULTILINE)
+_PLAIN = compile_pattern(rf"^(\\*{_LINE})", re.MULTILINE)
+_ESCAPED = compile_pattern(rf"^\\(\\*{_LINE})", re.MULTILINE)
 _OF_A_MOMENT = compile_pattern(r"[0-9][0-9t:.z-]*")
 
 
@@ -230,7 +228,7 @@ class Notes:
 
 def render_entry(at: datetime, text: str, *, heading: str = "", line_end: str = "\n") -> str:
     """Return an entry as it is added to a file. ``parse_history`` gives ``text`` back exactly."""
-    escaped = _PLAIN.sub(r"\\", text) if "##" in text else text
+    escaped = _PLAIN.sub(r"\\\1", text) if "##" in text else text
     return f"{heading or f'## {stamp(at)}'}{line_end * 2}{escaped}{line_end * 2}"
 
 
@@ -282,13 +280,14 @@ class _EntryPlace(NamedTuple):
 def _places(text: str) -> Iterator[_EntryPlace]:
     """Yield where the entries of a file are."""
     found = [(match, at) for match in _HEADING.finditer(text) if (at := _moment(match["at"]))]
-    ends = [*(match.start() for match, _ in found[1:]), len(text)]
+    ends = [*(match.start("heading") for match, _ in found[1:]), len(text)]
     for (match, at), end in zip(found, ends, strict=False):
-        line_end = "\r\n" if match[0].endswith("\r") else "\n"
+        heading = match["heading"]
+        line_end = "\r\n" if heading.endswith("\r") else "\n"
         raw = text[match.end() + 1 : end].removeprefix(line_end)
         raw = raw.removesuffix(line_end * (2 if raw.endswith(line_end * 2) else 1))
-        said = _ESCAPED.sub("", raw) if "##" in raw else raw
-        yield _EntryPlace(at, said, match[0].rstrip("\r"), line_end, match.start(), end)
+        said = _ESCAPED.sub(r"\1", raw) if "##" in raw else raw
+        yield _EntryPlace(at, said, heading.rstrip("\r"), line_end, match.start("heading"), end)
 
 
 def _moment(written: str) -> datetime | None:

@@ -6,11 +6,11 @@ and news of an answer to "Who?" holds another name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import WordLists, compile_pattern, languages_with, load
 from memoranda.text.terms import cut_sentences
 
@@ -88,7 +88,7 @@ def _words(text: str) -> list[str]:
 
 
 @cache
-def _kinds() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _kinds() -> tuple[tuple[LinearPattern, str], ...]:
     """Return what asks for each kind, in all languages."""
     return tuple(
         (compile_pattern(pattern), kind)

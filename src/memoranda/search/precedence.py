@@ -29,6 +29,7 @@ from memoranda.model.ports import Analyzer
 from memoranda.search.evidence import ScoredRecords, pairs_among
 from memoranda.search.index import KINDS, NO_NUMBER, Mask, Places, Rows
 from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_words
 
@@ -40,7 +41,7 @@ SHORTEST_STEM = 3  # letters from which a common beginning means a common word
 
 
 @cache
-def _sorts() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+def _sorts() -> tuple[tuple[LinearPattern, frozenset[str]], ...]:
     """Return the sorts of values that can answer, by what is asked."""
     rows = load("en", "questions")["sorts"]
     return tuple(

@@ -1,8 +1,8 @@
 """Patterns and word lists: what reads plain text is compiled, and its language data read, here.
 
-Everything that reads what people, models or files have written asks here for its patterns, so
-that the engine can be exchanged for one that never backtracks. A pattern is compiled when it is
-first used: a process pays only for those that it meets.
+Everything that reads what people, models or files have written asks here for its patterns, which
+run in linear time (:mod:`memoranda.text.linear_patterns`). A pattern is compiled when it is first
+used: a process pays only for those that it meets.
 
 What the product knows of each language stands in ``memoranda/languages/<code>/<topic>.toml`` and
 is read when it is first needed; the README there says how to add a language.
@@ -18,17 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-_METHODS = (
-    "search",
-    "match",
-    "fullmatch",
-    "finditer",
-    "findall",
-    "split",
-    "sub",
-    "subn",
-    "pattern",
-)
+from memoranda.text.linear_patterns import METHODS, LinearPattern
+
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
 
 
@@ -41,21 +32,23 @@ class Fragments(Protocol):
 
 
 class _PatternOnUse:
-    """Behaves as a compiled pattern, and compiles it at the first call of a method."""
+    """Behaves as a compiled pattern, and compiles it at the first use."""
 
     def __init__(self, source: Callable[[], str], flags: int) -> None:
         self._source = source
         self.flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile, and from now on answer with the methods of the engine itself."""
-        compiled = re.compile(self._source(), self.flags)
-        for method in _METHODS:
+        """Compile, and from now on answer with what the compiled pattern has."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = LinearPattern(self._source(), self.flags)
+        for method in METHODS:
             setattr(self, method, getattr(compiled, method))
         return getattr(compiled, name)
 
 
-def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
+def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> LinearPattern:
     """Return ``pattern`` ready to use; a mistake in it shows at the first use.
 
     Args:
@@ -63,7 +56,20 @@ def compile_pattern(pattern: str | Callable[[], str], flags: int = 0) -> re.Patt
         flags: as :func:`re.compile` takes them.
     """
     source = pattern if callable(pattern) else lambda: pattern
-    return cast("re.Pattern[str]", _PatternOnUse(source, flags))
+    return cast("LinearPattern", _PatternOnUse(source, flags))
+
+
+def compile_scanner(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that reads a text word by word, for :mod:`re`, which is faster at that.
+
+    Only for patterns that do not backtrack on any text: what they repeat is possessive, or can be
+    followed by nothing that it takes itself, and they look around for a fixed length only.
+
+    Args:
+        pattern: the regular expression.
+        flags: as :func:`re.compile` takes them.
+    """
+    return re.compile(pattern, flags)
 
 
 def expand(pattern: str, fragments: Fragments) -> str:
@@ -175,7 +181,7 @@ class LanguageData:
         self._flags = flags
         self._words: dict[tuple[str, ...], frozenset[str]] = {}
         self._sources: dict[str, str] = {}
-        self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
+        self._patterns: dict[tuple[str, int], LinearPattern] = {}
 
     def words(self, *names: str) -> frozenset[str]:
         """Return the words of one or several lists as a set.
@@ -207,17 +213,17 @@ class LanguageData:
 
     __getitem__ = source
 
-    def pattern(self, name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    def pattern(self, name: str, flags: int = re.IGNORECASE) -> LinearPattern:
         """Return a pattern ready to use; without regard to case unless ``flags`` say so."""
         if (name, flags) not in self._patterns:
             self._patterns[name, flags] = compile_pattern(lambda: self.source(name), flags)
         return self._patterns[name, flags]
 
-    def __getattr__(self, name: str) -> re.Pattern[str]:
+    def __getattr__(self, name: str) -> LinearPattern:
         """Compile the pattern of that name at its first use, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
-        compiled = re.compile(self.source(name), self._flags)
+        compiled = LinearPattern(self.source(name), self._flags)
         setattr(self, name, compiled)
         return compiled
 

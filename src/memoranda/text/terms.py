@@ -72,7 +72,8 @@ from itertools import pairwise
 
 import Stemmer
 
-from memoranda.text.patterns import compile_pattern, load, words_of
+from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.patterns import compile_pattern, compile_scanner, load, words_of
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"
@@ -84,7 +85,7 @@ _INVISIBLE = (
 )
 _TYPOGRAPHY = dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_DASHES, "-")
 _TYPOGRAPHY |= dict.fromkeys(_QUOTES, '"')
-_UNUSUAL = compile_pattern(
+_UNUSUAL = compile_scanner(
     rf"[{_APOSTROPHES}{_DASHES}{_QUOTES}]|(?P<invisible>[{_INVISIBLE}]+)|(?P<digit>[^\x00-\x7f\D])"
 )
 _UNDECOMPOSED = str.maketrans(
@@ -100,7 +101,7 @@ _UNDECOMPOSED = str.maketrans(
         "þ": "th",
     }
 )
-_DIACRITIC = compile_pattern(
+_DIACRITIC = compile_scanner(
     r"[\u0300-\u0305\u0307\u0309-\u036f]"  # Latin, Greek, Cyrillic
     r"|(?<![\u0438\u0443])\u0306|(?<!\u0456)\u0308"  # but not in letters of their own
     r"|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"  # Hebrew points
@@ -203,7 +204,7 @@ def cut_sentences(
 @cache
 def _ends(
     *, unspaced: bool, lines: bool, closing: bool, capital: bool, titles: bool
-) -> re.Pattern[str]:
+) -> LinearPattern:
     """Return the pattern of what stands between sentences."""
     mark = f"(?<=[.!?{'' if unspaced else _WIDE}])"
     before = (_TITLES if titles else "") + (_AFTER_END if closing else "")
@@ -219,20 +220,20 @@ def _ends(
 # Longer words (hashes, base64) are cut to this many characters, in texts and queries alike.
 LONGEST = 64
 
-_CLITIC = compile_pattern(
+_CLITIC = compile_scanner(
     r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE
 )
-_ASCII_WORD = compile_pattern(r"[a-z0-9]+")
+_ASCII_WORD = compile_scanner(r"[a-z0-9]+")
 # A word inside a word, snake_case, a number with separators, C++, C#, .NET. Each alternative
 # looks back from one of a few characters, so that the engine can skip all the others.
-_ASCII_SPECIAL = compile_pattern(
+_ASCII_SPECIAL = compile_scanner(
     r"[A-Z_.,+#](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z])[A-Z][a-z]{2}|(?<=_)|(?<=[0-9][.,])[0-9]"
     r"|(?<=[A-Za-z]\+)\+|(?<=[A-Za-z]#)|(?<=\.)[Nn][Ee][Tt])"
 )
-_CAMEL = compile_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
-_CAMEL_PART = compile_pattern(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_GROUPED = compile_pattern(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_GROUPED_BY_DOTS = compile_pattern(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+_CAMEL = compile_scanner(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_CAMEL_PART = compile_scanner(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_GROUPED = compile_scanner(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_GROUPED_BY_DOTS = compile_scanner(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
 _LONGEST_VERSION = 4
 
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
@@ -274,7 +275,7 @@ def _mark() -> tuple[str, str]:
 def _token() -> re.Pattern[str]:
     """Return the pattern of everything that gives terms; the name of its group says what it is."""
     basic, beyond = _mark()
-    return compile_pattern(
+    return compile_scanner(
         rf"(?P<flag>{_FLAG})|(?P<emoji>{_EMOJI})"
         r"|(?P<number>[vV]?[0-9]++(?:[.,][0-9]++)+)"
         r"|(?P<language>[A-Za-z](?:\+\+(?!\+)|#(?![\w#])))"
@@ -286,14 +287,14 @@ def _token() -> re.Pattern[str]:
 @cache
 def _piece() -> re.Pattern[str]:
     """Return the pattern that parts a run of word characters by whether its script has spaces."""
-    return compile_pattern(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
+    return compile_scanner(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
 
 
 @cache
 def _cluster() -> re.Pattern[str]:
     """Return the pattern of a character with the marks that stand on it."""
     basic, beyond = _mark()
-    return compile_pattern(rf"(?s:.)(?:[{basic}]++|{beyond})*+")
+    return compile_scanner(rf"(?s:.)(?:[{basic}]++|{beyond})*+")
 
 
 def ascii_words(text: str) -> list[str] | None:

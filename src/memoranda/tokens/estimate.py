@@ -25,7 +25,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Lock
 
-from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.patterns import compile_pattern, compile_scanner, expand
 
 # The longest text that a tokenizer is given at once. Memory stays small whatever the text is,
 # and the regular expressions of tiktoken give up on some 500,000 spaces in a row.
@@ -76,7 +76,7 @@ VARIANT_SELECTORS = ("Mn", (0xE0100, 0xE01EF))
 @cache
 def pieces(encoding: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the pieces of a text; they cover all of it."""
-    return compile_pattern(_patterns()[encoding])
+    return compile_scanner(_patterns()[encoding])
 
 
 @cache

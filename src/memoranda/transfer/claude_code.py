@@ -11,7 +11,6 @@ all the same, and stay.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ToolCall, ToolResult
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, FENCE, OPENING
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct, joined
@@ -242,7 +242,7 @@ def _blocks(content: Any) -> Sequence[Any]:
     raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
 
 
-def without(text: str, opening: re.Pattern[str]) -> str:
+def without(text: str, opening: LinearPattern) -> str:
     """Return ``text`` without what stands between tags. A tag that is never closed is text.
 
     Each part of the text is looked at once for each tag, however many of them it holds.

@@ -73,6 +73,7 @@ from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
@@ -540,7 +541,7 @@ class _TurnReader:
         return self._draft(said, shown, stated, setting.kind, dated=True)
 
     def _of_last(
-        self, clause: TurnPart, said: str, pronoun: re.Match[str], setting: ClauseContext
+        self, clause: TurnPart, said: str, pronoun: LinearMatch, setting: ClauseContext
     ) -> ClaimDraft | None:
         """Read ``She works at Siemens`` where it is clear who she is."""
         pointing = pronoun[0].lower().partition("'")[0]

@@ -8,12 +8,12 @@ off.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.reader import find_text_request
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -72,7 +72,7 @@ def split_sentences(text: str) -> Iterator[TurnPart]:
         offset += len(line) + 1
 
 
-def _broken(found: re.Match[str]) -> str:
+def _broken(found: LinearMatch) -> str:
     return _BREAK * len(found[0])
 
 
@@ -117,7 +117,7 @@ def blank_others(text: str) -> str:
         for name in ("reported_speech", "citation")
         for mark in _EN.pattern(name).finditer(text)
     ]
-    for found in sorted(marks, key=re.Match.start):
+    for found in sorted(marks, key=LinearMatch.start):
         if found.start() >= begin:
             begin = _report_end(text, found.end())
             text = cut_out(text, found.start(), begin)

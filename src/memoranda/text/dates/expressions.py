@@ -20,6 +20,7 @@ from typing import Any
 
 from memoranda.model.checks import require_aware
 from memoranda.text.dates import words as w
+from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load
 
 DAY = timedelta(days=1)
@@ -146,7 +147,7 @@ _NEARBY_MONTHS = range(-5, 6)
 
 _INSIDE = compile_pattern(r"[^\W_],?\s+$")
 
-Match = re.Match[str]
+Match = LinearMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class TimeExpression:
 
 
 Reader = Callable[..., TimeMeaning | None]
-Rules = list[tuple[re.Pattern[str], Reader]]
+Rules = list[tuple[LinearPattern, Reader]]
 # --- what the parts of a match say -------------------------------------------------------
 
 

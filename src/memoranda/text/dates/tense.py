@@ -6,8 +6,7 @@ Friday and the next one, and silent where it is not.
 
 from __future__ import annotations
 
-import re
-
+from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData
 
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""
@@ -38,7 +37,7 @@ def _markers(text: str, start: int, end: int) -> list[str]:
     return found
 
 
-def _direction_of(text: str, match: re.Match[str]) -> str | None:
+def _direction_of(text: str, match: LinearMatch) -> str | None:
     """Return which way a marker looks; nothing if it is none after all."""
     direction, word = match.lastgroup or UNKNOWN, match[0]
     not_past = _ENGLISH.words("not_past")
@@ -79,7 +78,7 @@ def is_moved_from(text: str, begin: int) -> bool:
     return match is not None and _is_from(match) and is_moved(text, begin)
 
 
-def _is_from(match: re.Match[str]) -> bool:
+def _is_from(match: LinearMatch) -> bool:
     return (match["to"] or "").lower() == "from"
 
 

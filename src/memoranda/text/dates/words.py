@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
 
 _TENS = "十"
@@ -145,7 +146,7 @@ DATES = LanguageData("mul", "dates", _LISTS)
 
 
 @cache
-def cues(table: str) -> Mapping[str, re.Pattern[str]]:
+def cues(table: str) -> Mapping[str, LinearPattern]:
     """Return the patterns of the words before a time, by what they make of it, in their order."""
     return {
         name: compile_pattern(expand(pattern, DATES), re.IGNORECASE)

@@ -1,0 +1,536 @@
+"""Regular expressions whose time is linear in the text, whatever the text.
+
+A pattern is written as for :mod:`re` and means the same, but RE2 runs it, which never backtracks.
+RE2 has no lookaround, and knows word boundaries among ASCII letters only. So a text is written
+anew for each pattern before RE2 reads it:
+
+- each character as the byte of its class (:mod:`memoranda.text.character_classes`);
+- if the pattern looks around, with marks: where each of its assertions holds is found first, and
+  marked by a byte before the character that stands there. The pattern then asks for the mark.
+  This is done only for a text that the pattern would fit if all assertions held.
+
+Not supported are backreferences, conditions, and groups captured inside an assertion. Atomic
+groups and possessive repeats are read as plain ones, and a repeat of up to more than 1,000 times
+as one without limit. After an empty match the next begins a character later. An assertion sees
+at least the next 500 characters, and at most 1,000.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from re import _constants as c  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, Final
+
+import re2
+
+from memoranda.text.character_classes import (
+    NEWLINE,
+    WORDS,
+    Alphabet,
+    CharacterSet,
+    PatternError,
+    read_characters,
+)
+
+#: The methods that a pattern has in common with :class:`re.Pattern`.
+METHODS: Final = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
+# The characters after a place that an assertion sees, and of a text that is read once for a loop.
+_FARTHEST: Final = 1_000
+# Bytes that RE2 may take for one pattern.
+_MOST_MEMORY: Final = 16 << 20
+_MOST_REPEATS: Final = 1_000
+# Where a match must begin and end, and what says that there is none.
+_Anchor = re2._re2.RE2.Anchor  # noqa: SLF001 - it has no other name
+_ANYWHERE, _HERE, _WHOLE = _Anchor.UNANCHORED, _Anchor.ANCHOR_START, _Anchor.ANCHOR_BOTH
+_NOWHERE: Final = (-1, -1)
+_REFERENCE: Final = re.compile(r"\\(?:([1-9]\d?)|g<(\w+)>|(.))")
+_ELEMENTS: Final = frozenset({c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN})
+
+
+class LinearMatch:
+    """What a pattern found: the same face as a match of :mod:`re`."""
+
+    __slots__ = ("_spans", "re", "string")
+
+    def __init__(self, pattern: LinearPattern, text: str, spans: Sequence[tuple[int, int]]) -> None:
+        """Keep where the match and its groups stand."""
+        self.re = pattern
+        self.string = text
+        self._spans = spans
+
+    def span(self, group: int | str = 0) -> tuple[int, int]:
+        """Return where a group begins and ends; ``(-1, -1)`` if it took no part."""
+        if isinstance(group, str):
+            try:
+                group = self.re.groupindex[group]
+            except KeyError:
+                raise IndexError(f"no group is named {group!r}") from None
+        return self._spans[group]
+
+    def start(self, group: int | str = 0) -> int:
+        """Return where a group begins."""
+        return self.span(group)[0]
+
+    def end(self, group: int | str = 0) -> int:
+        """Return where a group ends."""
+        return self.span(group)[1]
+
+    def __getitem__(self, group: int | str) -> Any:
+        """Return the text of a group, or None."""
+        begin, end = self.span(group)
+        return None if begin < 0 else self.string[begin:end]
+
+    def group(self, *groups: int | str) -> Any:
+        """Return the text of one group, or of several as a tuple."""
+        if len(groups) > 1:
+            return tuple(self[each] for each in groups)
+        return self[groups[0] if groups else 0]
+
+    def groups(self, default: Any = None) -> tuple[Any, ...]:
+        """Return the texts of all groups."""
+        found = (self[each] for each in range(1, len(self._spans)))
+        return tuple(default if each is None else each for each in found)
+
+    def groupdict(self, default: Any = None) -> dict[str, Any]:
+        """Return the texts of the named groups."""
+        found = {name: self[number] for name, number in self.re.groupindex.items()}
+        return {name: default if each is None else each for name, each in found.items()}
+
+    @property
+    def lastindex(self) -> int | None:
+        """The number of the group that was closed last, if any was."""
+        ends = [end for _, end in self._spans[1:]]
+        return ends.index(max(ends)) + 1 if ends and max(ends) >= 0 else None
+
+    @property
+    def lastgroup(self) -> str | None:
+        """The name of the group that was closed last, if it has one."""
+        return self.re.group_names.get(self.lastindex or 0)
+
+    def expand(self, template: str) -> str:
+        r"""Return a template with the groups that it names: ``\1``, ``\g<name>``."""
+        if "\\" not in template:
+            return template
+
+        def fill(reference: re.Match[str]) -> str:
+            number, name, sign = reference.groups()
+            if sign is not None:
+                return {"n": "\n", "t": "\t"}.get(sign, sign)
+            named = int(name) if name and name.isdigit() else name
+            return self[int(number) if number else named] or ""
+
+        return _REFERENCE.sub(fill, template)
+
+
+@dataclass(frozen=True, slots=True)
+class _Assertion:
+    """What must hold at a place: a boundary, an end, or that an expression fits there or not."""
+
+    name: str
+    #: Of lookaround, what tells one from another.
+    key: str = ""
+    behind: bool = field(default=False, compare=False)
+    negative: bool = field(default=False, compare=False)
+    #: What must fit: one character, or an expression.
+    one: CharacterSet | None = field(default=None, compare=False)
+    expression: LinearPattern | None = field(default=None, compare=False)
+    #: Of an expression before the place, its characters.
+    width: int = field(default=0, compare=False)
+
+
+# What RE2 takes for an assertion in a text without marks. Lookaround is left out: what remains
+# fits wherever the pattern does.
+_UNMARKED: Final = {
+    "boundary": rb"\b",
+    "no boundary": rb"\B",
+    "start": rb"\A",
+    "line start": rb"(?m:^)",
+    "line end": rb"(?m:$)",
+    "end": rb"\z",
+    "last line": rb"\z",
+    "around": b"(?:)",
+}
+_Part = bytes | CharacterSet | _Assertion
+_Spans = Sequence[tuple[int, int]]
+# Takes an anchor, the data, and from where to where it is to look.
+_Finder = Callable[[Any, bytes, int, int], _Spans]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A text as RE2 sees it: its bytes, and where each character stands if marks are between."""
+
+    data: bytes
+    offsets: Sequence[int] | None = None
+
+    def offset(self, place: int) -> int:
+        """Return where a character stands in the data, with the marks before it."""
+        return place if self.offsets is None else self.offsets[place]
+
+    def place(self, offset: int) -> int:
+        """Return which character stands at an offset."""
+        if self.offsets is None or offset < 0:
+            return offset
+        return bisect_right(self.offsets, offset) - 1
+
+
+class LinearPattern:
+    """A regular expression with the methods of :class:`re.Pattern`, run in linear time."""
+
+    def __init__(self, pattern: str, flags: int = 0, tree: Any = None) -> None:
+        """Compile a pattern.
+
+        Args:
+            pattern: the expression, as :mod:`re` takes it.
+            flags: as :func:`re.compile` takes them.
+            tree: the expression as :mod:`re` parses it, if that was done.
+
+        Raises:
+            re.error: it is no regular expression.
+            PatternError: it asks for what is not supported.
+        """
+        self.pattern = pattern
+        self.groupindex: Mapping[str, int] = {}
+        if tree is None:
+            tree = _parser.parse(pattern, flags)
+            flags = int(tree.state.flags)
+            self.groupindex = dict(tree.state.groupdict)
+        self.flags = flags = int(flags)
+        self.group_names = {number: name for name, number in self.groupindex.items()}
+        self.parts: list[_Part] = []
+        _read(tree, flags, self.parts)
+        self._assertions = [*dict.fromkeys(e for e in self.parts if isinstance(e, _Assertion))]
+        sets = {each for each in self.parts if isinstance(each, CharacterSet)}
+        sets |= {each.one for each in self._assertions if each.one is not None}
+        self._alphabet = Alphabet(sets)
+        names = {each.name for each in self._assertions}
+        blind = not self._alphabet.knows_words and bool(names & {"boundary", "no boundary"})
+        self._looks_around = "around" in names or blind
+        self._has_end = "last line" in names
+        # What fits wherever the pattern does, and of what is not marked, only there.
+        self._loose = None if blind else self._compile()
+
+    def search(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
+        """Return the first match at or after ``pos``."""
+        return self._find(_ANYWHERE, text, pos, endpos)
+
+    def match(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
+        """Return the match that begins at ``pos``."""
+        return self._find(_HERE, text, pos, endpos)
+
+    def fullmatch(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
+        """Return the match that takes all of the text from ``pos`` on."""
+        return self._find(_WHOLE, text, pos, endpos)
+
+    def finditer(self, text: str, pos: int = 0, endpos: int | None = None) -> Iterator[LinearMatch]:
+        """Yield the matches, none of which overlap."""
+        if endpos is not None:
+            text = text[:endpos]
+        finder, view = self._prepare(text, _ANYWHERE, pos)
+        while finder is not None and pos <= len(text):
+            found = finder(_ANYWHERE, view.data, view.offset(pos), len(view.data))
+            if found[0] == _NOWHERE:
+                return
+            match = self._match(found, text, view)
+            yield match
+            begin, end = match.span()
+            pos = end if end > begin else end + 1
+
+    def findall(self, text: str) -> list[Any]:
+        """Return the texts of all matches, or of their groups."""
+        found: list[Any] = []
+        for match in self.finditer(text):
+            groups = match.groups("")
+            found.append(match[0] if not groups else groups[0] if len(groups) == 1 else groups)
+        return found
+
+    def split(self, text: str, maxsplit: int = 0) -> list[Any]:
+        """Return what stands between the matches, and their groups."""
+        parts: list[Any] = []
+        begin = 0
+        for number, match in enumerate(self.finditer(text), 1):
+            parts += [text[begin : match.start()], *match.groups()]
+            begin = match.end()
+            if number == maxsplit:
+                break
+        return [*parts, text[begin:]]
+
+    def sub(self, repl: str | Callable[[LinearMatch], str], text: str, count: int = 0) -> str:
+        """Return a text with ``repl`` for each match."""
+        return self.subn(repl, text, count)[0]
+
+    def subn(
+        self, repl: str | Callable[[LinearMatch], str], text: str, count: int = 0
+    ) -> tuple[str, int]:
+        """Return the same, and how many matches there were."""
+        parts: list[str] = []
+        begin = number = 0
+        for number, match in enumerate(self.finditer(text), 1):
+            new = match.expand(repl) if isinstance(repl, str) else repl(match)
+            parts += (text[begin : match.start()], new)
+            begin = match.end()
+            if number == count:
+                break
+        return "".join([*parts, text[begin:]]), number
+
+    def places(self, text: str, width: int) -> bytes:
+        """Return for each place, and the end of a text, 1 if a match begins there, and 0 if not.
+
+        Args:
+            text: the text.
+            width: the characters of each match, if the places are wanted at which they end.
+        """
+        holding = bytearray(len(text) + 1)
+        finder, view = self._prepare(text, _ANYWHERE, 0)
+        pos = 0
+        while finder is not None and pos <= len(text):
+            # Without a limit, each search could read all the rest.
+            last = min(pos + _FARTHEST, len(text))
+            end = len(view.data) if last == len(text) else view.offset(last)
+            begin, _ = finder(_ANYWHERE, view.data, view.offset(pos), end)[0]
+            if begin >= 0:
+                pos = view.place(begin)
+                holding[min(pos + width, len(text))] = 1
+                pos += 1
+            elif last < len(text):
+                pos = last - _FARTHEST // 2
+            else:
+                break
+        return bytes(holding)
+
+    def mark(self, text: str) -> _View:
+        """Return a text with a mark wherever one of the assertions holds."""
+        data = self._encode(text)
+        held = [self._holding(each, text, data) for each in self._assertions]
+        clusters: dict[tuple[int, ...], bytes] = {}
+        offsets: list[int] = []
+        marked = bytearray()
+        for place, holding in enumerate(zip(*held, strict=True)):
+            if holding not in clusters:
+                held_here = zip(self._marks.values(), holding, strict=True)
+                cluster = bytes(mark for mark, holds in held_here if holds)
+                # Twice, as the pattern may ask for two of them in either order.
+                clusters[holding] = cluster * min(len(cluster), 2)
+            offsets.append(len(marked))
+            marked += clusters[holding]
+            marked += data[place : place + 1]
+        return _View(bytes(marked), offsets)
+
+    def _find(self, anchor: Any, text: str, pos: int, endpos: int | None) -> LinearMatch | None:
+        if endpos is not None:
+            text = text[:endpos]
+        finder, view = self._prepare(text, anchor, pos)
+        if finder is None or pos > len(text):
+            return None
+        found = finder(anchor, view.data, view.offset(pos), len(view.data))
+        return None if found[0] == _NOWHERE else self._match(found, text, view)
+
+    def _prepare(self, text: str, anchor: Any, pos: int) -> tuple[_Finder | None, _View]:
+        """Return what finds the pattern, and what it is to read; nothing, if it cannot fit."""
+        view = _View(self._encode(text))
+        exact = not self._looks_around and not (self._has_end and text.endswith("\n"))
+        if exact:
+            return self._loose, view
+        # An end before the last newline is not loose.
+        loose = None if self._has_end and text.endswith("\n") else self._loose
+        if loose and loose(anchor, view.data, pos, len(text))[0] == _NOWHERE:
+            return None, view
+        return self._exact, _mark(self, text)
+
+    def _encode(self, text: str) -> bytes:
+        return self._alphabet.encode(text) if len(text) < _FARTHEST else _encode(self, text)
+
+    def encode_anew(self, text: str) -> bytes:
+        """Return a text with the byte of its class for each character."""
+        return self._alphabet.encode(text)
+
+    def _match(self, found: _Spans, text: str, view: _View) -> LinearMatch:
+        if view.offsets is not None:
+            found = [(view.place(begin), view.place(end)) for begin, end in found]
+        return LinearMatch(self, text, found)
+
+    @cached_property
+    def _exact(self) -> _Finder:
+        """What finds the pattern in a text with marks."""
+        return self._compile(b"".join(map(_listed, [bytes(self._marks.values())])) + b"*")
+
+    @cached_property
+    def _marks(self) -> Mapping[_Assertion, int]:
+        """The byte of each assertion's mark."""
+        free = self._alphabet.free
+        if len(free) < len(self._assertions):
+            raise PatternError(f"{self.pattern!r} has more assertions than there are marks")
+        return dict(zip(self._assertions, free, strict=False))
+
+    def _compile(self, marks: bytes | None = None) -> _Finder:
+        """Return what finds the pattern.
+
+        Args:
+            marks: what fits the marks that may stand before a character; None for a text
+                without any.
+        """
+        written: dict[_Part, bytes] = {}
+        for part in self.parts:
+            if part in written:
+                continue
+            if isinstance(part, bytes):
+                written[part] = part
+                continue
+            if isinstance(part, CharacterSet):
+                element = _listed(self._alphabet.bytes_of(part))
+            else:
+                element = _UNMARKED[part.name] if marks is None else b"\\x%02x" % self._marks[part]
+            written[part] = element if marks is None else b"(?:%b%b)" % (marks, element)
+        source = b"".join([*(written[part] for part in self.parts), marks or b""])
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.log_errors = False
+        options.max_mem = _MOST_MEMORY
+        try:
+            compiled = re2.compile(source, options)
+        except re2.error as error:
+            raise PatternError(f"RE2 cannot run {self.pattern!r}: {error}") from error
+        # Its own methods take twice as long for what they put a match into.
+        finder: _Finder = compiled._regexp.Match  # noqa: SLF001
+        return finder
+
+    def _holding(self, assertion: _Assertion, text: str, data: bytes) -> bytes:
+        """Return for each place, and the end, 1 if an assertion holds there, and 0 if not."""
+        nowhere = bytes(len(text))
+        match assertion.name:
+            case "boundary" | "no boundary":
+                words = _in(data, self._alphabet.bytes_of(WORDS))
+                differ = int.from_bytes(b"\0" + words) ^ int.from_bytes(words + b"\0")
+                holding = differ.to_bytes(len(text) + 1)
+                holding = holding if assertion.name == "boundary" else _inverted(holding)
+            case "start":
+                holding = b"\1" + nowhere
+            case "end":
+                holding = nowhere + b"\1"
+            case "last line":
+                holding = nowhere[1:] + b"\1\1" if text.endswith("\n") else nowhere + b"\1"
+            case "line start":
+                holding = b"\1" + _in(data, self._alphabet.bytes_of(NEWLINE))
+            case "line end":
+                holding = _in(data, self._alphabet.bytes_of(NEWLINE)) + b"\1"
+            case _ if assertion.one is not None:
+                one = _in(data, self._alphabet.bytes_of(assertion.one))
+                holding = b"\0" + one if assertion.behind else one + b"\0"
+            case _ if assertion.expression is not None:
+                holding = assertion.expression.places(text, assertion.width)
+        return _inverted(holding) if assertion.negative else holding
+
+
+# Those who go through a long text call with the same text again and again.
+@lru_cache(maxsize=64)
+def _mark(pattern: LinearPattern, text: str) -> _View:
+    return pattern.mark(text)
+
+
+@lru_cache(maxsize=64)
+def _encode(pattern: LinearPattern, text: str) -> bytes:
+    return pattern.encode_anew(text)
+
+
+def _read(tree: Any, flags: int, parts: list[_Part]) -> None:
+    """Add the parts of a parsed pattern: elements, assertions, and what RE2 writes alike."""
+    for operation, value in tree:
+        if operation in _ELEMENTS:
+            parts.append(read_characters(operation, value, flags))
+        elif operation is c.AT:
+            parts.append(_Assertion(_place(value, flags)))
+        elif operation in {c.ASSERT, c.ASSERT_NOT}:
+            direction, inside = value
+            parts.append(_read_lookaround(operation, direction, inside, flags))
+        elif operation is c.FAILURE:
+            parts.append(CharacterSet())
+        else:
+            _read_group(operation, value, flags, parts)
+
+
+def _read_group(operation: Any, value: Any, flags: int, parts: list[_Part]) -> None:
+    """Add the parts of an operation that holds other expressions."""
+    opening, repeat, branches = b"(?:", b"", []
+    match operation:
+        case c.BRANCH:
+            branches = value[1]
+        case c.SUBPATTERN:
+            group, added, removed, inside = value
+            opening = b"(?:" if group is None else b"("
+            branches, flags = [inside], (flags | added) & ~removed
+        case c.ATOMIC_GROUP:
+            branches = [value]
+        case c.MAX_REPEAT | c.MIN_REPEAT | c.POSSESSIVE_REPEAT:
+            least, most, inside = value
+            repeat = _repeat(least, most) + b"?" * (operation is c.MIN_REPEAT)
+            branches = [inside]
+        case _:
+            raise PatternError(f"{str(operation).lower()} cannot be run in linear time")
+    for number, branch in enumerate(branches):
+        parts.append(b"|" if number else opening)
+        _read(branch, flags, parts)
+    parts.append(b")" + repeat)
+
+
+def _read_lookaround(operation: Any, direction: int, inside: Any, flags: int) -> _Assertion:
+    """Return the assertion that an expression fits, or not, after a place or before it."""
+    behind, negative = direction < 0, operation is c.ASSERT_NOT
+    key = f"{negative} {behind} {flags} {inside!r}"
+    if len(inside) == 1 and inside[0][0] in _ELEMENTS:
+        element, value = inside[0]
+        one = read_characters(element, value, flags)
+        return _Assertion("around", key, behind, negative, one=one)
+    expression = LinearPattern(repr(inside), flags, inside)
+    if b"(" in expression.parts:
+        raise PatternError("a group is captured inside an assertion")
+    width = int(inside.getwidth()[1]) if behind else 0
+    return _Assertion("around", key, behind, negative, expression=expression, width=width)
+
+
+def _repeat(least: int, most: Any) -> bytes:
+    """Return how often an expression is repeated, as RE2 writes it."""
+    if most is c.MAXREPEAT or most > _MOST_REPEATS:
+        return {0: b"*", 1: b"+"}.get(least, b"{%d,}" % least)
+    return b"?" if (least, most) == (0, 1) else b"{%d,%d}" % (least, most)
+
+
+def _place(at: Any, flags: int) -> str:
+    """Return the name of a place: an end, or a boundary of words."""
+    lines = flags & re.MULTILINE
+    return {
+        c.AT_BEGINNING: "line start" if lines else "start",
+        c.AT_BEGINNING_STRING: "start",
+        c.AT_BOUNDARY: "boundary",
+        c.AT_NON_BOUNDARY: "no boundary",
+        c.AT_END: "line end" if lines else "last line",
+        c.AT_END_STRING: "end",
+    }[at]
+
+
+def _listed(codes: bytes) -> bytes:
+    """Return what matches any of some bytes, as RE2 writes it."""
+    if not codes:
+        return rb"[^\x00-\xff]"
+    if len(codes) == 1:
+        return codes if codes.isalnum() else b"\\x%02x" % codes[0]
+    return b"[%b]" % b"".join(b"\\x%02x" % code for code in codes)
+
+
+def _in(data: bytes, codes: bytes) -> bytes:
+    """Return for each byte of the data 1 if it is one of some codes, and 0 if not."""
+    return data.translate(_membership(codes))
+
+
+@lru_cache(maxsize=1024)
+def _membership(codes: bytes) -> bytes:
+    return bytes(code in codes for code in range(256))
+
+
+def _inverted(flags: bytes) -> bytes:
+    """Return 0 for 1 and 1 for 0."""
+    return flags.translate(b"\1\0" + bytes(254))
