@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
 from memoranda.model.ports import EntityExtractor, LanguageModel
 from memoranda.model.usage import Reply, Usage
-from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
+from memoranda.text.entity_labels import entity_type
+from memoranda.text.limits import MOST_READ
 
 USED = Usage(requests=1, input_tokens=7)
 
@@ -88,8 +89,8 @@ def test_nothing_is_asked_about_nothing():
     model = Scripted(("Ana", "person"))
     assert ModelNames(model, run=asyncio.run).extract("123 !") == []
     assert model.prompts == []
-    assert ModelNames(model, run=asyncio.run).extract("x" * TEXT_LIMIT + " Ana") == []
-    assert [len(prompt) for prompt in model.prompts] == [TEXT_LIMIT]
+    assert ModelNames(model, run=asyncio.run).extract("x" * MOST_READ + " Ana") == []
+    assert [len(prompt) for prompt in model.prompts] == [MOST_READ]
 
 
 @pytest.mark.parametrize(

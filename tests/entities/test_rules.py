@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.ports import EntityExtractor
-from memoranda.text.entity_labels import TEXT_LIMIT
+from memoranda.text.limits import MOST_READ
 
 EXTRACTOR: EntityExtractor = RuleExtractor()
 
@@ -169,7 +169,7 @@ def test_a_name_has_one_type_in_a_text():
 
 def test_a_long_text_is_read_to_the_limit():
     """Names behind the limit are not found, those before it are."""
-    text = "we met Ana. " + "x " * TEXT_LIMIT + "we met Bob."
+    text = "we met Ana. " + "x " * MOST_READ + "we met Bob."
     assert found(text) == [("Ana", "person")]
 
 
@@ -183,7 +183,7 @@ ADVERSARIAL = [
 def test_repetition_ends(piece: str):
     """A long repetition costs no more than its limit: the rest is not looked at."""
     text = piece * 100_000
-    assert EXTRACTOR.extract(text) == EXTRACTOR.extract(text[:TEXT_LIMIT])
+    assert EXTRACTOR.extract(text) == EXTRACTOR.extract(text[:MOST_READ])
 
 
 PIECES = st.sampled_from(

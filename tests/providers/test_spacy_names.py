@@ -21,7 +21,7 @@ from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.providers import spacy_names
 from memoranda.providers.spacy_names import SpacyNames
-from memoranda.text.entity_labels import TEXT_LIMIT
+from memoranda.text.limits import MOST_READ
 
 PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
 PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
@@ -156,7 +156,7 @@ def test_places_count_in_the_text_as_it_is(ruled):
 
 def test_a_long_text_is_read_to_the_limit(ruled):
     """Names behind the limit are not found, those before it are."""
-    text = "Bo " + "x " * (TEXT_LIMIT // 2) + "Bo"
+    text = "Bo " + "x " * (MOST_READ // 2) + "Bo"
     assert [mention.start for mention in ruled(("PERSON", "Bo")).extract(text)] == [0]
 
 

@@ -28,6 +28,7 @@ from memoranda.settings import configure
 from memoranda.text.patterns import compile_pattern
 
 EXIT, QUIT = "/exit", "/quit"
+_BREAK = compile_pattern(r"[\s,]+")
 MEANINGS = {
     NEW: "end this session: it becomes memory, and the next one begins",
     END: "end this session as /new does, and leave",
@@ -265,7 +266,7 @@ def _choose(answer: str, found: Sequence[Record]) -> list[Record]:
     """
     if answer.casefold() == EVERY:
         return list(found)
-    numbers = [part for part in re.split(r"[\s,]+", answer) if part]
+    numbers = [part for part in _BREAK.split(answer) if part]
     for number in numbers:
         if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(found)):
             message = f"{number!r:.40} is none of 1 to {len(found)}; nothing was forgotten"

@@ -5,7 +5,6 @@ The notes and the recap of a session join the system prompt as far as there is r
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,8 +35,10 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import MEMORY_FILE, line_of
 from memoranda.model.ports import TokenCounter
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE, escape_fence
 
+_GAP = compile_pattern(r"\n{3,}")
 GLUE = "\n\n"
 GLUE_TOKENS = 2
 ELLIPSIS = "…"
@@ -152,7 +153,7 @@ def drop_lines(notes: str, told: Container[str]) -> str:
         bare = line.startswith("##") and (below is None or below.startswith("#"))
         if not bare:
             kept.append(line)
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(kept)))
+    return _GAP.sub("\n\n", "\n".join(reversed(kept)))
 
 
 @dataclass(frozen=True, slots=True)

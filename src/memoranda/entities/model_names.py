@@ -16,10 +16,12 @@ from memoranda.entities.pipeline import resolve_overlaps
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Reply
-from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
+from memoranda.text.entity_labels import entity_type
+from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import compile_pattern
 
 # Of a name that the model gave and the text holds; below marks, which have a form of their own.
+_WORD_SIGN = compile_pattern(r"\w")
 CONFIDENCE = 0.95
 
 # Characters; what is longer is a sentence.
@@ -57,7 +59,7 @@ Run: TypeAlias = Callable[[Coroutine[Any, Any, Reply[NamedThings]]], Reply[Named
 class ModelNames:
     """A language model as an :class:`~memoranda.model.ports.EntityExtractor`.
 
-    Reads the first :data:`~memoranda.text.entity_labels.TEXT_LIMIT` characters, in one question.
+    Reads the first :data:`~memoranda.text.limits.MOST_READ` characters, in one question.
     """
 
     def __init__(self, model: LanguageModel, *, run: Run) -> None:
@@ -71,7 +73,7 @@ class ModelNames:
         Raises:
             LLMError: the model failed, or gave no usable answer.
         """
-        read = text[:TEXT_LIMIT]
+        read = text[:MOST_READ]
         if not any(character.isalpha() for character in read):
             return []
         task = files("memoranda.entities").joinpath("names_prompt.md").read_text("utf-8").strip()
@@ -99,7 +101,7 @@ def _places(text: str, name: str) -> list[tuple[int, int]]:
     """
     pattern = r"\s+".join(map(re.escape, name.split()))
     if name.upper() != name.lower():
-        before, after = (re.match(r"\w", sign) is not None for sign in (name[0], name[-1]))
+        before, after = (_WORD_SIGN.match(sign) is not None for sign in (name[0], name[-1]))
         pattern = (r"(?<!\w)" if before else "") + pattern + (r"(?!\w)" if after else "")
     spans: list[tuple[int, int]] = []
     for flags in (0, re.IGNORECASE):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from memoranda.entities.marks import find_marks, names
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.entity_labels import TEXT_LIMIT
+from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 
 given_names = partial(words_of, "given_names")
@@ -72,12 +72,12 @@ class RuleExtractor:
     typed ``person``, ``organization``, ``location`` or ``project`` where a rule tells and
     ``other`` elsewhere. Stateless and thread-safe.
 
-    Reads the first :data:`TEXT_LIMIT` characters; time is linear in them.
+    Reads the first :data:`MOST_READ` characters; time is linear in them.
     """
 
     def extract(self, text: str) -> list[Mention]:
         """Return mentions in the order of their start, none overlapping."""
-        text = text[:TEXT_LIMIT]
+        text = text[:MOST_READ]
         mentions: list[Mention] = []
         masked: list[str] = []
         end = 0

@@ -19,6 +19,7 @@ import re2
 
 from memoranda.facts.forms import FormFragments, FormSet, compile_form
 from memoranda.facts.values import same_value, value_key
+from memoranda.text.limits import LONGEST_SENTENCE
 from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
 # What stands in a masked sentence for each character of a quotation, an address or code.
@@ -277,6 +278,7 @@ def read_written_facts(sentence: str, speaker: Speaker | None = None) -> tuple[F
         speaker: who is meant where it names them; the user, if not given.
     """
     speaker = speaker or Speaker()
+    sentence = sentence[:LONGEST_SENTENCE]
     for code in possible_languages(sentence):
         told = _tell_in_first_person(sentence.replace("'", "\u2019"), code, speaker)
         found = read_facts(told, speaker=speaker) if told else []

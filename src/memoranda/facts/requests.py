@@ -25,6 +25,7 @@ from memoranda.facts.reader import (
     read_facts,
 )
 from memoranda.facts.values import value_key
+from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import compile_pattern, expand, languages_with, load, words_of
 
 ANSWER_LANGUAGE, CALLED = "answer_language", "called"
@@ -92,6 +93,7 @@ class Request:
 
 def asks_memory(text: str) -> bool:
     """Return whether a text may ask something of memory; false is sure, and quickly said."""
+    text = text[:MOST_READ]
     for mark, broken in _BREAKS:
         text = text.replace(mark, broken)
     text = mask_halves(text)

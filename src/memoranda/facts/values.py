@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 
@@ -17,7 +16,7 @@ def value_key(value: str) -> frozenset[str]:
     """Return the words of a value that tell it, without case, accents, articles and pronouns."""
     folded = unicodedata.normalize("NFKD", value.casefold())
     plain = "".join(char for char in folded if not unicodedata.combining(char))
-    words = re.findall(_WORD.pattern, plain)
+    words = _WORD.findall(plain)
     return frozenset(each for each in words if each not in _small_words()) or frozenset(words)
 
 

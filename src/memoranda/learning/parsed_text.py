@@ -13,6 +13,7 @@ from itertools import pairwise
 import Stemmer
 
 from memoranda.text.calendar import month_numbers
+from memoranda.text.limits import MOST_READ
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 
@@ -100,6 +101,7 @@ def stems(words: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=4096)
 def parse_text(text: str) -> ParsedText:
     """Return ``text`` as it is compared."""
+    text = text[:MOST_READ]
     words = _split_words(text)
     plain = [word for word in words if word.kind == "word"]
     pronouns = _EN.mapping("pronouns")

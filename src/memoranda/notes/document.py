@@ -354,7 +354,7 @@ def _plain(text: str) -> str:
     """Return what a guarded text says."""
     number = _NUMBER.match(text)
     if number and number[2]:
-        return number[1] + text[number.end(1) + 1 :]
+        return f"{number[1]}{text[number.end(1) + 1 :]}"
     return text[1:] if text.startswith("\\") and _is_misread(text[1:]) else text
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
-from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
+from memoranda.text.entity_labels import entity_type
+from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class SpacyNames:
     """A spaCy pipeline as an :class:`~memoranda.model.ports.EntityExtractor`.
 
     Thread-safe: one text at a time, since a pipeline's vocabulary grows as it reads. Reads
-    the first :data:`~memoranda.text.entity_labels.TEXT_LIMIT` characters.
+    the first :data:`~memoranda.text.limits.MOST_READ` characters.
     """
 
     def __init__(self, model: str) -> None:
@@ -58,7 +59,7 @@ class SpacyNames:
             ConfigError: the pipeline cannot be loaded, or finds no names at all.
             MemorandaError: it failed on this text.
         """
-        read = _SURROGATE.sub("\ufffd", text[:TEXT_LIMIT])
+        read = _SURROGATE.sub("\ufffd", text[:MOST_READ])
         with self._lock:
             if self._pipeline is None:
                 self._pipeline = _loaded(self._model)

@@ -16,7 +16,6 @@ evidence, so one stands for both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,8 +26,10 @@ import numpy.typing as npt
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.query import TermMatches, Vector
 from memoranda.search.index import FAINTEST, NO_NUMBER, Floats, Mask, Places, Rows
+from memoranda.text.patterns import compile_pattern
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
+_WORD = compile_pattern(r"\w+")
 ROLES = frozenset({"user", "assistant", "system", "tool", "developer"})
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 DAY_MS = 86_400_000
@@ -195,11 +196,11 @@ def said_by_named(rows: Rows, query: str) -> Floats:
     All 0 where it names none, or several. The roles of a chat are no names.
     """
     spoken = rows.table["speaker"]
-    words = frozenset(re.findall(r"\w+", query.casefold()))
+    words = frozenset(_WORD.findall(query.casefold()))
     named = [
         number
         for speaker, number in rows.speakers.items()
-        if speaker not in ROLES and words.issuperset(re.findall(r"\w+", speaker.casefold()))
+        if speaker not in ROLES and words.issuperset(_WORD.findall(speaker.casefold()))
     ]
     if len(named) != 1:
         return np.zeros(len(rows), np.float32)

@@ -48,6 +48,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.text.limits import shorten_question
 from memoranda.text.small_talk import states_nothing
 
 log = logging.getLogger("memoranda.search")
@@ -169,6 +170,7 @@ class Retriever:
             min_score: none with a lower score.
             skip: ids of records to leave out.
         """
+        query = shorten_question(query)
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         rows = self._rows(scope, items=of_items(where))

@@ -1,13 +1,10 @@
-"""The limits and the labels that all entity recognisers share."""
+"""The labels that all entity recognisers share."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from memoranda.text.patterns import compile_pattern, load
-
-# Only so many characters of a text are read for names: a turn, not a book.
-TEXT_LIMIT = 20_000
 
 _SCHEME_PREFIX = compile_pattern(r"^[BIOELSU]-")
 _SEPARATOR = compile_pattern(r"[\W_]+")

@@ -63,6 +63,11 @@ class LinearMatch:
         self.string = text
         self._spans = spans
 
+    def moved(self, text: str, by: int) -> LinearMatch:
+        """Return the same match in a longer text, so many characters later."""
+        spans = [(a + by, b + by) if a >= 0 else (a, b) for a, b in self._spans]
+        return LinearMatch(self.re, text, spans)
+
     def span(self, group: int | str = 0) -> tuple[int, int]:
         """Return where a group begins and ends; ``(-1, -1)`` if it took no part."""
         if isinstance(group, str):
@@ -322,6 +327,11 @@ class LinearPattern:
         return _View(bytes(marked), offsets)
 
     def _find(self, anchor: Any, text: str, pos: int, endpos: int | None) -> LinearMatch | None:
+        if endpos is not None and pos > _FARTHEST:
+            # Whoever goes through a long text by its parts need not read all of it for each.
+            begin = pos - _FARTHEST
+            match = self._find(anchor, text[begin:endpos], _FARTHEST, None)
+            return None if match is None else match.moved(text, begin)
         if endpos is not None:
             text = text[:endpos]
         finder, view = self._prepare(text, anchor, pos)

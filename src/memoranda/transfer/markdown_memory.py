@@ -112,7 +112,7 @@ def _apart(item: NoteItem, lines: tuple[str, ...]) -> Iterator[NoteItem]:
 def _owned(text: str, owner: str) -> str:
     """Return a text with whose it is, where it is a fragment such as ``birthday: 3 May``."""
     name = owner.removesuffix(": ").rpartition(": ")[2]
-    if not owner or re.search(rf"\b{re.escape(name)}\b", text):
+    if not owner or compile_pattern(rf"\b{re.escape(name)}\b").search(text):
         return text
     fragment = LABEL.fullmatch(text) is not None or text[:1].islower()
     return f"{owner}{text}" if fragment else text

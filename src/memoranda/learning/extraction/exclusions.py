@@ -15,8 +15,9 @@ from itertools import islice
 from memoranda.facts.forms import compile_form
 from memoranda.facts.requests import find_withheld
 from memoranda.learning.claims import Turn
-from memoranda.learning.extraction.sentences import TEXT_LIMIT, TurnPart, cut_out, split_sentences
+from memoranda.learning.extraction.sentences import TurnPart, cut_out, split_sentences
 from memoranda.learning.parsed_text import stems
+from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
@@ -42,7 +43,7 @@ def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     talk = _TurnRedactor(list(turns))
     silent = ahead = False
     for at, turn in enumerate(turns):
-        said = _plain(turn.text[:TEXT_LIMIT])
+        said = _plain(turn.text[:MOST_READ])
         if turn.person:
             unsaid = _fits("unsaid", "unsaying_cues", said)
             withheld = find_withheld(said)

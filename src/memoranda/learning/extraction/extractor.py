@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -73,10 +72,12 @@ from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.dates.expressions import EARLIEST_YEAR
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.limits import MOST_READ
 from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
+_APOSTROPHE = compile_pattern("['\u2019]")
 _EN = LanguageData("en", "extraction")
 # What a claim must score by default; see ``benchmarks/facts.py`` for what others give.
 THRESHOLD = 0.5
@@ -130,7 +131,8 @@ class RuleFactExtractor:
 
     def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of ``page`` in the order they were said."""
-        around = blank_exclusions([*before, *page])
+        read = (replace(each, text=each.text[:MOST_READ]) for each in (*before, *page))
+        around = blank_exclusions(list(read))
         claims: list[Claim] = []
         written = cache(partial(self._find_written, around))
         told: dict[str, tuple[str, list[Mention]]] = {}
@@ -428,9 +430,9 @@ class _TurnReader:
 
     def _goes_on_with_other(self, sentence: TurnPart) -> bool:
         """Return whether a sentence without subject follows one about somebody else."""
-        words = [re.split("['\u2019]", each.low)[0] for each in split_tokens(sentence.shown)]
+        words = [_APOSTROPHE.split(each.low)[0] for each in split_tokens(sentence.shown)]
         before = split_tokens(self.lead[-1].shown) if self.lead else []
-        first = re.split("['\u2019]", before[0].low)[0] if before else ""
+        first = _APOSTROPHE.split(before[0].low)[0] if before else ""
         # A name alone is how somebody says who they are: "Leonard Kowalchuk. Go by Len."
         tells = any(each.text[0].islower() for each in before)
         other = (tells and first in self.people) or first in {"he", "she", "they"}

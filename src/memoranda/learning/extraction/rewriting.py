@@ -6,7 +6,6 @@ A speaker is called by name, or ``the user``. After the first mention their own 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +13,8 @@ from memoranda.learning.extraction.sentences import MASK
 from memoranda.learning.verbs import expand_negation, is_participle, third_person
 from memoranda.text.patterns import LanguageData, compile_pattern
 
+_SPACES = compile_pattern(r"\s+")
+_SPACE_BEFORE_SIGN = compile_pattern(r"\s+([,.;:!?%)])")
 _EN = LanguageData("en", "extraction")
 
 
@@ -74,8 +75,8 @@ def rewrite(text: str, shown: str, person: Person, prefix: str = "") -> str:
 
 def finish_sentence(sentence: str, *, keep: bool = True) -> str:
     """Return ``sentence`` with a capital, single spaces and a full stop."""
-    sentence = re.sub(r"\s+", " ", sentence)
-    sentence = re.sub(r"\s+([,.;:!?%)])", r"\1", sentence).strip(" ,;:.!-–—…*")
+    sentence = _SPACES.sub(" ", sentence)
+    sentence = _SPACE_BEFORE_SIGN.sub(r"\1", sentence).strip(" ,;:.!-–—…*")
     if sentence.count("(") > sentence.count(")"):
         sentence = sentence[: sentence.rindex("(")].rstrip(" ,;:")
     if not sentence:

@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 from memoranda.facts.forms import compile_form
 from memoranda.facts.reader import find_text_request
+from memoranda.text.limits import LONGEST_SENTENCE, MOST_READ
 from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
 _DE = LanguageData("de", "extraction")
 _PROSE = LanguageData("mul", "prose")
-# Only so many characters of a turn are read.
-TEXT_LIMIT = 20_000
-# Only so many characters of a sentence are read.
-SENTENCE_LIMIT = 1_500
 MASK = "\ue000"
 _BREAK = "\n"
 _ASKS = frozenset("?\uff1f")
@@ -52,7 +49,7 @@ class TurnPart(NamedTuple):
 
 def split_sentences(text: str) -> Iterator[TurnPart]:
     """Yield the sentences of prose in ``text``, in order."""
-    shown = text[:TEXT_LIMIT].replace("\r", _BREAK).replace(MASK, " ")
+    shown = text[:MOST_READ].replace("\r", _BREAK).replace(MASK, " ")
     shown = blank_others(shown.replace("’", "'").replace("\u2018", "'"))
     for name in ("arrows", "gap"):
         shown = _PROSE.pattern(name, 0).sub(_broken, shown)
@@ -88,11 +85,11 @@ def _split(line: str, offset: int) -> Iterator[TurnPart]:
         goes_on = rest and (rest[0].islower() or rest[0].isdigit() or (short and short["title"]))
         if (short and goes_on) or _is_ordinal(line, begin, stop.end()):
             continue
-        shown = line[begin : stop.end()][:SENTENCE_LIMIT]
+        shown = line[begin : stop.end()][:LONGEST_SENTENCE]
         yield TurnPart(shown, offset + begin, not _ASKS.isdisjoint(stop[0]))
         begin = stop.end()
     if line[begin:].strip():
-        yield TurnPart(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
+        yield TurnPart(line[begin : begin + LONGEST_SENTENCE], offset + begin, question=False)
 
 
 def _is_ordinal(line: str, begin: int, end: int) -> bool:

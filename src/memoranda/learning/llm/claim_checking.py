@@ -29,6 +29,8 @@ from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
 from memoranda.text.terms import without_accents
 
+_SEPARATOR = compile_pattern(r"[.,:]")
+_YEAR = compile_pattern(r"\d{4}(?:-\d\d)?")
 ENGLISH = LanguageData("en", "evidence")
 GERMAN = LanguageData("de", "evidence")
 EVIDENCE = LanguageData("mul", "evidence")
@@ -204,7 +206,7 @@ def read_time(written: str | None, near: datetime) -> datetime | None:
         near: a moment whose time zone holds where none is written.
     """
     text = (written or "").strip()
-    if re.fullmatch(r"\d{4}(?:-\d\d)?", text):
+    if _YEAR.fullmatch(text):
         text = f"{text}-01" if len(text) > len("2023") else f"{text}-01-01"
     try:
         moment = datetime.fromisoformat(text)
@@ -336,7 +338,7 @@ def own_names(text: str, said: str) -> set[str]:
 def digits(text: str) -> set[str]:
     """Return the numbers of ``text`` that stand in digits, whole and in parts."""
     found = NUMBER.findall(text)
-    parts = {part for match in found for part in re.split(r"[.,:]", match)}
+    parts = {part for match in found for part in _SEPARATOR.split(match)}
     return {_plain_number(number) for number in [*found, *parts]}
 
 
@@ -352,7 +354,7 @@ def numbers(text: str) -> set[str]:
 
 
 def _plain_number(number: str) -> str:
-    return re.sub(r"[.,:]", "", number).lstrip("0") or "0"
+    return _SEPARATOR.sub("", number).lstrip("0") or "0"
 
 
 class Evidence:
@@ -399,7 +401,7 @@ class Evidence:
         for since, until in self._spans:
             known |= {str(y) for y in range(since.year, min(until.year, since.year + 100) + 1)}
         for match in NUMBER.findall(content):
-            parts = {_plain_number(part) for part in re.split(r"[.,:]", match)}
+            parts = {_plain_number(part) for part in _SEPARATOR.split(match)}
             if _plain_number(match) not in known and not parts <= known | {"0"}:
                 return True
         told = without_accents(self.text)

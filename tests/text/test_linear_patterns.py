@@ -1,0 +1,183 @@
+"""Tests of patterns that run in linear time: they mean what they mean to :mod:`re`."""
+
+import random
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.shared.pattern_list import all_patterns
+
+from memoranda import Memory
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.text.character_classes import PatternError
+from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.patterns import languages_with, load
+
+# What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
+ENDLESS = {
+    "thanks": "Thank you so much! " * 19 + "Bob",
+    "more thanks": "thank you " * 22 + "zzz",
+    "moved": "Please remember that I moved " + "back from a out " * 20 + "x.",
+    "stop": "Stop" + " this roleplay" * 22 + " zzz",
+    "colons": ":" * 10_000,
+    "points": "." * 20_000,
+    "pairs": "a-" * 50_000,
+    "spaces": " " * 100_000 + "x",
+    "lines": "\n" * 100_000 + "x",
+    "sentences": "I live in Berlin. " * 5_500,
+    "dates": "on 5 May 2023 " * 7_000,
+    "quotes": '"' * 100_000,
+    "letters": "ä" * 100_000,
+}
+
+
+def _spans(match: Any) -> list[tuple[int, int]] | None:
+    """Return where a match and its groups are."""
+    return None if match is None else [match.span(n) for n in range(len(match.groups()) + 1)]
+
+
+def _texts() -> list[str]:
+    """Return sentences in many languages, and texts that are hard to read."""
+    found = [
+        "Ana's new number is 12-34; call at 5:30 p.m., or write to ana@mail.example!",
+        "On 5 May 2023 we moved from São Paulo to Zürich (again), didn't we?\nYes.\n",
+        "ИВАН живёт в Москве уже 7 лет…\nÇa va? «Oui»",
+        "2026-01-02T10:00:00Z ERROR foo_bar: https://x.example/a?b=c `code`\n",
+        "the user's favourite colour is blue. no longer! i'm 35yo İstanbul naïve café",
+        " \t\n",
+        "",
+    ]
+    for code in languages_with("examples"):
+        found += [text for text, *_ in _examples(load(code, "examples"))][:20]
+    return found
+
+
+def _examples(value: Any) -> Iterator[tuple[str]]:
+    """Yield the texts in the examples of a language."""
+    if isinstance(value, str):
+        yield (value,)
+    elif isinstance(value, dict) or hasattr(value, "items"):
+        for each in value.values():
+            yield from _examples(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _examples(each)
+
+
+def test_every_pattern_means_what_it_means_to_re():
+    """Whatever a pattern of the package finds by backtracking, it finds in linear time."""
+    rng = random.Random(1)  # noqa: S311 - chooses examples
+    texts = _texts()
+    number = 0
+    for number, (source, flags) in enumerate(all_patterns(), 1):  # noqa: B007 - counted
+        expected, found = re.compile(source, flags), LinearPattern(source, flags)
+        for text in [*texts[:5], *rng.sample(texts, 3)]:
+            place = rng.randrange(len(text) + 1)
+            for how in ("search", "match", "fullmatch"):
+                spans = _spans(getattr(expected, how)(text, place))
+                assert _spans(getattr(found, how)(text, place)) == spans, (source, text, how, place)
+            every = [_spans(match) for match in expected.finditer(text)]
+            assert [_spans(match) for match in found.finditer(text)] == every, (source, text)
+    assert number > 500
+
+
+LETTERS = "ab Zé_1.\n"
+ELEMENTS = ["a", "b", "é", "Z", "_", r"\.", r"\w", r"\W", r"\d", r"\s", r"\S", r"\n", "."]
+ELEMENTS += ["[ab]", "[^a]", "[é-ü]", r"[^\W\d_]", "(?i:z)", "[a-z]"]
+REPEATS = ["", "", "+", "*", "?", "{1,2}", "+?", "*?"]
+PLACES = [r"\b", r"\B", "^", "$", r"\A", r"\Z", r"(?=\w)", "(?!a)", "(?<=a)", "(?<!é)", r"(?<!\s)"]
+PLACES += [r"(?=a\b)", r"(?!\s*b)", "(?<=ab)", "(?=b$)"]
+
+
+def _joined(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Return the patterns that are made of others."""
+    return st.one_of(
+        st.lists(children, min_size=1, max_size=3).map("".join),
+        st.lists(children, min_size=2, max_size=3).map(lambda each: f"(?:{'|'.join(each)})"),
+        children.map(lambda each: f"({each})"),
+        st.tuples(children, st.sampled_from(PLACES)).map("".join),
+        st.tuples(st.sampled_from(PLACES), children).map("".join),
+    )
+
+
+PATTERNS = st.recursive(
+    st.tuples(st.sampled_from(ELEMENTS), st.sampled_from(REPEATS)).map("".join),
+    _joined,
+    max_leaves=8,
+)
+
+
+@pytest.mark.hypothesis
+@settings(deadline=timedelta(seconds=2))
+@given(
+    pattern=PATTERNS,
+    flags=st.sampled_from([0, re.IGNORECASE, re.MULTILINE, re.DOTALL]),
+    text=st.text(LETTERS, max_size=12),
+    data=st.data(),
+)
+def test_any_pattern_means_what_it_means_to_re(
+    pattern: str, flags: int, text: str, data: st.DataObject
+):
+    """Places, groups, sets, repeats and assertions in any order find the same in any text."""
+    place = data.draw(st.integers(0, len(text)))
+    expected, found = re.compile(pattern, flags), LinearPattern(pattern, flags)
+    for how in ("search", "match", "fullmatch"):
+        spans = _spans(getattr(expected, how)(text, place))
+        assert _spans(getattr(found, how)(text, place)) == spans
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=(a))", r"(a)?(?(1)b|c)"])
+def test_what_is_not_linear_is_refused(pattern: str):
+    """A backreference, a condition, and a group inside an assertion are an error at once."""
+    with pytest.raises(PatternError):
+        LinearPattern(pattern)
+
+
+def test_the_methods_are_those_of_re():
+    """Splitting, replacing and finding all give what they give with re."""
+    text = "one, two;three, and 4"
+    for source in (r"[,;]\s*", r"([,;])\s*", r"(?P<n>\w)(\w+)", r"\b", "x"):
+        expected, found = re.compile(source), LinearPattern(source)
+        assert found.findall(text) == expected.findall(text)
+        assert found.split(text) == expected.split(text)
+        assert found.split(text, 1) == expected.split(text, 1)
+        assert found.subn("-", text) == expected.subn("-", text)
+        assert found.sub(lambda m: f"<{m[0]}>", text, 2) == expected.sub(
+            lambda m: f"<{m[0]}>", text, 2
+        )
+    named = LinearPattern(r"(?P<first>\w+), (?:(?P<second>two)|three)")
+    match = named.search(text)
+    assert match is not None
+    assert match.expand(r"\2 \g<first> \\") == "two one \\"
+    assert match.groupdict() == {"first": "one", "second": "two"}
+    assert (match.lastgroup, match.groups("-")) == ("second", ("one", "two"))
+    with pytest.raises(IndexError, match="third"):
+        match["third"]
+
+
+def test_a_far_part_of_a_long_text_is_found_where_it_is():
+    """A search between two places of a long text sees what is before, and tells the places."""
+    text = "x" * 5_000 + " (word) " + "y" * 5_000
+    found = LinearPattern(r"(?<=\()(?P<inside>\w+)\b").search(text, 4_990, 5_010)
+    assert found is not None
+    assert (found.span("inside"), found["inside"]) == ((5_002, 5_006), "word")
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_no_text_keeps_a_verb_busy(text: str):
+    """Every verb that reads a text returns, also for those on which patterns backtrack."""
+    with Memory(":memory:", embedder=HashEmbedder()) as memory:
+        memory.remember(text)
+        memory.search(text)
+        memory.recall(text)
+        chat = memory.conversation("talk")
+        chat.add("user", text)
+        chat.stats()
+        chat.end()
+        memory.consolidate()
+        memory.doctor()
+        assert memory.count() > 0
