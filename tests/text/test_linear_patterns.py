@@ -116,7 +116,7 @@ PATTERNS = st.recursive(
 @given(
     pattern=PATTERNS,
     flags=st.sampled_from([0, re.IGNORECASE, re.MULTILINE, re.DOTALL]),
-    text=st.text(LETTERS, max_size=12),
+    text=st.text(LETTERS, min_size=1, max_size=12),
     data=st.data(),
 )
 def test_any_pattern_means_what_it_means_to_re(

@@ -12,7 +12,7 @@ anew for each pattern before RE2 reads it:
 Not supported are backreferences, conditions, and groups captured inside an assertion. Atomic
 groups and possessive repeats are read as plain ones, and a repeat of up to more than 1,000 times
 as one without limit. After an empty match the next begins a character later. An assertion sees
-at least the next 500 characters, and at most 1,000.
+at least the next 500 characters, and at most 1,000; of those at one place four are read.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _FARTHEST: Final = 1_000
 # Bytes that RE2 may take for one pattern.
 _MOST_MEMORY: Final = 16 << 20
 _MOST_REPEATS: Final = 1_000
+_MOST_AT_ONCE: Final = 4
 # Where a match must begin and end, and what says that there is none.
 _Anchor = re2._re2.RE2.Anchor  # noqa: SLF001 - it has no other name
 _ANYWHERE, _HERE, _WHOLE = _Anchor.UNANCHORED, _Anchor.ANCHOR_START, _Anchor.ANCHOR_BOTH
@@ -215,6 +216,9 @@ class LinearPattern:
         self._alphabet = Alphabet(sets)
         names = {each.name for each in self._assertions}
         blind = not self._alphabet.knows_words and bool(names & {"boundary", "no boundary"})
+        # The pattern may ask for so many at one place, in any order.
+        asked = sum(isinstance(each, _Assertion) for each in self.parts)
+        self._most_at_once = min(asked, _MOST_AT_ONCE)
         self._looks_around = "around" in names or blind
         self._has_end = "last line" in names
         # What fits wherever the pattern does, and of what is not marked, only there.
@@ -319,8 +323,7 @@ class LinearPattern:
             if holding not in clusters:
                 held_here = zip(self._marks.values(), holding, strict=True)
                 cluster = bytes(mark for mark, holds in held_here if holds)
-                # Twice, as the pattern may ask for two of them in either order.
-                clusters[holding] = cluster * min(len(cluster), 2)
+                clusters[holding] = cluster * self._most_at_once
             offsets.append(len(marked))
             marked += clusters[holding]
             marked += data[place : place + 1]
@@ -367,7 +370,8 @@ class LinearPattern:
     @cached_property
     def _exact(self) -> _Finder:
         """What finds the pattern in a text with marks."""
-        return self._compile(b"".join(map(_listed, [bytes(self._marks.values())])) + b"*")
+        # As few as can be: what comes later may ask for those that are left.
+        return self._compile(_listed(bytes(self._marks.values())) + b"*?")
 
     @cached_property
     def _marks(self) -> Mapping[_Assertion, int]:
