@@ -150,14 +150,15 @@ def _kind(character: str) -> str:
 NEWLINE: Final = CharacterSet(1 << ord("\n"))
 WORDS: Final = _category(c.CATEGORY_WORD, 0)
 
-# A character of ASCII by its code; others by their place among the ranges, and their kind.
-_Member = int | tuple[int, str]
 # For each set 1 if it takes a class, and 0 if not.
 _Taken = tuple[str, ...]
 
 
-class Alphabet:
-    """The classes of characters that the sets of a pattern tell apart, each with its byte."""
+class Alphabet(dict[int, int]):
+    """The classes of characters that the sets of a pattern tell apart, each with its byte.
+
+    As a dictionary it holds the bytes of the characters that were met beyond texts of ASCII.
+    """
 
     def __init__(self, sets: set[CharacterSet]) -> None:
         """Divide all characters into classes.
@@ -168,29 +169,31 @@ class Alphabet:
         Raises:
             PatternError: there are more classes than bytes.
         """
+        super().__init__()
         told = [*sets, WORDS, NEWLINE]
         cuts = {end for each in told for low, high in each.ranges for end in (low, high + 1)}
         self._starts = sorted({_ASCII, *cuts})
-        # The members of a class are in the same sets.
-        classes: dict[_Taken, list[_Member]] = {}
-        for member, taken in _members(told, self._starts):
+        # First the characters of ASCII; then of each range those of each kind. The members of a
+        # class are in the same sets.
+        members = [*_members(told, self._starts)]
+        classes: dict[_Taken, list[int]] = {}
+        for member, taken in enumerate(members):
             classes.setdefault(taken, []).append(member)
         codes = self._assign(classes, told.index(WORDS))
-        self._codes = {each: codes[taken] for taken in classes for each in classes[taken]}
-        self._of_ascii = bytes(self._codes.get(code, 0) for code in range(256))
-        self._known = {code: self._of_ascii[code] for code in range(_ASCII)}
+        self._codes = bytes(codes[taken] for taken in members)
+        self._of_ascii = self._codes[:_ASCII] + bytes(_ASCII)
         self._of_set = {
             each: bytes(sorted(code for taken, code in codes.items() if taken[place] == "1"))
             for place, each in enumerate(told)
         }
 
-    def _assign(self, classes: dict[_Taken, list[_Member]], word: int) -> dict[_Taken, int]:
+    def _assign(self, classes: dict[_Taken, list[int]], word: int) -> dict[_Taken, int]:
         """Return the byte of each class, and note which are left."""
         codes: dict[_Taken, int] = {}
         words, others = [*_WORD_BYTES], [*range(_ASCII, 2 * _ASCII)]
         for taken, members in classes.items():
             # A letter for itself, where it can be: so RE2 finds words fast.
-            own = [each for each in members if isinstance(each, int)]
+            own = [each for each in members if each < _ASCII]
             if own:
                 codes[taken] = max(own, key=lambda code: (chr(code).islower(), code))
         words = [code for code in words if code not in codes.values()]
@@ -212,27 +215,25 @@ class Alphabet:
             return text.encode("ascii").translate(self._of_ascii)
         return text.translate(self).encode("latin-1")
 
-    def __getitem__(self, code: int) -> int:
+    def __missing__(self, code: int) -> int:
         """Return the byte of a character's code, as :meth:`str.translate` asks for it."""
-        known = self._known.get(code)
-        if known is None:
+        member = code
+        if code >= _ASCII:
             place = bisect_right(self._starts, code) - 1
-            known = self._codes[place, _kind(chr(code))]
-            if len(self._known) < _MOST_KNOWN:
-                self._known[code] = known
-        return known
+            member = _ASCII + place * len(_KINDS) + _KINDS.index(_kind(chr(code)))
+        found = self._codes[member]
+        if len(self) < _MOST_KNOWN:
+            self[code] = found
+        return found
 
     def bytes_of(self, characters: CharacterSet) -> bytes:
         """Return the bytes of the classes in one of the sets."""
         return self._of_set[characters]
 
 
-def _members(
-    sets: Sequence[CharacterSet], starts: Sequence[int]
-) -> Iterator[tuple[_Member, _Taken]]:
-    """Yield what no set divides, and by which of the sets it is taken."""
+def _members(sets: Sequence[CharacterSet], starts: Sequence[int]) -> Iterator[_Taken]:
+    """Yield of what no set divides by which of the sets it is taken."""
     columns = zip(*(f"{each.ascii:0{_ASCII}b}" for each in sets), strict=True)
-    yield from zip(reversed(range(_ASCII)), columns, strict=True)
-    for place, taken in enumerate(zip(*(each.taken(starts) for each in sets), strict=True)):
-        for kind, of_kind in zip(_KINDS, zip(*taken, strict=True), strict=True):
-            yield (place, kind), of_kind
+    yield from reversed([*columns])
+    for taken in zip(*(each.taken(starts) for each in sets), strict=True):
+        yield from zip(*taken, strict=True)
