@@ -42,7 +42,7 @@ METHODS: Final = ("search", "match", "fullmatch", "finditer", "findall", "split"
 # The characters after a place that an assertion sees, and of a text that is read once for a loop.
 _FARTHEST: Final = 1_000
 # Bytes that RE2 may take for one pattern.
-_MOST_MEMORY: Final = 16 << 20
+_MOST_MEMORY: Final = 4 << 20
 _MOST_REPEATS: Final = 1_000
 _MOST_AT_ONCE: Final = 4
 # Where a match must begin and end, and what says that there is none.
