@@ -928,6 +928,7 @@ class Memory:
         newest = services.store.records(
             self._scope, Filter.at_any_time(), order=Order.NEWEST, limit=1
         )
+        sessions = services.store.sessions(self._scope).values()
         return MemoryStats(
             user=self._scope.user,
             location=services.store.location,
@@ -937,7 +938,8 @@ class Memory:
             pending_vectors=services.derivations.waiting(self._scope),
             vectors=services.vector_status(),
             size=services.store.size(),
-            pending_sessions=len(services.store.sessions(self._scope, pending=True)),
+            pending_sessions=sum(each.consolidated_at is None for each in sessions),
+            unread_messages=sum(each.unread for each in sessions),
             llm="none" if services.models.model is None else services.models.model.name,
             usage=tuple(services.store.usage(self._scope)),
             names=names.strategies,
@@ -964,6 +966,7 @@ class Memory:
             names=services.names(scope),
             notes=services.notes.status(scope),
             upkeep=services.store.job_runs(),
+            unread=sum(each.unread for each in services.store.sessions(scope).values()),
             now=services.clock.now(),
             open_canaries=partial(
                 Memory,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, islice
 from threading import Event
+from time import monotonic
 
 from memoranda.errors import (
     ConfigError,
@@ -21,6 +22,7 @@ from memoranda.errors import (
     LLMError,
     MemorandaError,
     NotFound,
+    StageTimeout,
     StoreClosed,
 )
 from memoranda.facts.ontology import attributes
@@ -39,7 +41,15 @@ from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.actions import Action, AdvanceSession, Insert, Reinforce, Supersede, Touch
+from memoranda.model.actions import (
+    Action,
+    AdvanceSession,
+    CountTry,
+    Insert,
+    Reinforce,
+    Supersede,
+    Touch,
+)
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import DateReader
@@ -67,6 +77,8 @@ MOST_OF_ATTRIBUTE = 100
 MOST_STATED = 500
 # What a person has asked for.
 _ASKED = frozenset({Category.REMEMBER, Category.INSTRUCTION})
+# How often reading a page may take too long before its messages are kept as they are.
+MOST_TRIES = 3
 # Lines of a report.
 MOST_LINES = 200
 # Who said what nobody is named for.
@@ -138,6 +150,10 @@ class TurnReader:
         return found
 
 
+class _Stopped(Exception):
+    """Nobody waits for what is being read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidator:
     """Turns the sessions of one scope into facts.
@@ -150,7 +166,8 @@ class Consolidator:
         dates: finds the times that turns speak of.
         embed: gives the vector of a text; ``None`` where vectors are switched off.
         settings: how sessions become facts.
-        stop: when set, it ends early, between pages.
+        stop: when set, it ends early, between messages.
+        seconds: tells how much time has gone by.
     """
 
     records: RecordService
@@ -161,6 +178,7 @@ class Consolidator:
     embed: Callable[[str], Vector | None]
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
+    seconds: Callable[[], float] = monotonic
 
     def run(self, request: ConsolidationRequest, *, dry_run: bool = False) -> StageReport:
         """Consolidate the sessions of a request, or only say what that would do."""
@@ -275,11 +293,25 @@ class Consolidator:
                 return False
             through = max([after, *(each.position or 0 for each in episodes)])
             turns, used = reader.read(episodes, recalled)
-            actions = list(self._learn(info.id, turns, context))
+            unread = 0
+            try:
+                actions = list(self._learn(info.id, turns, context))
+            except _Stopped:
+                return False
+            except StageTimeout as error:
+                if info.tries + 1 < MOST_TRIES:
+                    if not dry_run:
+                        self.records.apply([CountTry(info.id)])
+                    raise
+                actions, unread = [], len(turns)
+                log.warning("%s; %d messages stay as they are", error, unread)
             now = self.records.now()
             if used:
                 actions.append(Touch(tuple(used), now))
-            read = AdvanceSession(info.id, through, now, finished=finished, after=after)
+            read = AdvanceSession(
+                info.id, through, now, finished=finished, after=after, unread=unread
+            )
+            info = replace(info, tries=0)
             if not dry_run and not self._apply([*actions, read], read):
                 return False
             done += actions
@@ -344,7 +376,7 @@ class Consolidator:
         chosen = self.settings.extractor
         model = self.models.for_stage(self.records.scope, "consolidate")
         if chosen == "rules" or (chosen == "auto" and model is None):
-            return self.rules.extract(turns, before=before)
+            return self.rules.extract(turns, before=before, check=self._limit())
         if model is None:
             message = "consolidation.extractor=llm needs a language model; set llm.model"
             raise ConfigError(message)
@@ -363,6 +395,22 @@ class Consolidator:
             each for each in drawn if each.category not in _ASKED or cited.isdisjoint(each.sources)
         )
         return [*asked, *others]
+
+    def _limit(self) -> Callable[[], None]:
+        """Return what ends the reading of a page when it takes too long, or nobody waits for it."""
+        longest, began = self.settings.longest, self.seconds()
+
+        def check() -> None:
+            if self.stop.is_set():
+                raise _Stopped
+            if self.seconds() - began > longest:
+                message = (
+                    f"reading the next messages of the session took more than {longest:g} s; "
+                    "raise consolidation.longest, or leave them as they are"
+                )
+                raise StageTimeout(message)
+
+        return check
 
     def _stated(self, scope: Scope) -> list[Record]:
         """Return the facts that nobody learned from a talk, by the attributes that they state."""

@@ -121,6 +121,7 @@ class Doctor:
         names: finds its names.
         notes: the status of its notes.
         upkeep: the last scheduled run of each stage.
+        unread: how many messages of its sessions took too long to read.
         now: the present.
         open_canaries: opens a memory like it in which canaries live.
     """
@@ -134,6 +135,7 @@ class Doctor:
     names: EntityPipeline
     notes: str
     upkeep: Sequence[JobRun]
+    unread: int
     now: datetime
     open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
 
@@ -156,7 +158,11 @@ class Doctor:
         stand_ins = (each for each in store.capabilities() if not each.native)
         checks += [passed(each.name, detail=each.detail) for each in stand_ins]
         checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
-        checks += [_notes(self.notes), _upkeep(self.upkeep, self.settings, self.now)]
+        checks += [
+            _learning(self.unread),
+            _notes(self.notes),
+            _upkeep(self.upkeep, self.settings, self.now),
+        ]
         checks += [_extras(), _language(self.language_model)]
         return [*checks, _names(self.names, self.settings), *self._arms()]
 
@@ -211,6 +217,16 @@ def _notes(found: str) -> Check:
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return failed("notes", detail=found, remedy=remedy)
     return passed("notes", detail=found)
+
+
+def _learning(unread: int) -> Check:
+    if not unread:
+        return passed("learning", detail="every message that was looked at was read to its end")
+    return noted(
+        "learning",
+        detail=f"messages of which nothing was learned, as it took too long: {unread}",
+        remedy="search finds them; raise consolidation.longest for what comes",
+    )
 
 
 def _upkeep(runs: Sequence[JobRun], settings: Settings, now: datetime) -> Check:

@@ -268,6 +268,8 @@ class AdvanceSession(Action):
         finished: whether that was its last episode; not, if more have come by now.
         after: position up to which they had been read before. Where another process has read
             on since, this raises ``InvalidInput``, so that nothing is learned twice.
+        unread: of the episodes up to here, those of which nothing was learned, as it took too
+            long.
     """
 
     session: str
@@ -275,6 +277,17 @@ class AdvanceSession(Action):
     at: datetime
     finished: bool
     after: int | None = None
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CountTry(Action):
+    """Count that reading the next episodes of a session took too long.
+
+    A session that is not there is passed over.
+    """
+
+    session: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ class MemoryStats(ShortRepr):
         vectors: the embedding model in use, or why there is none.
         size: bytes of the whole store, of all users.
         pending_sessions: sessions that wait to become facts.
+        unread_messages: of sessions, those of which nothing was learned, as it took too long.
         llm: the language model in use, or that there is none.
         usage: what the stages have used of language models.
         names: what finds names, by strategy.
@@ -105,6 +106,7 @@ class MemoryStats(ShortRepr):
     vectors: str
     size: int
     pending_sessions: int
+    unread_messages: int
     llm: str
     usage: tuple[StageUsage, ...]
     names: Mapping[str, tuple[str, ...]]

@@ -60,6 +60,8 @@ def _figures(found: MemoryStats, view: Display, place: str | None) -> Iterator[t
     yield "vectors", found.vectors
     yield "waiting", f"{found.pending_vectors:,} without a vector"
     yield "to consolidate", f"{waits}{': memoranda consolidate' if found.pending_sessions else ''}"
+    if found.unread_messages:
+        yield "never read", f"{pluralize(found.unread_messages, 'message')}: took too long"
     yield "language model", llm
     yield "names", Text("\n").join(_recognizers(found))
     yield "notes", one_line(found.notes)

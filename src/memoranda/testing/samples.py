@@ -412,6 +412,7 @@ class User:
             do.KeepNameDecision("old name", names[2]),
             do.AdvanceSession("talk", turn.position or 0, SOON, finished=True),
             do.AdvanceNotes("talk", turn.position or 0),
+            do.CountTry("talk"),
             do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
         ]
 

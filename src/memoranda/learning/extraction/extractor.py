@@ -129,8 +129,20 @@ class RuleFactExtractor:
         self._names = names
         self._threshold = threshold
 
-    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
-        """Return the claims of ``page`` in the order they were said."""
+    def extract(
+        self,
+        page: Sequence[Turn],
+        *,
+        before: Sequence[Turn] = (),
+        check: Callable[[], None] = lambda: None,
+    ) -> list[Claim]:
+        """Return the claims of ``page`` in the order they were said.
+
+        Args:
+            page: what is read.
+            before: what was said before it, which helps to understand it.
+            check: called before each turn, and raises if there is no time for it.
+        """
         read = (replace(each, text=each.text[:MOST_READ]) for each in (*before, *page))
         around = blank_exclusions(list(read))
         claims: list[Claim] = []
@@ -140,6 +152,7 @@ class RuleFactExtractor:
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
+            check()
             asked = asks_memory(turn.text)
             text = turn.text if asked else self._write_out(turn.text, written)
             named = self._names.extract(text) if _CAPITAL.search(text) else []

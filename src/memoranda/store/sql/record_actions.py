@@ -77,7 +77,7 @@ ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
     first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
 """
 FINISH = """
-UPDATE sessions SET through = greatest(through, :through),
+UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = unread + :unread,
     consolidated_at = CASE WHEN :finished = 1 AND NOT EXISTS (
         SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
         AND r.session_id = sessions.session_id
@@ -85,6 +85,10 @@ UPDATE sessions SET through = greatest(through, :through),
         AND coalesce(r.agent, '') = sessions.agent
     ) THEN :at ELSE consolidated_at END
 WHERE user_key = :user AND session_id = :session
+    AND (CAST(:agent AS text) IS NULL OR agent = '' OR agent = :agent)
+"""
+TRY = """
+UPDATE sessions SET tries = tries + 1 WHERE user_key = :user AND session_id = :session
     AND (CAST(:agent AS text) IS NULL OR agent = '' OR agent = :agent)
 """
 NOTE = """
@@ -454,8 +458,13 @@ def advance_session(tx: Transaction, action: act.AdvanceSession) -> None:
         FINISH,
         tx.own
         | {"session": action.session, "through": action.through, "at": to_ms(action.at)}
-        | {"finished": int(action.finished)},
+        | {"finished": int(action.finished), "unread": action.unread},
     )
+
+
+def count_try(tx: Transaction, action: act.CountTry) -> None:
+    """Count that reading the next episodes of a session took too long."""
+    tx.connection.run(TRY, tx.own | {"session": action.session})
 
 
 def advance_notes(tx: Transaction, action: act.AdvanceNotes) -> None:

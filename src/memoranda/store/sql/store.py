@@ -133,6 +133,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.Summarize: conversation_actions.summarize,
     act.Close: record_actions.close,
     act.AdvanceSession: record_actions.advance_session,
+    act.CountTry: record_actions.count_try,
     act.Reinforce: record_actions.reinforce,
     act.KeepNameDecision: record_actions.decide,
     act.Enrich: record_actions.enrich,

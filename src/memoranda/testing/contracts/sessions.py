@@ -94,6 +94,17 @@ class SessionContract(Contract):
             ana.apply(ana.insertion("again"), read)
         assert ana.page() == ["one", "two", "learned"]
 
+    def test_tries_are_counted_until_a_page_is_done(self, ana: User, reopen: Reopen) -> None:
+        """How often a page took too long is known until it is passed; what was left, for good."""
+        ana.turns("a", "one", "two")
+        ana.apply(do.CountTry("a"), do.CountTry("a"), do.CountTry("nowhere"))
+        ana.store = reopen(ana.store)
+        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (2, 0)
+        ana.apply(do.AdvanceSession("a", 0, SOON, finished=False, unread=1))
+        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
+        ana.apply(do.CountTry("a"), do.AdvanceSession("a", 1, SOON, finished=True))
+        assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
+
     def test_an_unknown_session(self, ana: User, ben: User) -> None:
         """Without episodes one sees it cannot be consolidated; notes of it are passed over."""
         ana.planner.turns("a", "hello")
