@@ -124,6 +124,7 @@ def test_to_install_anew_is_the_last_resort():
             names=services.names(scope),
             notes="none",
             upkeep=(),
+            unread=0,
             now=services.clock.now(),
             open_canaries=partial(nullcontext, ForgetfulMemory(memory)),
         )

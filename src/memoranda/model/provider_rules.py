@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from memoranda.model.checks import content_hash
-from memoranda.text.linear_patterns import LinearPattern
 
 # Stands for the user where a conversation would begin with the assistant.
 OPENING = "(start)"
@@ -14,7 +15,15 @@ MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "we
 MEDIA["image/jpg"] = "image/jpeg"
 
 
-def sendable_id(given: str, taken: set[str], form: LinearPattern, longest: int) -> str:
+class IdForm(Protocol):
+    """Tells which ids a provider takes."""
+
+    def fullmatch(self, text: str, /) -> object:
+        """Return something if it takes an id, and None if not."""
+        ...
+
+
+def sendable_id(given: str, taken: set[str], form: IdForm, longest: int) -> str:
     """Return the id under which a call is sent, and take it.
 
     One that the provider takes stays as it is; any other becomes a hash of itself, which does not

@@ -223,8 +223,8 @@ class ConsolidationSettings(Section):
     timeout: float = Field(default=30.0, gt=0)  # S2.30
     """Seconds that ending a conversation waits for its facts. They are extracted in any case."""
     longest: float = Field(default=60.0, gt=0, examples=[5.0])
-    """Seconds for which rules may read some 50 messages of a session. A session that takes longer
-    waits for another try; after the third its messages stay as they are, and ``doctor`` says so."""
+    """Seconds for which rules may read 30 messages at a time. A session that takes longer waits for
+    another try; after the third its messages stay as they are, and ``doctor`` says so."""
     duplicate_at: float = Field(default=0.75, gt=0, le=1)  # S4.22
     """Share of common words from which two facts are one. The Jaccard index of their words."""
     decay_rate: float = Field(default=0.1, ge=0)  # S4.53
