@@ -176,7 +176,7 @@ class Memory:
             store=services.store,
             notes=services.notes,
             clock=services.clock,
-            wipe=services.wipe,
+            files_of=services.erased_files,
             maintenance=self._maintenance_of,
         )
 

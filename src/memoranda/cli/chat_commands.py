@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -77,8 +77,8 @@ class PipeReader:
         del question
         return None
 
-    def forget(self, contents: Collection[str]) -> None:
-        """Keep none of ``contents``; nothing is kept anyway."""
+    def reload(self) -> None:
+        """Read anew what was typed before; nothing is kept here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ def _choose(answer: str, found: Sequence[Record]) -> list[Record]:
 def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
     receipt = desk.agent.memory.forget(record.id, erase=erase)
     if erase:
-        desk.reader.forget([record.content])
+        desk.reader.reload()
         parts = ", ".join(list_erased(receipt))
         yield safe_text(f"Erased{f', with {parts}' if parts else ''}.")
     else:
