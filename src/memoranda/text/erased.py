@@ -134,9 +134,13 @@ class ErasedTexts:
         Lines of recall go whole. Of fewer than five words a piece counts only in a text that
         names the record by its id, as the results of memory's tools do, or says nothing else.
         """
-        lines = [*self._recalled_lines(text)]
+        lines = dict(self._recalled_lines(text))
         named = set(RECORD_ID.findall(text)).intersection(self._contents) if "_" in text else set()
-        words = split_words(text)
+        words = [
+            word
+            for word in split_words(text)
+            if not any(start <= word.start < end for start, end in lines)
+        ]
         folded = [word.folded for word in words]
         found: list[Found] = []
         at = 0
@@ -149,9 +153,9 @@ class ErasedTexts:
             piece = text[words[at].start : words[last].end]
             found.append(Found(piece, frozenset(self._sources[phrase])))
             at = last + 1
-        if not found and tuple(folded) in self._sources:
+        if not found and not lines and tuple(folded) in self._sources:
             found.append(Found(text, frozenset(self._sources[tuple(folded)]), short=True))
-        return [*lines, *found]
+        return [*lines.values(), *found]
 
     def _phrase_at(self, words: Sequence[str], at: int, named: set[str]) -> Words | None:
         for size in self._sizes:
@@ -162,14 +166,14 @@ class ErasedTexts:
                     return phrase
         return None
 
-    def _recalled_lines(self, text: str) -> Iterator[Found]:
+    def _recalled_lines(self, text: str) -> Iterator[tuple[tuple[int, int], Found]]:
         if "- [" not in text:
             return
         for line in LINE.finditer(text):
             said = line[1].strip()
             sources = [each for each, told in self._contents.items() if is_line_of(said, told)]
             if sources:
-                yield Found(line[0].strip(), frozenset(sources), recalled=True)
+                yield line.span(), Found(line[0].strip(), frozenset(sources), recalled=True)
 
 
 def cut_out(text: str, pieces: Iterable[str]) -> str:
