@@ -23,7 +23,7 @@ from memoranda.rendering.conversations import show_budget, show_message, show_st
 from memoranda.rendering.layout import LONGEST, Display, details, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import list_erased
+from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings import configure
 from memoranda.text.patterns import compile_pattern
 
@@ -279,6 +279,8 @@ def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
         desk.reader.reload()
         parts = ", ".join(list_erased(receipt))
         yield safe_text(f"Erased{f', with {parts}' if parts else ''}.")
+        for each in warn_of_rest(receipt):
+            yield safe_text(each, "dim")
     else:
         content = one_line(record.content, FORGOTTEN)
         yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))

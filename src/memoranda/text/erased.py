@@ -8,6 +8,7 @@ are said again by chance.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -80,10 +81,16 @@ def is_long(words: Iterable[str]) -> bool:
 
 
 def long_phrases(text: str) -> list[str]:
-    """Return a text and its sentences, as far as they have five words, each once."""
-    parts = (text, *cut_sentences(text))
-    each = (part.strip() for part in parts if is_long(word.folded for word in split_words(part)))
-    return list(dict.fromkeys(each))
+    """Return a text and its sentences, as far as they have five words, each once.
+
+    Without what stands before the first word and behind the last.
+    """
+    found: dict[str, None] = {}
+    for part in (text, *cut_sentences(text)):
+        words = split_words(part)
+        if is_long(word.folded for word in words):
+            found[part[words[0].start : words[-1].end]] = None
+    return list(found)
 
 
 class ErasedTexts:
@@ -97,13 +104,17 @@ class ErasedTexts:
         """Look at the words of each text and of its sentences."""
         self._contents = contents
         self._sources: dict[Words, set[str]] = {}
-        self._beginnings: dict[Words, list[Words]] = {}
         for id_, text in contents.items():
             for phrase in {text, *long_phrases(text)}:
-                self._add(id_, tuple(word.folded for word in split_words(phrase)))
-        for found in self._beginnings.values():
-            found.sort(key=len, reverse=True)  # Of two that begin alike the longer one is cut.
-        self._sizes = sorted({len(each) for each in self._beginnings}, reverse=True)
+                words = tuple(word.folded for word in split_words(phrase))
+                if words:
+                    self._sources.setdefault(words, set()).add(id_)
+        # How long the phrases are that begin with some words, the longest first.
+        lengths: defaultdict[Words, set[int]] = defaultdict(set)
+        for words in self._sources:
+            lengths[words[:LEAST_WORDS]].add(len(words))
+        self._lengths = {words: sorted(found)[::-1] for words, found in lengths.items()}
+        self._sizes = sorted({len(each) for each in lengths}, reverse=True)
 
     def phrases(self) -> list[str]:
         """Return the texts, and their sentences from five words on."""
@@ -121,12 +132,6 @@ class ErasedTexts:
             for phrase in self._sources
             for at in range(len(words) - len(phrase) + 1)
         )
-
-    def _add(self, id_: str, words: Words) -> None:
-        if words and words not in self._sources:
-            self._beginnings.setdefault(words[:LEAST_WORDS], []).append(words)
-        if words:
-            self._sources.setdefault(words, set()).add(id_)
 
     def find(self, text: str) -> list[Found]:
         """Return the pieces of a text that say what was erased, in order, none overlapping.
@@ -159,10 +164,10 @@ class ErasedTexts:
 
     def _phrase_at(self, words: Sequence[str], at: int, named: set[str]) -> Words | None:
         for size in self._sizes:
-            for phrase in self._beginnings.get(tuple(words[at : at + size]), ()):
-                if tuple(words[at : at + len(phrase)]) == phrase and (
-                    is_long(phrase) or not named.isdisjoint(self._sources[phrase])
-                ):
+            for length in self._lengths.get(tuple(words[at : at + size]), ()):
+                phrase = tuple(words[at : at + length])
+                sources = self._sources.get(phrase)
+                if sources and (is_long(phrase) or not named.isdisjoint(sources)):
                     return phrase
         return None
 
