@@ -499,7 +499,7 @@ class Store(SearchStore, JobStore, Protocol):
     def purge(self) -> bool:
         """Overwrite the remains of erased text in free space; whether it could be done."""
 
-    def search_files(self, texts: Collection[str]) -> Mapping[str, Sequence[str]] | None:
+    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
         """Return which of ``texts`` the files of the store still hold, by the names of the files.
 
         Of each file it looks at the bytes. ``None`` where a server keeps the files to itself.

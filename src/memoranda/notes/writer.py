@@ -31,9 +31,10 @@ from memoranda.notes.model_summarizer import summarize
 from memoranda.notes.scrub import scrub
 from memoranda.notes.service import NotesService
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.erasing import texts_of_records
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
-from memoranda.text.erased import ErasedTexts, cut_out
+from memoranda.text.erased import cut_out
 from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
@@ -245,7 +246,7 @@ class NotesErasure:
         read_turns: ReadTurns,
     ) -> None:
         """Clean nothing yet."""
-        self._texts = ErasedTexts({record.id: record.content for record in erased})
+        self._texts = texts_of_records(erased)
         self._contents = tuple(dict.fromkeys(self._texts.phrases()))
         self._turns: dict[str, set[int]] = {}
         for record in erased:

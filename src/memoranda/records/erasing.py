@@ -10,7 +10,7 @@ application keeps, and what one speaker says on several occasions, of which anot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -76,7 +76,7 @@ class ErasedFiles(Protocol):
         """
 
 
-class Speaker(NamedTuple):
+class SpokenAt(NamedTuple):
     """Who said a text, and where: by this what one says again is told from a copy.
 
     Attributes:
@@ -133,10 +133,14 @@ class Eraser:
             action: erases them in the store.
             id: what is erased, for the receipt; the first of the records, if not given.
         """
-        going = self._going(named, with_versions=isinstance(action, Erase))
+        scope, said, derived = self.scope.whole_user, list(named), []
+        if isinstance(action, Erase):
+            said += self.store.related(scope, said, RecordRelation.VERSIONS)
+            derived = self.store.related(scope, said, RecordRelation.DERIVED)
+        going = self.store.get(scope, [*said, *derived])
         memories = [each for each in going.values() if each.kind is not Kind.ITEM]
-        texts = ErasedTexts({each.id: each.content for each in memories})
-        search = _CopySearch(self, going, frozenset(named), texts, action)
+        texts = texts_of_records(memories)
+        search = _CopySearch(self, going, said, texts, action)
         plan = search.plan()
         copies = self.store.get(self.scope.whole_user, plan.copies)
         likely = self._likely(memories)
@@ -168,14 +172,6 @@ class Eraser:
             unpurged=self.files.wipe(texts, list(plan.independent.values())),
         )
 
-    def _going(self, named: Sequence[str], *, with_versions: bool) -> dict[str, Record]:
-        """Return the records that go as they are named, versions of these, or derived."""
-        scope, found = self.scope.whole_user, list(named)
-        relations = (RecordRelation.VERSIONS, RecordRelation.DERIVED) if with_versions else ()
-        for relation in relations:
-            found += self.store.related(scope, found, relation)
-        return dict(self.store.get(scope, found))
-
     def _changes(self, plan: ErasurePlan) -> list[Action]:
         return [Redact(tuple(plan.cuts), self.clock.now(), REASON)] if plan.cuts else []
 
@@ -198,6 +194,13 @@ class Eraser:
         return list(dict.fromkeys(found))
 
 
+def texts_of_records(records: Iterable[Record]) -> ErasedTexts:
+    """Return the texts of records that are erased; the sentences of an insight are of others."""
+    told = {each.id: each for each in records}
+    quoting = [each.id for each in told.values() if each.kind is Kind.REFLECTION]
+    return ErasedTexts({id_: each.content for id_, each in told.items()}, quoting=quoting)
+
+
 class _CopySearch:
     """Finds the copies of what goes in everything that a user has."""
 
@@ -205,13 +208,13 @@ class _CopySearch:
         self,
         eraser: Eraser,
         going: Mapping[str, Record],
-        named: frozenset[str],
+        said: Collection[str],
         texts: ErasedTexts,
         action: Action,
     ) -> None:
         self._eraser, self._store = eraser, eraser.store
         self._scope = eraser.scope.whole_user
-        self._going, self._named, self._texts = going, named, texts
+        self._going, self._said, self._texts = going, frozenset(said), texts
         self._conversation = action.id if isinstance(action, DeleteConversation) else None
         self._traced: dict[str, frozenset[str]] = {}
 
@@ -232,7 +235,7 @@ class _CopySearch:
             self._traced[conversation] = frozenset(each.id for each in found)
         return self._traced[conversation]
 
-    def _is_copy(self, found: Found, speaker: Speaker) -> bool:
+    def _is_copy(self, found: Found, speaker: SpokenAt) -> bool:
         """Return whether what says the same was not said on an occasion of its own."""
         if found.short:
             return False
@@ -248,7 +251,7 @@ class _CopySearch:
         if record.kind is Kind.EPISODE:
             return record.source_role or USER
         # Who names a fact means it wherever it was said.
-        return None if source in self._named and self._conversation is None else USER
+        return None if source in self._said and self._conversation is None else USER
 
     def _read_records(self, plan: ErasurePlan) -> None:
         everything = Filter.at_any_time(kinds=tuple(Kind))
@@ -261,12 +264,16 @@ class _CopySearch:
                 continue
             found = hits[key]
             if record.kind is Kind.EPISODE:
-                speaker = Speaker(record.source_role or USER, record.session_id)
+                speaker = SpokenAt(record.source_role or USER, record.session_id)
                 copied = [each for each in found if self._is_copy(each, speaker)]
             else:
                 learned = record.source_ids and record.origin not in OWN_WORD
                 here = self._conversation is None and record.kind is not Kind.ITEM
-                copied = [each for each in found if learned and here and not each.short]
+                copied = [
+                    each
+                    for each in found
+                    if learned and here and not each.short and each.sources & self._said
+                ]
             self._decide(plan, record, found, copied)
 
     def _decide(
@@ -300,7 +307,7 @@ class _CopySearch:
         found = [each for part in parts for each in self._texts.find(part)]
         if not found:
             return
-        speaker = Speaker(message.role if message is not None else "", place.conversation)
+        speaker = SpokenAt(message.role if message is not None else "", place.conversation)
         copied = [each for each in found if self._is_copy(each, speaker)]
         if message is not None and len(copied) < len(found) and message.record_id is None:
             plan.independent[message.id] = message.content

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -98,14 +98,19 @@ class ErasedTexts:
 
     Args:
         contents: id of a record → what it says.
+        quoting: those of them whose sentences are of others: they are known by the whole text.
     """
 
-    def __init__(self, contents: Mapping[str, str]) -> None:
+    def __init__(self, contents: Mapping[str, str], *, quoting: Collection[str] = ()) -> None:
         """Look at the words of each text and of its sentences."""
         self._contents = contents
+        self._phrases = {
+            id_: {text} if id_ in quoting else {text, *long_phrases(text)}
+            for id_, text in contents.items()
+        }
         self._sources: dict[Words, set[str]] = {}
-        for id_, text in contents.items():
-            for phrase in {text, *long_phrases(text)}:
+        for id_, phrases in self._phrases.items():
+            for phrase in phrases:
                 words = tuple(word.folded for word in split_words(phrase))
                 if words:
                     self._sources.setdefault(words, set()).add(id_)
@@ -118,7 +123,7 @@ class ErasedTexts:
 
     def phrases(self) -> list[str]:
         """Return the texts, and their sentences from five words on."""
-        return [each for text in self._contents.values() for each in {text, *long_phrases(text)}]
+        return list({each for phrases in self._phrases.values() for each in phrases})
 
     def is_whole(self, text: str) -> bool:
         """Return whether a text says just what one of these does, however short."""

@@ -287,6 +287,7 @@ class SqlStore(SqlReads):
     def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
         """Return that a server keeps its files to itself."""
         del texts
+        return None
 
     def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
         """Return those of ``texts`` that stand in what other users have stored."""

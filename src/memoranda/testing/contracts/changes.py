@@ -503,6 +503,22 @@ class EraseContract(Contract):
         store.purge()
         assert store.verify() == []
 
+    def test_an_insight_takes_along_nothing_that_it_quotes(self, ana: User) -> None:
+        """What rests on the erased fact goes; other facts whose words it repeats stay."""
+        (gone, other) = ana.remember(LIE, "Zoe drinks tea with Dan every day")
+        (again,) = ana.remember(other.content, source_ids=("ep_1",), origin="consolidation")
+        text = f"This week: {other.content}. {LIE}."
+        (week,) = ana.remember(
+            text, kind=Kind.REFLECTION, source_ids=(gone.id, other.id), origin="reflection"
+        )
+        ana.open_conversation("u")
+        ana.say("u", f"{other.content}.", f"In short: {text}", role="assistant")
+        receipt = erasing_of(ana).erase([gone.id], do.Erase((gone.id,), LATER, "asked"))
+        assert (receipt.derived, receipt.copies, receipt.independent) == ((week.id,), (), ())
+        assert ana.records(ALL) == [other, again]
+        told = [f"{other.content}.", "In short: [erased]."]
+        assert [each.content for each in ana.messages("u")] == told
+
     def test_what_is_short_is_left_alone(self, ana: User) -> None:
         """Fewer than five words are said by chance: they are listed, and cut out nowhere."""
         (turn,), (again,) = ana.turns("s", "yes"), ana.turns("t", "Yes!")
