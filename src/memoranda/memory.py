@@ -176,7 +176,7 @@ class Memory:
             store=services.store,
             notes=services.notes,
             clock=services.clock,
-            wipe=services.wipe,
+            files_of=services.erased_files,
             maintenance=self._maintenance_of,
         )
 
@@ -332,10 +332,10 @@ class Memory:
         Args:
             id: the record, or any version of it.
             namespace, key: or the item that is kept under exactly these.
-            erase: remove its text for good: from the store, its indexes, the transcript,
-                its history and the free pages of the file; with its other versions, copies of
-                five words or more, and all that was derived. The receipt lists what says the
-                same on its own and stays. Takes longer the larger the file is.
+            erase: remove its text for good: from the store, its indexes, transcripts, prompts,
+                notes and the free pages of the file; with its other versions, copies of five
+                words or more, and all that was derived. The receipt lists where it was cut out,
+                and what says the same on its own and stays. Takes longer the more is stored.
 
         Raises:
             NotFound: there is no such record.

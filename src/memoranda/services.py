@@ -33,7 +33,8 @@ from memoranda.model.reports import StageReport
 from memoranda.model.requests import RequestReceipt
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
-from memoranda.records.service import NotesEraser, RecordService
+from memoranda.records.erasing import Eraser, NotesEraser
+from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
 from memoranda.tokens.catalog import Catalog
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.reflection import ReflectionWriter
     from memoranda.maintenance.schedule import Schedule
+    from memoranda.notes.erased_files import ErasedFileCleaner
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -59,6 +61,10 @@ EVENTS = ("remembered", "corrected", "forgotten")
 USER = "user"
 # Instructions of an attribute that a context may tell.
 MOST_INSTRUCTIONS = 100
+BUSY = (
+    "free space could not be overwritten while others read the file; run "
+    "memoranda doctor --purge when they are done"
+)
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 2.0
@@ -235,9 +241,30 @@ class Services:
             events=self.events,
             notify_derivations=self.derivations.notify,
             start_session=self.session_began,
-            erase_from_notes=self.notes_erasure,
-            wipe=self.wipe,
+            eraser_of=self.eraser,
         )
+
+    def eraser(self, scope: Scope) -> Eraser:
+        """Return the service that erases records of ``scope`` with all their copies."""
+        return Eraser(
+            scope=scope,
+            store=self.store,
+            clock=self.clock,
+            erase_from_notes=self.notes_erasure,
+            files=self.erased_files(scope),
+            count_tokens=self._count_tokens,
+        )
+
+    def erased_files(self, scope: Scope) -> ErasedFileCleaner:
+        """Return the service that cleans and searches all files of what ``scope`` erased."""
+        from memoranda.notes.erased_files import ErasedFileCleaner  # noqa: PLC0415 - see the module
+
+        return ErasedFileCleaner(scope=scope, store=self.store, notes=self.notes, forget=self.wipe)
+
+    def _count_tokens(self, model: str | None, message: Message) -> int:
+        from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
+
+        return count_message(self.catalog.meter(model), message)
 
     def searcher(self, scope: Scope) -> RecallService:
         """Return the service that finds what a model may see of the records of ``scope``."""
@@ -474,10 +501,7 @@ class Services:
         able = next(each for each in self.store.capabilities() if each.name == PURGE)
         if not able.native:
             return f"free space may still hold what was erased: {able.detail}"
-        return (
-            "free space could not be overwritten while others read the file; run "
-            "memoranda doctor --purge when they are done"
-        )
+        return BUSY
 
     def close(self) -> None:
         """Stop the background work and release the store."""

@@ -7,7 +7,8 @@ import pytest
 from model_server import ModelServer, failing, running, said, stopping, talked
 
 from memoranda import Memory
-from memoranda.cli.chat_prompt import KEPT, MOST, PromptHistory, history_file
+from memoranda.notes.prompt_history import KEPT, MOST, PromptHistory, history_file
+from memoranda.text.erased import ErasedTexts
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 
@@ -410,7 +411,7 @@ def test_the_history_forgets():
     history = PromptHistory(history_file("ana"), pytest.fail)
     for text in ("My PIN is 4711", "hello"):
         history.add(text)
-    history.erase(["my pin is 4711"])
+    history.erase(ErasedTexts({"fact_1": "my pin is 4711"}))
     assert history.load() == ["hello"]
     assert "4711" not in history_file("ana").read_text()
 

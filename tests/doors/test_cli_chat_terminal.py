@@ -24,8 +24,9 @@ from memoranda import Memory
 from memoranda.agent import Agent
 from memoranda.cli.chat import ChatLoop, WordWriter
 from memoranda.cli.chat_commands import MEANINGS, ChatDesk
-from memoranda.cli.chat_prompt import PromptHistory, TerminalReader, history_file
+from memoranda.cli.chat_prompt import TerminalReader
 from memoranda.cli.command import Session, SharedOptions
+from memoranda.notes.prompt_history import PromptHistory, history_file
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
 TAB = "\t"

@@ -213,7 +213,9 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     assert told("show", record["id"])["content"] == "the password is swordfish"
     assert told("forget", record["id"], "--erase", "--yes") == {
         "success": True, "id": record["id"], "erased": True, "records": 1, "versions": [],
-        "derived": [], "copies": [], "independent": [], "messages": 0, "conversations": 0,
+        "derived": [], "copies": [], "independent": [],
+        "likely": [],
+        "places": [], "messages": 0, "conversations": 0,
         "purged": True, "unpurged": None, "notes": 0,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()

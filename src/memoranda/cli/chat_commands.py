@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -23,7 +23,7 @@ from memoranda.rendering.conversations import show_budget, show_message, show_st
 from memoranda.rendering.layout import LONGEST, Display, details, safe_text
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import list_erased
+from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings import configure
 from memoranda.text.patterns import compile_pattern
 
@@ -78,8 +78,8 @@ class PipeReader:
         del question
         return None
 
-    def forget(self, contents: Collection[str]) -> None:
-        """Keep none of ``contents``; nothing is kept anyway."""
+    def reload(self) -> None:
+        """Read anew what was typed before; nothing is kept here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +277,11 @@ def _choose(answer: str, found: Sequence[Record]) -> list[Record]:
 def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
     receipt = desk.agent.memory.forget(record.id, erase=erase)
     if erase:
-        desk.reader.forget([record.content])
+        desk.reader.reload()
         parts = ", ".join(list_erased(receipt))
         yield safe_text(f"Erased{f', with {parts}' if parts else ''}.")
+        for each in warn_of_rest(receipt):
+            yield safe_text(each, "dim")
     else:
         content = one_line(record.content, FORGOTTEN)
         yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))

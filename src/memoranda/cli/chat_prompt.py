@@ -1,19 +1,9 @@
-"""The prompt of ``memoranda chat`` on a terminal, and its history.
-
-What was typed is kept in a file of its own for each user, in their data folder, which only they
-may read. One line holds one entry as JSON, so that several chats can add to it at once, and a
-text of several lines is one entry. Only a terminal loads this module, and the prompt's library.
-"""
+"""The prompt of ``memoranda chat`` on a terminal: only there it and its library are loaded."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Mapping
 
-from platformdirs import user_data_path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.filters import Condition
@@ -23,89 +13,9 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
 from memoranda.cli.chat_commands import PipeReader
-from memoranda.notes.service import folder_name
-from memoranda.text.files import NO_LINK, PRIVATE, write_whole
+from memoranda.notes.prompt_history import PromptHistory
 
 LEAVES = "Ctrl+C again leaves; the session stays"
-# Entries that are offered again.
-KEPT = 1_000
-# Entries from which the file is cut to those.
-MOST = 2 * KEPT
-PRIVATE_FOLDER = 0o700
-
-
-def history_file(user: str) -> Path:
-    """Return where the prompts of ``user`` are kept, which need not exist."""
-    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.jsonl"
-
-
-class PromptHistory:
-    """The entries of one user, oldest first.
-
-    A file that cannot be used is no reason not to talk: then they last as long as the chat.
-
-    Args:
-        path: the file; it is made with the first entry.
-        warn: called once with what is wrong with it.
-    """
-
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """Read nothing yet."""
-        self._path = path
-        self._warn: Callable[[str], None] | None = warn
-
-    def load(self) -> list[str]:
-        """Return the newest entries, and cut a file that has grown long."""
-        entries: list[str] = []
-        with self._told():
-            entries = self._read()
-            if len(entries) > MOST:
-                write_whole(self._path, map(_line, entries[-KEPT:]))
-        return entries[-KEPT:]
-
-    def add(self, text: str) -> None:
-        """Keep what was typed, but for a line that is blank."""
-        if not text.strip():
-            return
-        with self._told():
-            self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-            with open(self._path, "ab", opener=_open_private) as file:
-                if hasattr(os, "fchmod"):  # It may have been made by hand.
-                    os.fchmod(file.fileno(), PRIVATE)
-                file.write(_line(text))
-
-    def erase(self, contents: Collection[str]) -> None:
-        """Remove the entries that hold one of ``contents``."""
-        gone = [text.casefold() for text in contents]
-        with self._told():
-            entries = self._read()
-            left = [each for each in entries if not any(text in each.casefold() for text in gone)]
-            if len(left) < len(entries):
-                write_whole(self._path, map(_line, left))
-
-    def _read(self) -> list[str]:
-        entries = []
-        for line in self._path.read_bytes().split(b"\n") if self._path.exists() else ():
-            with suppress(ValueError):  # Another program's line, or half of one.
-                entries.append(json.loads(line))
-        return [entry for entry in entries if isinstance(entry, str)]
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            if self._warn is not None:
-                self._warn(f"what you type is not kept for the next chat: {error}")
-            self._warn = None
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags | NO_LINK, PRIVATE)
-
-
-def _line(text: str) -> bytes:
-    return json.dumps(text).encode() + b"\n"
 
 
 class TerminalReader(PipeReader):
@@ -143,9 +53,8 @@ class TerminalReader(PipeReader):
         except (EOFError, KeyboardInterrupt):
             return ""
 
-    def forget(self, contents: Collection[str]) -> None:
-        """Remove what was typed that holds one of ``contents``."""
-        self._history.erase(contents)
+    def reload(self) -> None:
+        """Read the history anew, as something was erased from it."""
         self._session = None
 
     def _make(self) -> PromptSession[str]:

@@ -23,7 +23,7 @@ from memoranda.errors import MemorandaError
 from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import list_erased
+from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings.one_of import STRATEGIES
 
 
@@ -191,8 +191,8 @@ def delete(session: Session, *, id: str, erase: bool = False, yes: bool = False)
     receipt = memory.delete_conversation(id, erase=erase)
     parts = [f"deleted {one_line(id)}", *list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    if receipt.unpurged:
-        session.warn(receipt.unpurged)
+    for each in warn_of_rest(receipt):
+        session.warn(each)
 
 
 @command(conversations, "pin", id=ID, message={"metavar": "MESSAGE"})

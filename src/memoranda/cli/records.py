@@ -196,8 +196,8 @@ def forget(
         return
     parts = [f"erased {receipt.id}", *drawing.list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    if receipt.unpurged:
-        session.warn(receipt.unpurged)
+    for each in drawing.warn_of_rest(receipt):
+        session.warn(each)
 
 
 @command(commands, "search", offset={"min": 0})

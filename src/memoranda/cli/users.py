@@ -7,7 +7,7 @@ import typer
 from memoranda.cli.command import CommandGroup, Session, command, make_group
 from memoranda.rendering.layout import Column, safe_text, table
 from memoranda.rendering.plain import one_line
-from memoranda.rendering.records import list_erased
+from memoranda.rendering.records import list_erased, warn_of_rest
 
 commands = typer.Typer()
 USERS = (
@@ -62,5 +62,5 @@ def delete(session: Session, *, name: str, keep_texts: bool = False, yes: bool =
     receipt = admin.delete_user(name, erase=not keep_texts)
     parts = [f"deleted {one_line(name)}", *list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
-    if receipt.unpurged:
-        session.warn(receipt.unpurged)
+    for each in warn_of_rest(receipt):
+        session.warn(each)

@@ -27,15 +27,7 @@ from memoranda.errors import NotFound
 from memoranda.model.actions import DeleteConversation, only_erasure
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
-from memoranda.model.models import (
-    ConversationInfo,
-    ForgetReceipt,
-    Kind,
-    Message,
-    Recall,
-    Record,
-    Scope,
-)
+from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.requests import RequestReceipt
 from memoranda.model.short_repr import ShortRepr
@@ -201,18 +193,16 @@ class ConversationStore:
                 receipt = ForgetReceipt.of(id, done, erased=False)
                 records.events.emit("forgotten", receipt)
                 return receipt
-            return records.erase(id, action, self._learned(id))
+            return records.erase(self._learned(id), action, id)
         except NotFound as error:
             raise self._not_found(id) from error
 
-    def _learned(self, id: str) -> list[Record]:
+    def _learned(self, id: str) -> list[str]:
         """Return the episodes of a conversation, and what was learned from these alone."""
         store, scope = self.records.store, self.records.scope.whole_user
         said = Filter.at_any_time(kinds=(Kind.EPISODE,), session=id)
-        episodes = store.records(scope, said)
-        ids = [each.id for each in episodes]
-        learned = store.related(scope, ids, RecordRelation.LEARNED)
-        return [*episodes, *store.get(scope, learned).values()]
+        ids = [each.id for each in store.records(scope, said)]
+        return [*ids, *store.related(scope, ids, RecordRelation.LEARNED)]
 
     def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
         # No session of an agent begins here, whatever the settings say of that.

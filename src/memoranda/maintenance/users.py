@@ -11,12 +11,14 @@ from memoranda.maintenance.service import STAGES, Maintenance, parse_stages
 from memoranda.model.actions import DeleteUser, only_erasure
 from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
-from memoranda.model.models import ForgetReceipt, Scope
+from memoranda.model.models import ForgetReceipt, Kind, Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import NotesService
+from memoranda.records.erasing import ErasedFiles
+from memoranda.text.erased import ErasedTexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +46,14 @@ class Admin:
         store: where everybody's memory is.
         notes: finds the notes of a user.
         clock: where the time comes from.
-        wipe: clears caches and free space of erased text; why it could not.
+        files_of: cleans and searches the files of a scope for what was erased.
         maintenance: gives the upkeep of one user.
     """
 
     store: Store
     notes: NotesService
     clock: Clock
-    wipe: Callable[[], str | None]
+    files_of: Callable[[Scope], ErasedFiles]
     maintenance: Callable[[str], Maintenance]
 
     def users(self) -> list[str]:
@@ -115,7 +117,9 @@ class Admin:
         """
         scope, removed = Scope(clean(name, "name")), 0
         known = [self.notes.at(owner, folder) for owner, folder in self.store.notes_bases(scope)]
+        texts = ErasedTexts({})
         if erase:
+            texts = self._texts(scope)
             removed = sum(notes.remove() for notes in known)
         try:
             done = only_erasure(self.store.apply(scope, [DeleteUser(self.clock.now(), erase)]))
@@ -126,5 +130,18 @@ class Admin:
             # Also what another process wrote until it learned of the deletion.
             removed += sum(notes.remove() for notes in known)
         self.notes.open_notes.forget(name)
-        unpurged = self.wipe() if erase else None
-        return ForgetReceipt.of(name, done, erased=erase, notes=removed, unpurged=unpurged)
+        if not erase:
+            return ForgetReceipt.of(name, done, erased=False)
+        files = self.files_of(scope)
+        places = tuple(files.clean(None))
+        unpurged = files.wipe(texts, ())
+        return ForgetReceipt.of(
+            name, done, erased=True, notes=removed, places=places, unpurged=unpurged
+        )
+
+    def _texts(self, scope: Scope) -> ErasedTexts:
+        """Return what a user has said and what is known of them."""
+        everything = Filter.at_any_time(kinds=tuple(Kind))
+        told = self.store.texts(scope, self.store.ordinals(scope, everything))
+        said = (each.message.content for each in self.store.kept_texts(scope) if each.message)
+        return ErasedTexts({str(at): text for at, text in enumerate((*told.values(), *said))})

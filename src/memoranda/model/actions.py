@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memoranda.model.erasure import TextCut
 from memoranda.model.models import (
     UNSET,
     Calibration,
@@ -20,6 +21,7 @@ from memoranda.model.models import (
     Message,
     Pruning,
     Record,
+    TextPlace,
     Tombstone,
     Unset,
 )
@@ -80,8 +82,15 @@ class ReplacedItem:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """Says where a ``Redact`` cut something out."""
+
+    places: tuple[TextPlace, ...]
+
+
 # What a store tells of an action that it carried out, where that needs telling.
-Outcome = KnownFact | ReplacedItem | Erasure | Tombstone
+Outcome = KnownFact | ReplacedItem | Erasure | Redacted | Tombstone
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,15 +350,32 @@ class Forget(Action):
 class Erase(Action):
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
-    Their other versions, their copies and what was derived from any of these go with them (see
+    Their other versions and what was derived from any of these go with them (see
     ``RecordRelation``), and the summaries of prunings that covered their messages. ``purge()``
     then cleans the free space. Which records these are is said as in :class:`Forget`.
+
+    Attributes:
+        copies: records that go as well, as they say the same; one that is gone is passed over.
     """
 
     ids: tuple[str, ...] | None
     at: datetime
     reason: str
     where: Filter | None = None
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Redact(Action):
+    """Put a mark in the place of what was erased, in texts that otherwise stay.
+
+    What is derived from them is made anew, and summaries that may quote them go. A place or a
+    piece that is not there any more is passed over.
+    """
+
+    cuts: tuple[TextCut, ...]
+    at: datetime
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -601,6 +601,33 @@ class Context(ShortRepr):
     system: str | None = None
 
 
+class PlaceKind(StrEnum):
+    """What holds a text."""
+
+    RECORD = "record"
+    MESSAGE = "message"
+    REMOVED = "removed message"
+    SYSTEM = "system prompt"
+    NAME = "conversation name"
+    SUMMARY = "summary"
+    TYPED = "prompt history"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TextPlace(ShortRepr):
+    """A place that holds a text.
+
+    Attributes:
+        kind: what it is.
+        id: of the record, the message, the conversation or the pruning; the path of a file.
+        conversation: the conversation it belongs to, if it does to one.
+    """
+
+    kind: PlaceKind
+    id: str
+    conversation: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
     """What one action took out of a store, or out of what is believed and listed.
@@ -611,7 +638,6 @@ class Erasure:
         versions: earlier and later versions of what was named, which went with it.
         copies: other records with the same text of five words or more, which went, too.
         derived: records derived from any of these that went with them.
-        independent: records that say the same and stay: they were stated on their own.
         messages: how many messages of transcripts.
         conversations: how many conversations.
     """
@@ -621,7 +647,6 @@ class Erasure:
     versions: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
-    independent: tuple[str, ...] = ()
     messages: int = 0
     conversations: int = 0
 
@@ -635,24 +660,30 @@ class ForgetReceipt(ShortRepr, Erasure):
             first.
         erased: whether the text was removed for good, not only retired.
         notes: how many lines, entries and files of the Markdown notes were cleaned or removed.
-        purged: whether the free space of the store was overwritten, too.
-        unpurged: why it was not, and what to do about it.
+        places: where the text was cut out of something that stays otherwise.
+        independent: ids of records and messages that say the same and stay: they were stated on
+            their own.
+        likely: ids of records that may tell it in other words, the likeliest first. Nothing finds
+            all of these: they are for a person to look at.
+        purged: whether the free space was overwritten and none of the files holds the text.
+        unpurged: why it is not so, and what to do about it.
     """
 
     id: str
     erased: bool
     notes: int = 0
+    places: tuple[TextPlace, ...] = ()
+    independent: tuple[str, ...] = ()
+    likely: tuple[str, ...] = ()
     purged: bool = False
     unpurged: str | None = None
 
     @classmethod
-    def of(
-        cls, id: str, done: Erasure, *, erased: bool, notes: int = 0, unpurged: str | None = None
-    ) -> ForgetReceipt:
-        """Return the receipt of what a store took out."""
+    def of(cls, id: str, done: Erasure, *, erased: bool, **told: Any) -> ForgetReceipt:
+        """Return the receipt of what a store took out; ``told`` has what others know of it."""
         counts = {each.name: getattr(done, each.name) for each in fields(Erasure)} | {"id": id}
-        purged = erased and unpurged is None
-        return cls(erased=erased, notes=notes, purged=purged, unpurged=unpurged, **counts)
+        purged = erased and told.get("unpurged") is None
+        return cls(erased=erased, purged=purged, **counts, **told)
 
 
 @dataclass(frozen=True, slots=True)

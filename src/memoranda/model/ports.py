@@ -13,7 +13,7 @@ Common to every store method:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, runtime_checkable
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, runtime_checkable
 if TYPE_CHECKING:
     from memoranda.model.actions import Action, Outcome
     from memoranda.model.capabilities import Capability
+    from memoranda.model.erasure import KeptText
     from memoranda.model.models import (
         Change,
         ConversationInfo,
@@ -435,6 +436,13 @@ class Store(SearchStore, JobStore, Protocol):
     def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
         """Return all tombstones of a conversation, oldest first, or only that of this id."""
 
+    def kept_texts(self, scope: Scope) -> list[KeptText]:
+        """Return every text of the scope's user that is kept beside the records.
+
+        Of all their agents: messages, also removed ones and those of deleted conversations, system
+        prompts, names of conversations, and summaries.
+        """
+
     # Sessions, notes and usage
 
     def sessions(
@@ -490,6 +498,18 @@ class Store(SearchStore, JobStore, Protocol):
 
     def purge(self) -> bool:
         """Overwrite the remains of erased text in free space; whether it could be done."""
+
+    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
+        """Return which of ``texts`` the files of the store still hold, by the names of the files.
+
+        Of each file it looks at the bytes. ``None`` where a server keeps the files to itself.
+        """
+
+    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
+        """Return those of ``texts`` that stand in what other users have stored.
+
+        For the search of files alone: nobody is told.
+        """
 
     def backup(self, path: str) -> None:
         """Write a consistent copy to ``path`` while others go on reading and writing.

@@ -195,10 +195,6 @@ class RecordRelation(StrEnum):
 
     - versions: it is of the same chain of corrections: what one of them replaced, or what
       replaced that.
-    - copies: it says what one of them says in the same five words or more, and not on its own:
-      neither as a value of an application, nor because a person asked to remember it, nor on
-      another occasion of a conversation than an episode among them.
-    - alike: its text is exactly that of one of them, whoever said it.
     - derived: it was derived from one of them, directly or through others. Not what a person
       asked to remember (origin ``api``): that stands on its own word.
     - learned: it was derived from these alone: a fact, if all its sources are among them; anything
@@ -206,8 +202,6 @@ class RecordRelation(StrEnum):
     """
 
     VERSIONS = "versions"
-    COPIES = "copies"
-    ALIKE = "alike"
     DERIVED = "derived"
     LEARNED = "learned"
 

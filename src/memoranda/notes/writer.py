@@ -31,8 +31,10 @@ from memoranda.notes.model_summarizer import summarize
 from memoranda.notes.scrub import scrub
 from memoranda.notes.service import NotesService
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.erasing import texts_of_records
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
+from memoranda.text.erased import cut_out
 from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
@@ -244,7 +246,8 @@ class NotesErasure:
         read_turns: ReadTurns,
     ) -> None:
         """Clean nothing yet."""
-        self._contents = tuple(dict.fromkeys(record.content for record in erased))
+        self._texts = texts_of_records(erased)
+        self._contents = tuple(dict.fromkeys(self._texts.phrases()))
         self._turns: dict[str, set[int]] = {}
         for record in erased:
             placed = record.kind is Kind.EPISODE and record.position is not None
@@ -274,6 +277,11 @@ class NotesErasure:
             if any(first <= place <= last for place in self._turns.get(session, ())):
                 comment = found[0].replace(" raw -->", " -->")
                 text = f"{self._anew(scope, session, first, last)}\n{comment}"
+        text = cut_out(text, [each.piece for each in self._texts.find(text) if not each.short])
+        # A name is quoted there: what it says is not found in the text.
+        if found is not None and (named := self._texts.find(unquote(found[1]))):
+            name = quote(cut_out(unquote(found[1]), [each.piece for each in named]))
+            text = text.replace(f"session={found[1]} ", f"session={name} ")
         cleaned, lines = scrub(text, self._contents)
         return cleaned if lines else text
 

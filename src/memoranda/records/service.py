@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Action,
     Close,
+    DeleteConversation,
     Erase,
     Forget,
     Insert,
@@ -25,22 +26,13 @@ from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, ended, is_active
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter, Order, RecordRelation
+from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.records.erasing import REASON, Eraser
 from memoranda.records.items import parse_address, parse_namespace
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
-
-
-class NotesEraser(Protocol):
-    """Takes erased text out of the notes: of the history before, of MEMORY.md after the store."""
-
-    def history(self) -> int:
-        """Rewrite history entries; return how many changed."""
-
-    def lines(self) -> int:
-        """Remove lines of MEMORY.md; return how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +47,7 @@ class RecordService:
         events: who is told of ``remembered``, ``corrected`` and ``forgotten``.
         notify_derivations: called when records wait for what is derived from them.
         start_session: called with a scope and the session whose first episode was stored.
-        erase_from_notes: makes what erases records from the notes of a scope.
-        wipe: clears caches and free space of erased text; why it could not.
+        eraser_of: makes what erases the records of a scope with all their copies.
     """
 
     scope: Scope
@@ -66,8 +57,7 @@ class RecordService:
     events: Events
     notify_derivations: Callable[[], None]
     start_session: Callable[[Scope, str | None], None]
-    erase_from_notes: Callable[[Scope, Sequence[Record]], NotesEraser]
-    wipe: Callable[[], str | None]
+    eraser_of: Callable[[Scope], Eraser]
 
     def of(self, scope: Scope) -> RecordService:
         """Return the same service for another scope."""
@@ -218,10 +208,9 @@ class RecordService:
         """
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
-            going = self._going(named, where)
-            action = Erase(named, self.now(), "erased on request", where)
-            first = named[0] if named and where is None else None
-            return self.erase(first, action, going) if going else _nothing(erased=True)
+            found = self._meeting(named, where)
+            action = Erase(named, self.now(), REASON, where)
+            return self.erase(found, action) if found else _nothing(erased=True)
         forgetting = Forget(named, self.now(), "forgotten", where)
         done = only_erasure(self.store.apply(self.scope, [forgetting]))
         if not done.records:
@@ -230,39 +219,30 @@ class RecordService:
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def erase(self, id: str | None, action: Action, going: Sequence[Record]) -> ForgetReceipt:
-        """Erase by ``action``, in notes and free space, too; return the receipt.
+    def erase(
+        self, named: Sequence[str], action: Erase | DeleteConversation, id: str | None = None
+    ) -> ForgetReceipt:
+        """Erase records by ``action`` with all their copies; return the receipt.
 
         Args:
-            id: what is erased, for the receipt; the first record that is, if not given.
-            action: erases it in the store.
-            going: the records that go, whose texts are in the notes.
+            named: the records that it names.
+            action: erases them in the store.
+            id: what is erased, for the receipt; the first of the records, if not given.
         """
-        noted = [each for each in going if each.kind is not Kind.ITEM]
-        notes = self.erase_from_notes(self.scope, noted)
-        cleaned = notes.history()
-        done = only_erasure(self.store.apply(self.scope, [action]))
-        cleaned += notes.lines()  # It changes the store, too: before the wipe.
-        receipt = ForgetReceipt.of(
-            id or done.id, done, erased=True, notes=cleaned, unpurged=self.wipe()
-        )
+        receipt = self.eraser_of(self.scope).erase(named, action, id)
         self.events.emit("forgotten", receipt)
         return receipt
 
-    def _going(self, ids: Sequence[str] | None, where: Filter | None) -> list[Record]:
-        """Return the records that go where these are erased."""
-        store, scope = self.store, self.scope.whole_user
+    def _meeting(self, ids: Sequence[str] | None, where: Filter | None) -> list[str]:
+        """Return the ids of the records that are named, or of those that meet a filter."""
         if where is None:
-            found = list(ids or ())
-            missing = set(found).difference(store.get(self.scope, found))
+            found = list(dict.fromkeys(ids or ()))
+            missing = set(found).difference(self.store.get(self.scope, found))
             if missing:
                 raise self._missing(f"record {min(missing)!r}")
-        else:
-            matching = [each.id for each in store.records(self.scope, where)]
-            found = [each for each in matching if ids is None or each in ids]
-        for relation in (RecordRelation.VERSIONS, RecordRelation.COPIES, RecordRelation.DERIVED):
-            found += store.related(scope, found, relation)
-        return list(store.get(scope, found).values())
+            return found
+        matching = [each.id for each in self.store.records(self.scope, where)]
+        return [each for each in matching if ids is None or each in ids]
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until its retention ends; return the record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -187,7 +188,28 @@ def list_erased(receipt: ForgetReceipt) -> list[str]:
         (receipt.notes, "place in the notes", "places in the notes"),
     )
     found = [pluralize(number, one, many) for number, one, many in counts if number]
+    cut = Counter(place.kind.value for place in receipt.places)
+    found += [
+        f"cut out of {pluralize(number, kind, _plural(kind))}" for kind, number in cut.items()
+    ]
     if receipt.independent:
-        same = pluralize(len(receipt.independent), "record that says", "records that say")
+        same = pluralize(len(receipt.independent), "text that says", "texts that say")
         found.append(f"but not {same} the same: {', '.join(receipt.independent[:NAMED])}")
     return found
+
+
+def _plural(kind: str) -> str:
+    return "summaries" if kind == "summary" else f"{kind}s"
+
+
+def warn_of_rest(receipt: ForgetReceipt) -> list[str]:
+    """Return what a person has to know of an erasure: what it does not reach, and what is left."""
+    if not receipt.erased:
+        return []
+    told = []
+    if receipt.likely:
+        told.append(
+            "what tells it in other words cannot be found for sure; look at these, and erase what "
+            f"should go: {', '.join(receipt.likely)}"
+        )
+    return [*told, *([receipt.unpurged] if receipt.unpurged else [])]

@@ -65,7 +65,10 @@ CAPABILITIES = {
     capabilities.NEAREST: "exact, over vectors in memory",
     capabilities.SNAPSHOTS: "repeatable reads",
     capabilities.PROCESSES: "any number on one server",
-    capabilities.PURGE: "tables are written anew; the server's log is overwritten in its own time",
+    capabilities.PURGE: (
+        "all tables are written anew; its write-ahead log is overwritten in its own time, and "
+        "archives, replicas and backups are whoever's runs it"
+    ),
 }
 DIALECT = Dialect("postgres.sql", MACROS, TYPES)
 

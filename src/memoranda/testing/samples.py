@@ -16,6 +16,7 @@ import numpy as np
 
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
+from memoranda.model.erasure import TextCut
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -24,10 +25,12 @@ from memoranda.model.models import (
     Kind,
     Mention,
     Message,
+    PlaceKind,
     PrunedSpan,
     Pruning,
     Record,
     Scope,
+    TextPlace,
     Tombstone,
 )
 from memoranda.model.notes import NotedLine, NotesBase
@@ -387,6 +390,16 @@ class User:
             do.KeepNotes(noted(new, two)),
             *(do.DeleteConversation(gone, moment(50), erase=gone == "gone") for gone in going),
             do.Erase((three.id,), moment(50), "asked"),
+            do.Redact(
+                (
+                    TextCut(TextPlace(PlaceKind.RECORD, two.id), ("eats",)),
+                    TextCut(TextPlace(PlaceKind.MESSAGE, message.id), ("b",), tokens=5),
+                    TextCut(TextPlace(PlaceKind.SYSTEM, "trip", "trip"), ("new",)),
+                    TextCut(TextPlace(PlaceKind.NAME, "talk"), ("talk",), "[erased]"),
+                ),
+                moment(51),
+                "asked",
+            ),
         ]
 
     def _prepare_upkeep(self, by: str) -> list[do.Action]:

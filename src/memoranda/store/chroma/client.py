@@ -44,6 +44,8 @@ POLL = 0.001
 # Seconds to wait for them where the folder is only left.
 CLOSING = 1.0
 FOLDER_MODE = 0o700
+# Tables of Chroma's with a row or several for each of an embedding.
+BEHIND = ("embedding_metadata", "embedding_metadata_array")
 REFUSED = "{place} refuses the token; set storage.token to one that it knows"
 
 
@@ -81,20 +83,31 @@ class Connection:
         self._lock = lock
         return client
 
-    def _vacuum(self, place: Folder) -> None:
-        """Write the database without its free pages, and drop the indexes that are not used."""
+    @contextmanager
+    def left(self, place: Folder) -> Iterator[None]:
+        """Leave the files of a folder for as long as the block lasts, and come back."""
         with translated(place):
             self.client.close()
             try:
                 if not _is_left(place):
                     raise _of_engine(place, TimeoutError("locked"))
-                with closing(sqlite3.connect(place.database)) as database:
-                    used = {row[0] for row in database.execute("SELECT id FROM segments")}
-                    database.execute("VACUUM")
-                index_files.drop(place.path, used)
-                index_files.blank(place.path)
+                yield
             finally:
                 self.client = _embedded(place)
+
+    def _vacuum(self, place: Folder) -> None:
+        """Write the database without its free pages, and drop the indexes that are not used."""
+        with self.left(place):
+            with closing(sqlite3.connect(place.database)) as database:
+                used = {row[0] for row in database.execute("SELECT id FROM segments")}
+                for table in BEHIND:  # Chroma leaves what belonged to rows that it removed.
+                    database.execute(
+                        f"DELETE FROM {table} WHERE id NOT IN (SELECT id FROM embeddings)"
+                    )
+                database.commit()
+                database.execute("VACUUM")
+            index_files.drop(place.path, used)
+            index_files.blank(place.path)
 
     @property
     def shared(self) -> bool:

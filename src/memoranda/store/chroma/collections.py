@@ -40,7 +40,7 @@ class Collections(Connection):
         super().__init__(place)
         self._open: dict[str, ChromaCollection] = {}
         try:
-            self._look()
+            self.look()
         except BaseException:
             self.close()
             raise
@@ -49,7 +49,7 @@ class Collections(Connection):
         """Return whether there is such a collection."""
         return name in self._open
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """See which collections there are, as other processes make some, too."""
         with translated(self.place):
             client = self.client
@@ -94,7 +94,7 @@ class Collections(Connection):
     def homes(self) -> list[str]:
         """Return all collections that may have embeddings of records."""
         if self.shared:
-            self._look()
+            self.look()
         return [name for name in self._open if name != JOURNAL]
 
     # Calls
@@ -133,7 +133,7 @@ class Collections(Connection):
                 self.client.delete_collection(name)
                 new.modify(name=name)
         self._vacuum(place)
-        self._look()
+        self.look()
 
 
 def _dimension(collection: ChromaCollection) -> int | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -15,7 +15,8 @@ from memoranda.model.capabilities import Capability
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, RecordPage
-from memoranda.store.chroma.client import translated
+from memoranda.store.chroma import index_files
+from memoranda.store.chroma.client import LOCK, translated
 from memoranda.store.chroma.collections import MEMORIES, Collections
 from memoranda.store.chroma.journal import Journal
 from memoranda.store.chroma.mirror import OURS, Mirror
@@ -25,9 +26,13 @@ from memoranda.store.chroma.replicas import GENERATION, STORE_ITSELF, Replicas
 from memoranda.store.sql import health
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors
+from memoranda.store.sqlite import told_by_others
+from memoranda.text.byte_search import ByteSearch
 
 T = TypeVar("T")
 PART = ".part"
+# The folder of the notes in that of Chroma.
+INSIDE = "notes"
 # At a collection that other processes write to: what is wrong each time is wrong.
 LOOKS = 5
 # What requirement S1 calls an episode.
@@ -242,6 +247,35 @@ class ChromaStore(SqlStore):
                 journal.purged()
             return isinstance(place, Folder)
 
+    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
+        """Return which texts the files of a folder hold, as they are or as the journal codes them.
+
+        Chroma leaves the folder meanwhile: its locks do not outlive that another one reads it.
+        """
+        with self._settled() as replicas:
+            collections, place = replicas.collections, replicas.collections.place
+            if not isinstance(place, Folder):
+                return None
+            with collections.left(place), ExitStack() as opened:
+                index_files.blank(place.path)
+                paths = (
+                    each for each in sorted(place.path.rglob("*")) if _is_searched(each, place)
+                )
+                files = ((str(each), opened.enter_context(each.open("rb"))) for each in paths)
+                found = ByteSearch(texts, coded=True).files(files)
+            collections.look()
+            return found
+
+    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
+        """Return those of ``texts`` that stand in what other users have stored."""
+        found: set[str] = set()
+        with self._settled() as replicas:
+            for user in replicas.journal.users():
+                if user != scope.user:
+                    with replicas.reading(user) as replica, replica.read() as connection:
+                        found |= told_by_others(connection, NOBODY, texts)
+        return found
+
     def backup(self, path: str) -> None:
         """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
         target = Path(path)
@@ -296,6 +330,12 @@ def foreign_memories(path: Path, analyzer: Analyzer) -> list[tuple[str, str, dic
             rows = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
             found += [(key, text or "", told or {}) for key, text, told in rows]
         return [row for row in found if OURS not in row[2]]
+
+
+def _is_searched(path: Path, place: Folder) -> bool:
+    """Return whether a file of a folder is Chroma's: not a lock, nor one of the notes in it."""
+    inside = path.relative_to(place.path).parts
+    return path.is_file() and path.name != LOCK and inside[0] != INSIDE
 
 
 def _copy(replicas: Replicas, to: Collections) -> None:

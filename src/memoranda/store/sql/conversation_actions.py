@@ -171,7 +171,7 @@ def summarize(tx: Transaction, action: act.Summarize) -> None:
         )
 
     values = {"conversation": tx.conversation(action.conversation), "id": action.pruning}
-    _change_spans(tx, values, "id = :id", summarized)
+    change_cuts(tx, values, "id = :id", summarized)
 
 
 def change_spans(tx: Transaction, conversation: int, done: Replacement) -> None:
@@ -179,10 +179,10 @@ def change_spans(tx: Transaction, conversation: int, done: Replacement) -> None:
     held = partial(_held, tx, conversation)
     values = {"conversation": conversation, "first": min(done.removed)}
     # Others end before the first that was removed, and so before all that moved.
-    _change_spans(tx, values, "through >= :first", lambda cuts: done.change(cuts, held))
+    change_cuts(tx, values, "through >= :first", lambda cuts: done.change(cuts, held))
 
 
-def _change_spans(
+def change_cuts(
     tx: Transaction,
     values: dict[str, Any],
     chosen: str,

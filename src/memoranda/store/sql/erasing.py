@@ -107,24 +107,23 @@ def _named(tx: Transaction, action: Forget | Erase) -> list[str]:
 
 
 def erase(tx: Transaction, action: Erase) -> Erasure:
-    """Remove records with their other versions, their copies and what was derived from these.
+    """Remove records with their other versions, what was derived from these, and copies.
 
     By any agent of the user: the text is gone for good, or it is not.
     """
     named, scope = _named(tx, action), tx.scope.whole_user
     versions = tx.related(scope, named, RecordRelation.VERSIONS)
-    copies = tx.related(scope, [*named, *versions], RecordRelation.COPIES)
+    known = {*named, *versions}
+    copies = [each for each in tx.get(scope, list(action.copies)) if each not in known]
     spoken = [*named, *versions, *copies]
     derived = tx.related(scope, spoken, RecordRelation.DERIVED)
     every = [*spoken, *derived]
-    independent = tx.related(scope, every, RecordRelation.ALIKE)
     return Erasure(
         id=next(iter(named), ""),
         records=len(every),
         versions=tuple(versions),
         copies=tuple(copies),
         derived=tuple(derived),
-        independent=tuple(independent),
         messages=_remove(tx, every, action.at, action.reason),
     )
 
@@ -146,16 +145,9 @@ def delete_conversation(tx: Transaction, action: DeleteConversation) -> Erasure:
         return Erasure(
             records=len(ended), derived=tuple(learned), messages=messages, conversations=1
         )
-    independent = tx.related(tx.scope.whole_user, every, RecordRelation.ALIKE)
     _remove(tx, every, action.at, action.reason)
     tx.connection.run("DELETE FROM conversations WHERE key = :key", values)
-    return Erasure(
-        records=len(every),
-        derived=tuple(learned),
-        independent=tuple(independent),
-        messages=messages,
-        conversations=1,
-    )
+    return Erasure(records=len(every), derived=tuple(learned), messages=messages, conversations=1)
 
 
 def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:

@@ -15,6 +15,7 @@ import numpy as np
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.erasure import KeptText
 from memoranda.model.models import (
     Change,
     ChangeAction,
@@ -22,9 +23,11 @@ from memoranda.model.models import (
     Entity,
     Kind,
     Message,
+    PlaceKind,
     Pruning,
     Record,
     Scope,
+    TextPlace,
     Tombstone,
 )
 from memoranda.model.notes import NotedLine, NotesBase
@@ -54,6 +57,7 @@ from memoranda.store.sql.rows import (
     PRUNING,
     RECORD,
     SESSION,
+    SPAN_LIST,
     STORED_FLOAT,
     conversation,
     decode_namespace,
@@ -193,6 +197,32 @@ EXPIRED = """
         WHERE n.conversation_key = m.conversation_key AND n.position > m.position
         AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
+# Of all agents, also of conversations that were deleted without being erased.
+KEPT = {
+    PlaceKind.NAME: """
+        SELECT DISTINCT r.session_id FROM (
+            SELECT session_id FROM records WHERE user_key = :user AND session_id IS NOT NULL
+            UNION SELECT session_id FROM sessions WHERE user_key = :user
+            UNION SELECT session_id FROM recalls WHERE user_key = :user
+            UNION SELECT id FROM conversations WHERE user_key = :user) r
+    """,
+    PlaceKind.SYSTEM: """
+        SELECT id, system, model FROM conversations WHERE user_key = :user AND system IS NOT NULL
+    """,
+    PlaceKind.SUMMARY: """
+        SELECT p.id, c.id, p.spans FROM prunings p
+        JOIN conversations c ON c.key = p.conversation_key WHERE c.user_key = :user
+    """,
+    PlaceKind.MESSAGE: f"""
+        SELECT {MESSAGE}, c.id, c.model FROM messages m
+        JOIN conversations c ON c.key = m.conversation_key WHERE c.user_key = :user ORDER BY m.key
+    """,
+    PlaceKind.REMOVED: """
+        SELECT r.message, c.id, c.model FROM removed_messages r
+        JOIN tombstones t ON t.key = r.tombstone_key
+        JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user
+    """,
+}
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
@@ -702,6 +732,26 @@ class SqlReads:
             )
             for (name, at, count), left in groupby(rows, key=lambda row: tuple(row[:3]))
         ]
+
+    def kept_texts(self, scope: Scope) -> list[KeptText]:
+        """Return every text of the user that is kept beside the records."""
+        with self.snapshot():
+            rows = {kind: self._query(scope, sql) for kind, sql in KEPT.items()}
+        found = [
+            KeptText(TextPlace(PlaceKind.NAME, name), name) for (name,) in rows[PlaceKind.NAME]
+        ]
+        for name, system, model in rows[PlaceKind.SYSTEM]:
+            found.append(KeptText(TextPlace(PlaceKind.SYSTEM, name, name), system, model=model))
+        for pruned, name, spans in rows[PlaceKind.SUMMARY]:
+            cuts = SPAN_LIST.read(spans)
+            told = "\n".join(text for cut in cuts for text in (cut.summary, *cut.named) if text)
+            found.append(KeptText(TextPlace(PlaceKind.SUMMARY, pruned, name), told))
+        for kind in (PlaceKind.MESSAGE, PlaceKind.REMOVED):
+            for *row, name, model in rows[kind]:
+                said = message(row) if kind is PlaceKind.MESSAGE else removed_message(row[0])
+                place = TextPlace(kind, said.id, name)
+                found.append(KeptText(place, message=said, model=model))
+        return found
 
     # Notes
 

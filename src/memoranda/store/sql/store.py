@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
-from memoranda.store.sql import conversation_actions, erasing, health, record_actions
+from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
 from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
@@ -153,6 +153,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.PutItem: record_actions.put_item,
     act.Forget: erasing.forget,
     act.Erase: erasing.erase,
+    act.Redact: redacting.redact,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
 }
@@ -283,6 +284,16 @@ class SqlStore(SqlReads):
         return sum(
             self.count(None, Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)).values()
         )
+
+    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
+        """Return that a server keeps its files to itself."""
+        del texts
+        return None
+
+    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
+        """Return those of ``texts`` that stand in what other users have stored."""
+        del scope, texts
+        return set()
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""

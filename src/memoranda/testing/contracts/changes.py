@@ -11,9 +11,12 @@ import pytest
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model import actions as do
 from memoranda.model.checks import to_ms
-from memoranda.model.models import Erasure, Kind, Trust
+from memoranda.model.erasure import TextCut
+from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexChanges, RecordRelation
+from memoranda.records.erasing import Eraser
+from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.samples import (
     ACTIVE,
@@ -25,10 +28,13 @@ from memoranda.testing.samples import (
     SOON,
     UNREAD,
     User,
+    cut,
     moment,
     named,
+    new_id,
     record,
     vector,
+    whole_repr,
 )
 
 
@@ -43,6 +49,35 @@ def touched(times: int) -> dict[str, Any]:
     return {"access_count": times, "last_accessed": SOON, "strength_at": SOON}
 
 
+class NoFiles:
+    """A store of which nothing is beside it: no notes, and no files to be searched."""
+
+    def history(self) -> int:
+        """Return that no entry changed."""
+        return 0
+
+    lines = history
+
+    def clean(self, _texts: object) -> list[TextPlace]:
+        """Return that nothing was there."""
+        return []
+
+    def wipe(self, *_texts: object) -> None:
+        """Leave the files to the test."""
+
+
+def erasing_of(user: User) -> Eraser:
+    """Return what erases the records of a user with all their copies."""
+    return Eraser(
+        scope=user.scope,
+        store=user.store,
+        clock=FrozenClock(),
+        erase_from_notes=lambda *_: NoFiles(),
+        files=NoFiles(),
+        count_tokens=lambda *_: 7,
+    )
+
+
 class ApplyContract(Contract):
     """``apply`` is all or nothing, and keeps what it acknowledged."""
 
@@ -53,14 +88,14 @@ class ApplyContract(Contract):
         after = ana.everything()
         ana.store = reopen(ana.store)
         assert ana.everything() == after
-        held = ["Zoe drinks tea", "Dan eats cake", "said in hidden", "fading", "old", "turn"]
+        held = ["Zoe drinks tea", "Dan [erased] cake", "said in hidden", "fading", "old", "turn"]
         others = [text for text in ana.page() if " met " not in text]
         assert others == [*held, "new Zoe tea", "Kim waits"]
-        assert [m.content for m in ana.messages("trip")] == ["b"]
+        assert [(m.content, m.tokens) for m in ana.messages("trip")] == [("[erased]", 5)]
         assert [m.content for left in ana.tombstones("trip") for m in left.messages] == ["a"]
         cuts = [[part.summary for part in item.cuts] for item in ana.prunings("trip")]
-        assert cuts == [["b"], [None]]
-        assert ana.pending() == ["Dan eats cake", "said in hidden", "Kim waits"]
+        assert cuts == [[None], [None]]
+        assert ana.pending() == ["Dan [erased] cake", "said in hidden", "Kim waits"]
 
     def test_a_failing_action_undoes_those_before_it(self, store: Store, ana: User) -> None:
         """Wherever in a plan an action fails, nothing of the plan remains."""
@@ -388,9 +423,9 @@ class EraseContract(Contract):
             user.say("trip", "hello")
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
         assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
-        assert ana.related([item.id], RecordRelation.COPIES) == [copy.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
-        receipt = {"ana": ana, "writer": ana.writer}[by].erase(item)
+        erasing = do.Erase((item.id,), LATER, "asked", copies=(copy.id, new.id, "fact_gone"))
+        receipt = do.only_erasure({"ana": ana, "writer": ana.writer}[by].apply(erasing))
         assert receipt == Erasure(
             id=item.id,
             records=7,
@@ -404,24 +439,110 @@ class EraseContract(Contract):
         assert [message.content for message in ana.messages("trip")] == ["hello"]
         assert [message.content for message in ben.messages("trip")] == [LIE, "hello"]
 
-    @pytest.mark.parametrize("text", ["yes", "one two three four", LIE])
-    def test_what_was_said_on_its_own_stays(self, ana: User, text: str) -> None:
-        """The same words of another conversation, or remembered for themselves, are only listed."""
-        (item,) = ana.turns("s", text)
-        others = [*ana.turns("t", text), *ana.remember(text)]
-        receipt = ana.erase(item)
-        assert receipt == Erasure(
-            id=item.id, records=1, independent=tuple(each.id for each in others)
-        )
-        assert ana.page() == [text, text]
+    def test_what_is_cut_out_of_what_stays(self, store: Store, ana: User, ben: User) -> None:
+        """A mark stands in its place, everywhere; what was derived from it is made anew."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        for user in (ana, ben):
+            user.open_conversation("about tea", system="Zoe likes tea")
+            (turn,) = user.turns("about tea", "Zoe likes tea. So be it.", tags=("tea",))
+            user.embed([turn])
+            user.say(
+                "about tea",
+                "Zoe likes tea. So be it.",
+                record_id=turn.id,
+                task="tea",
+                tool_calls=(ToolCall("c", "keep", '{"of": ["Zoe likes tea"]}'),),
+                raw={"content": [{"text": "Zoe likes tea"}, {"tea": 1}]},
+            )
+            user.say("about tea", "Zoe likes tea")
+            user.apply(do.ReplaceMessages("about tea", new_id("tmb"), SOON, newest=1))
+            user.prune("about tea", cut(0, 0, summary="on tea"))
+        before = ben.everything()
+        kept = ana.kept_texts()
+        cuts = [TextCut(each.place, ("Zoe", "tea"), "about [erased] 2") for each in kept]
+        (turn,) = ana.records(ALL)
+        cuts.append(TextCut(TextPlace(PlaceKind.RECORD, turn.id), ("Zoe", "tea")))
+        theirs = [TextCut(each.place, ("Zoe", "tea"), "stolen") for each in ben.kept_texts()]
+        (done,) = ana.apply(do.Redact((*cuts, *theirs), LATER, "asked"))
+        assert isinstance(done, do.Redacted)
+        assert {each.kind for each in done.places} == set(PlaceKind) - {PlaceKind.TYPED}
+        left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("about [erased] 2")])
+        assert ("Zoe" in left, "tea" in left) == (False, False)
+        assert ana.page() == ["[erased] likes [erased]. So be it."]
+        assert ana.records(replace(ALL, waiting="vectors")) == ana.records(ALL)
+        assert ben.everything() == before
+        assert ana.apply(do.Redact(tuple(cuts), LATER, "asked")) == [do.Redacted(())]
+        store.purge()
+        assert store.verify() == []
 
-    @pytest.mark.parametrize(("text", "copies"), [("one two three four", 0), (LIE, 1)])
-    def test_only_five_words_make_a_copy(self, ana: User, text: str, copies: int) -> None:
-        """A fact takes along the turn that said it, if that cannot be chance."""
-        (turn,) = ana.turns("s", text)
-        receipt = ana.erase(*ana.remember(text))
-        assert (len(receipt.copies), len(receipt.independent)) == (copies, 1 - copies)
-        assert (ana.get([turn.id]) == {}) is bool(copies)
+    def test_copies_are_found(self, store: Store, ana: User, ben: User) -> None:
+        """What the agent repeats is cut, what was said or kept on its own is only listed."""
+        notes = erasing_of(ana)
+        (turn,), (again,) = ana.turns("s", LIE), ana.turns("t", f"{LIE.upper()}!")
+        (own,) = ana.remember(f"Note: {LIE}")
+        (learned,) = ana.remember(LIE, source_ids=(turn.id,), origin="consolidation")
+        ben.remember(LIE)
+        for user in (ana, ben):
+            user.open_conversation("u", system=f"Know that {LIE}.")
+            user.say("u", f"As you said:\n- {LIE.title()}", role="assistant")
+            user.say("u", "yes", LIE, f"- [2026-03-01 12:00, user] {LIE}")
+        receipt = notes.erase([turn.id], do.Erase((turn.id,), LATER, "asked"))
+        assert receipt.derived == (learned.id,)
+        assert set(receipt.independent) == {again.id, own.id, ana.messages("u")[2].id}
+        assert ana.conversations("u")["u"].system == "Know that [erased]."
+        told = ["As you said:\n- [erased]", "yes", LIE, "[erased]"]
+        assert [each.content for each in ana.messages("u")] == told
+        assert ben.conversations("u")["u"].system == f"Know that {LIE}."
+        assert LIE in whole_repr(ben.messages("u"))
+        # Who names the fact means it wherever it was said, but not what stands on its own.
+        (fact,) = ana.remember(LIE)
+        receipt = notes.erase([fact.id], do.Erase((fact.id,), LATER, "asked"))
+        assert (receipt.copies, receipt.independent) == ((again.id,), (own.id,))
+        assert ana.page() == [own.content]
+        assert [each.content for each in ana.messages("u")][2] == "[erased]"
+        store.purge()
+        assert store.verify() == []
+
+    def test_an_insight_takes_along_nothing_that_it_quotes(self, ana: User) -> None:
+        """What rests on the erased fact goes; other facts whose words it repeats stay."""
+        (gone, other) = ana.remember(LIE, "Zoe drinks tea with Dan every day")
+        (again,) = ana.remember(other.content, source_ids=("ep_1",), origin="consolidation")
+        text = f"This week: {other.content}. {LIE}."
+        (week,) = ana.remember(
+            text, kind=Kind.REFLECTION, source_ids=(gone.id, other.id), origin="reflection"
+        )
+        ana.open_conversation("u")
+        ana.say("u", f"{other.content}.", f"In short: {text}", role="assistant")
+        receipt = erasing_of(ana).erase([gone.id], do.Erase((gone.id,), LATER, "asked"))
+        assert (receipt.derived, receipt.copies, receipt.independent) == ((week.id,), (), ())
+        assert ana.records(ALL) == [other, again]
+        told = [f"{other.content}.", "In short: [erased]."]
+        assert [each.content for each in ana.messages("u")] == told
+
+    def test_what_is_short_is_left_alone(self, ana: User) -> None:
+        """Fewer than five words are said by chance: they are listed, and cut out nowhere."""
+        (turn,), (again,) = ana.turns("s", "yes"), ana.turns("t", "Yes!")
+        ana.open_conversation("u")
+        ana.say("u", "yes", "yes, thank you")
+        receipt = erasing_of(ana).erase([turn.id], do.Erase((turn.id,), LATER, "asked"))
+        assert (receipt.records, receipt.places) == (1, ())
+        assert receipt.independent == (again.id, ana.messages("u")[0].id)
+        assert [each.content for each in ana.messages("u")] == ["yes", "yes, thank you"]
+
+    def test_the_files_are_searched(self, store: Store, ana: User, ben: User) -> None:
+        """What a user stored is in the files until it is erased; what others have is told apart."""
+        texts = {LIE, f"{LIE} not", "nobody ever said so"}
+        ana.remember(f'{LIE} "not"', f"{LIE} not")
+        ben.remember(LIE)
+        found = store.search_files(texts)
+        if found is None or not found:
+            return  # On a server, or in memory.
+        assert set(found) == {LIE, f"{LIE} not"}
+        ana.erase(*ana.records(ALL))
+        store.purge()
+        assert set(store.search_files(texts) or ()) == {LIE}
+        assert store.told_by_others(ana.scope, texts) == {LIE}
+        assert store.told_by_others(ben.scope, texts) == set()
 
     def test_nothing_of_it_is_found(self, store: Store, ana: User) -> None:
         """Reads, words, vectors, entities, counts and queue are as if it had never been."""

@@ -1,0 +1,244 @@
+"""Law 7: an erasure finds all copies, lists what stays, and searches the files to be sure."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memoranda import Memory
+from memoranda.errors import NotFound
+from memoranda.model.models import PlaceKind, ToolCall, ToolResult
+from memoranda.notes.prompt_history import PromptHistory, history_file
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.text.byte_search import ByteSearch
+
+WORD = "quokkalith"
+SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"
+SIGNED = {"type": "thinking", "thinking": SAID, "signature": "c2lnbmVk"}
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path, monkeypatch):
+    """Keep the prompt history in the folder of the test."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(params=["file", "chroma"])
+def memory(request, tmp_path, opened):
+    """Ana's memory in a file, and in a folder of Chroma's; Ben says the same in it."""
+    if request.param == "chroma":
+        pytest.importorskip("chromadb", reason="the extra chroma is not installed")
+    place = {"file": tmp_path / "m.db", "chroma": f"chroma://{tmp_path}/place"}[request.param]
+    memory = opened(place)
+    memory.as_user("ben").remember("Ben lives in quite another town")
+    return memory
+
+
+# Chroma saves it with whatever was in the memory of the process; it is cleaned at the end.
+INDEX = "data_level0.bin"
+
+
+def held(folder, text=WORD, *, but=INDEX):
+    """Return the files under a folder that hold a text, as it is or in base64."""
+    found = (path for path in sorted(Path(folder).rglob("*")) if path.name != but)
+    paths = [path for path in found if path.is_file()]
+    files = [(path.name, path.open("rb")) for path in paths]
+    found = ByteSearch([text], coded=True).files(files)
+    for _, file in files:
+        file.close()
+    return sorted(found.get(text, ()))
+
+
+def call_tool(memory, name, **arguments):
+    """Return what a tool of memory says."""
+    (tool,) = (each for each in memory.tools() if each.name == name)
+    return tool(**arguments)
+
+
+def spread(memory, *, tell=True):
+    """Let memory, the agent and the application write what was said wherever something is kept."""
+    chat = memory.conversation(f"on {SAID}", system=f"You know: {SAID}.")
+    chat.add("system", f"Mind that {SAID.upper()}!")
+    recalled = memory.recall("what is under the floorboard of the attic?").text
+    chat.add("user", f"{recalled}\n\nWhere was it again?")
+    found = call_tool(memory, "search_memories", query="floorboard of the attic")
+    call = ToolCall("c1", "store_memory", json.dumps({"content": SAID, "tags": ["home"]}))
+    chat.add("assistant", "", tool_calls=[call])
+    chat.add("tool", str(found), tool_result=ToolResult("c1"))
+    chat.add("assistant", f"From memory: {SAID}.")
+    chat.add("assistant", f"To repeat it:\n> {SAID}")
+    chat.pop()
+    items = [SIGNED, {"type": "text", "text": "It is safe."}]
+    chat.extend([{"role": "assistant", "content": items}])
+    if tell:
+        memory.notes.append_history(f"By hand: {SAID}. A second sentence of mine.")
+    PromptHistory(history_file("ana"), pytest.fail).add(f"remember that {SAID}")
+    return chat
+
+
+def test_nothing_of_it_is_left_in_any_place(memory, tmp_path):
+    """Prompts, blocks of recall, tools, answers, reasoning, names and notes: each is marked."""
+    fact = memory.remember(SAID)
+    spread(memory)
+    assert held(tmp_path) != []
+    receipt = memory.forget(fact.id, erase=True)
+    assert (receipt.purged, receipt.unpurged, held(tmp_path)) == (True, None, [])
+    kinds = {place.kind for place in receipt.places}
+    assert kinds == set(PlaceKind) - {PlaceKind.SUMMARY}
+    (info,) = memory.conversations()
+    assert (info.id, info.system) == ("on [erased]", "You know: [erased].")
+    chat = memory.conversation(info.id)
+    texts = [message.content for message in chat.messages]
+    assert texts[0] == "Mind that [erased]!"
+    assert "Where was it again?" in texts[1]
+    assert texts[-2:] == ["From memory: [erased].", "It is safe."]
+    assert chat.messages[-1].raw["content"] == [{"type": "text", "text": "It is safe."}]
+    assert json.loads(chat.messages[2].tool_calls[0].arguments)["content"] == "[erased]"
+    (entry,) = memory.notes.history()
+    assert "By hand: [erased]. A second sentence of mine." in entry.text
+    assert PromptHistory(history_file("ana"), pytest.fail).load() == ["remember that [erased]"]
+    assert memory.verify() == []
+    counted = [each.tokens for each in chat.messages]
+    chat.recount()
+    assert [each.tokens for each in chat.messages] == counted
+    memory.close()
+    assert held(tmp_path, but=None) == []
+
+
+def test_a_copy_in_an_answer_goes_with_the_turn(memory, tmp_path):
+    """One sentence of a turn, repeated in another conversation by the agent, is cut out there."""
+    memory.conversation("a").add("user", f"Hello there. {SAID}. Thanks a lot.")
+    (turn,) = memory.records(kind="episode")
+    other = memory.conversation("b")
+    other.add("assistant", f"You told me: {SAID}.")
+    receipt = memory.forget(turn.id, erase=True)
+    assert [message.content for message in other.messages] == ["You told me: [erased]."]
+    assert (receipt.purged, held(tmp_path)) == (True, [])
+    assert [record.content for record in memory.records()] == ["You told me: [erased]."]
+    assert memory.search("told")[0].record.content == "You told me: [erased]."
+
+
+def test_a_conversation_goes_from_all_others(memory, tmp_path):
+    """Deleting a conversation takes its words out of what others recalled, and nothing else."""
+    memory.conversation("a").add("user", SAID)
+    memory.conversation("c").add("user", SAID)
+    memory.conversation("d").add("assistant", "Let me know if you need anything else.")
+    memory.conversation("a").add("assistant", "Let me know if you need anything else.")
+    chat = spread(memory, tell=False)
+    receipt = memory.delete_conversation("a", erase=True)
+    assert (receipt.conversations, receipt.purged) == (1, True)
+    (own, again) = memory.records(session="c") + memory.records(session="d")
+    assert set(receipt.independent) == {own.id, again.id}
+    assert own.content == SAID
+    with pytest.raises(NotFound):
+        chat.stats()
+    assert memory.forget(own.id, erase=True).purged
+    assert held(tmp_path) == []
+
+
+def test_a_user_leaves_no_word(memory, tmp_path):
+    """After a deletion no file has a word of the user; what another says alike stays."""
+    memory.remember(SAID)
+    memory.remember("Ben lives in quite another town")
+    spread(memory)
+    receipt = memory.admin.delete_user("ana")
+    assert (receipt.purged, receipt.unpurged, held(tmp_path)) == (True, None, [])
+    assert not history_file("ana").exists() or history_file("ana").read_bytes() == b""
+    (left,) = memory.as_user("ben").records()
+    assert left.content == "Ben lives in quite another town"
+
+
+def test_many_erasures_leave_nothing_behind(memory, tmp_path):
+    """Every erasure is as thorough as the first one: nothing of names or tags is left in rows."""
+    for number in range(3):
+        fact = memory.remember(f"Zebulon{number} hides the {WORD}{number}", tags=[WORD])
+        memory.derive()
+        assert memory.forget(fact.id, erase=True).purged
+        assert (held(tmp_path), held(tmp_path, f"zebulon{number}")) == ([], [])
+
+
+def test_what_says_the_same_on_its_own_stays(memory):
+    """Another turn of the same speaker, a wish to remember, an item: listed, and still there."""
+    memory.conversation("a").add("user", SAID)
+    memory.conversation("b").add("user", SAID)
+    note = memory.remember(f"Important: {SAID}")
+    item = memory.remember(SAID, kind="item", namespace=("app",), key="k")
+    first, second = memory.records(kind="episode")
+    receipt = memory.forget(first.id, erase=True)
+    assert set(receipt.independent) == {second.id, note.id, item.id}
+    assert receipt.purged
+    assert memory.get(item.id) == item
+    assert [message.content for message in memory.conversation("b").messages] == [SAID]
+
+
+def test_a_short_text_is_cut_where_memory_wrote_it(memory, tmp_path):
+    """Two words are erased from recall and tools, and nowhere else."""
+    fact = memory.remember(f"PIN {WORD}")
+    chat = memory.conversation("a")
+    chat.add("user", f"{memory.recall('which PIN').text}\nSo what?")
+    chat.add("assistant", "", tool_calls=[ToolCall("c1", "search_memories", "{}")])
+    found = call_tool(memory, "search_memories", query="which PIN")
+    chat.add("tool", str(found), tool_result=ToolResult("c1"))
+    receipt = memory.forget(fact.id, erase=True)
+    assert receipt.purged
+    assert held(tmp_path) == []
+
+
+def test_what_it_came_from_is_named(opened):
+    """Sources in other words, and records that are alike, are for a person to decide."""
+    memory = opened(embedder=HashEmbedder())
+    memory.conversation("a").add("user", "Remember that the key is under the blue pot.")
+    (fact,) = memory.records(kind="fact")
+    memory.remember("the key is under the blue pot, remember")
+    memory.derive()
+    (turn,) = memory.records(kind="episode")
+    receipt = memory.forget(fact.id, erase=True)
+    assert turn.id in {*receipt.likely, *receipt.copies, *receipt.independent}
+    assert len(receipt.likely) >= 1
+    assert all(memory.get(each) is not None for each in receipt.likely)
+
+
+def test_a_file_that_still_holds_it_is_named(tmp_path, opened):
+    """What nobody could clean is told: the receipt is not content with having tried."""
+    memory = opened(tmp_path / "m.db")
+    fact = memory.remember(SAID)
+    memory.notes.append_history("nothing of it")
+    (tmp_path / "m.notes" / "ana" / "MEMORY.md.bak").write_text(f"- {SAID}\n")
+    receipt = memory.forget(fact.id, erase=True)
+    assert not receipt.purged
+    assert "MEMORY.md.bak" in receipt.unpurged
+
+
+def test_a_summary_that_tells_it_goes(tmp_path, opened):
+    """A summary in other places than the message is torn, so that nobody makes it again."""
+    memory = opened(tmp_path / "m.db")
+    fact = memory.remember(SAID)
+    chat = memory.conversation("a", summarizer=_Telling(), max_messages=4, keep_recent=2)
+    for number in range(12):
+        chat.add("user", f"Something else, number {number}")
+    chat.prune(60)
+    chat.stats()
+    receipt = memory.forget(fact.id, erase=True)
+    assert {place.kind for place in receipt.places} <= {PlaceKind.SUMMARY}
+    assert held(tmp_path) == []
+
+
+class _Telling:
+    """Summarizes everything in one sentence that no message has."""
+
+    def summarize(self, messages):
+        del messages
+        return f"They said that {SAID}."
+
+
+def test_another_process_keeps_its_locks(tmp_path, opened):
+    """Searching the files of an open database takes no lock from those who have it open."""
+    memory = opened(tmp_path / "m.db")
+    with Memory(tmp_path / "m.db", user="ana", embedder=HashEmbedder()) as other:
+        for number in range(3):
+            fact = memory.remember(f"{SAID} {number}")
+            assert other.get(fact.id) is not None
+            assert memory.forget(fact.id, erase=True).purged
+            other.remember(f"Ana likes tea number {number}")
+        assert len(memory.records()) == 3
+    assert memory.verify() == []
