@@ -198,22 +198,27 @@ def cut_sentences(
         titles: whether "Dr." and a mark before a number end no sentence.
     """
     ends = _ends(unspaced=unspaced, lines=lines, closing=closing, capital=capital, titles=titles)
-    return [sentence for sentence in ends.split(text) if sentence]
+    sentences, begin = [], 0
+    for end in ends.finditer(text):
+        last, following = end.span(end.lastindex or 0)
+        sentences.append(text[begin:last])
+        begin = following
+    return [sentence for sentence in [*sentences, text[begin:]] if sentence]
 
 
 @cache
 def _ends(
     *, unspaced: bool, lines: bool, closing: bool, capital: bool, titles: bool
 ) -> LinearPattern:
-    """Return the pattern of what stands between sentences."""
-    mark = f"(?<=[.!?{'' if unspaced else _WIDE}])"
+    """Return the pattern of where sentences end; a group is what stands between them."""
+    mark = f"[.!?{'' if unspaced else _WIDE}]"
     before = (_TITLES if titles else "") + (_AFTER_END if closing else "")
     after = (r"(?!\d)" if titles else "") + (_CAPITAL if capital else "")
-    ends = [rf"{mark}{before}\s+{after}"]
+    ends = [rf"{mark}({before}\s+){after}"]
     if lines:
-        ends.append(r"\s*\n\s*")
+        ends.append(r"(\s*\n\s*)")
     if unspaced:
-        ends.append(f"(?<=[{_WIDE}])")
+        ends.append(f"[{_WIDE}]()")
     return compile_pattern("|".join(ends))
 
 
