@@ -277,6 +277,25 @@ class AgentSettings(Section):
     """How often it may call tools before it has to answer."""
 
 
+class SecretSettings(Section):
+    """What becomes of passwords, keys, card numbers and other secrets, at each door."""
+
+    remember: Literal["mask", "refuse", "keep"] = Field(default="keep", examples=["refuse"])
+    """What a program stores: ``remember``, ``correct``, ``set_context``. ``keep``: as it is;
+    ``mask``: with ``[…]`` in the place of a secret; ``refuse``: not at all."""
+    tools: Literal["mask", "refuse", "keep"] = Field(default="refuse", examples=["mask"])
+    """What a model stores by the tools of ``Memory.tools`` and ``Agent``. Written like
+    ``secrets.remember``."""
+    mcp: Literal["mask", "refuse", "keep"] = Field(default="refuse", examples=["mask"])
+    """What a model stores over MCP. Written like ``secrets.remember``."""
+    search: Literal["mask", "keep"] = Field(default="mask", examples=["keep"])
+    """What ``search`` shows of secrets. ``mask``: ``[…]``; ``keep``: all of them. What
+    is asked for by its id is always shown as it is, and so are items."""
+    recall: Literal["mask", "keep"] = Field(default="mask", examples=["keep"])
+    """What models are shown of secrets. By recall, in a context, and by tools; written like
+    ``secrets.search``."""
+
+
 class DecaySettings(Section):
     """When facts that nobody asks for fade away."""
 

@@ -61,6 +61,7 @@ class Settings(BaseSettings):
     consolidation: sections.ConsolidationSettings = sections.ConsolidationSettings()
     notes: sections.NotesSettings = sections.NotesSettings()
     agent: sections.AgentSettings = sections.AgentSettings()
+    secrets: sections.SecretSettings = sections.SecretSettings()
     decay: sections.DecaySettings = sections.DecaySettings()
     entities: sections.EntitySettings = sections.EntitySettings()
     schedule: sections.ScheduleSettings = sections.ScheduleSettings()

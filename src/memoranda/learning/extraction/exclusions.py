@@ -18,7 +18,7 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.sentences import TEXT_LIMIT, TurnPart, cut_out, split_sentences
 from memoranda.learning.parsed_text import stems
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.secrets import tells_secret
+from memoranda.text.secrets import has_secret
 
 _EN = LanguageData("en", "extraction")
 # So many things one turn takes back: each is looked for in all that its speaker said.
@@ -187,7 +187,7 @@ def _stems(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def is_refused(text: str) -> bool:
     """Return whether ``text`` must not be kept, whatever it says."""
-    return tells_secret(text) or is_order(text)
+    return has_secret(text) or is_order(text)
 
 
 def leans_on_talk(text: str) -> bool:
