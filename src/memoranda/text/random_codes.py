@@ -18,19 +18,23 @@ KEY, HEX_KEY = "a key", "a hex key"
 _WORDS = WordLists("secrets")
 _CODES = compile_pattern(r"[A-Za-z0-9+/_=-]{16,}")
 _MOST_RANDOM = 200  # characters; what is longer is data
-_HEX = compile_pattern(r"(?:0[xX])?([0-9a-f]{32,}|[0-9A-F]{32,})")
-_UUID = compile_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_SPELLED = compile_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{4,}")
+_HEX = compile_pattern(r"(?:0[xX])?(?:[0-9a-f]{32,}|[0-9A-F]{32,})")
+_LONG_HEX = 32
+_SPELLED = compile_pattern(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}")
 LEAST_SWITCHES = 0.25  # of the characters are of another class than the one before
-_MOST_SPELLED = 0.5  # of the characters stand in what could be words
+# Share of the characters that may stand in what could be words: more where chance makes up for it.
+_MOST_SPELLED, _MOST_SPELLED_OF_LONG, _SURE = 0.5, 0.65, 32
 _LEAST_ENTROPY = 3.2  # bits of each character
 _LEAST_CLASSES = 3
-_LONG_PLAIN = 24  # characters of one without capitals, or without small letters
+_LONG_PART = 12  # characters without a sign between them
+_LONG = 16  # letters and digits of a key at least
+_LONG_PLAIN = 24  # the same, of one without capitals, or without small letters
 _FEW = 4
 _AROUND = 40  # characters before and after a code that are read for what it is
 _NO_SIGNS = dict.fromkeys(
-    map(ord, ".,:;!?#@=/()[]{}<>\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`*|"), " "
+    map(ord, ".,:;!?#@=/()[]{}<>\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`*|_-"), " "
 )
+_PARTS = dict.fromkeys(map(ord, "/_-"), " ")
 _CLASS_OF = {
     code: kind
     for kind, signs in {
@@ -39,7 +43,7 @@ _CLASS_OF = {
         "0": "0123456789",
     }.items()
     for code in map(ord, signs)
-}
+} | dict.fromkeys(map(ord, "+/=-_.:"), "")
 
 
 def find_codes(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
@@ -53,36 +57,38 @@ def find_codes(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_hex(code: str) -> bool:
-    found = _HEX.fullmatch(code)
     digits = count_digits(code)
-    return (
-        found is not None and _FEW <= digits <= len(code) - _FEW and _entropy(code) > _LEAST_CLASSES
-    )
+    varied = len(code) >= _LONG_HEX and _FEW <= digits <= len(code) - _FEW
+    return varied and _HEX.fullmatch(code) is not None and _entropy(code) > _LEAST_CLASSES
 
 
 def _is_random(code: str) -> bool:
     """Return whether letters and digits are thrown together, as in a key."""
     if not len(code) <= _MOST_RANDOM or share_of_switches(code) < LEAST_SWITCHES:
         return False
-    classes = set(code.translate(_CLASS_OF)) & {"a", "A", "0"}
-    digits = count_digits(code)
-    if len(classes) < _LEAST_CLASSES and (
-        len(code) < _LONG_PLAIN or digits < _FEW or not code.isalnum()
+    classes, digits = code.translate(_CLASS_OF), count_digits(code)
+    if len(set(classes)) < _LEAST_CLASSES:  # Without capitals, or without small letters.
+        least, fits = _LONG_PLAIN, digits >= _FEW and code.isalnum()
+    else:
+        least, fits = _LONG, True
+    if (
+        not fits
+        or len(classes) < least
+        or max(map(len, code.translate(_PARTS).split())) < _LONG_PART
     ):
         return False
-    if digits < 2 or _UUID.fullmatch(code) or code.startswith("AAAA"):  # noqa: PLR2004
+    if digits < 2 or code.startswith("AAAA"):  # noqa: PLR2004
         return False  # The last is the beginning of a public key of SSH.
     spelled = sum(map(len, _SPELLED.findall(code)))
+    most = _MOST_SPELLED_OF_LONG if len(code) >= _SURE else _MOST_SPELLED
     return (
-        spelled <= _MOST_SPELLED * len(code)
-        and _entropy(code) >= _LEAST_ENTROPY
-        and not decode_base64(code)
+        spelled <= most * len(code) and _entropy(code) >= _LEAST_ENTROPY and not decode_base64(code)
     )
 
 
 def share_of_switches(code: str) -> float:
     """Return how often a letter or digit is of another class than the one before."""
-    classes = code.translate(_CLASS_OF)
+    classes = code.translate(_CLASS_OF)  # Of what is neither, nothing is left.
     switches: int = sum(map(ne, classes, classes[1:]))
     return switches / max(len(classes), 1)
 

@@ -26,6 +26,7 @@ _WORDS = WordLists("secrets")
 # Names of so many letters or fewer are no end of a longer word: "pin" of "spin".
 _SHORT = 6
 _MARKS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`*"
+_SIGNS_OF_VALUE = ":=>\uff1a"
 _QUOTES = f"[{_MARKS}]"
 _VALUE = compile_pattern(
     rf"\s{{0,3}}[*_(]{{0,3}}(?:{_QUOTES}([^{_MARKS}\n]{{1,200}}){_QUOTES}"
@@ -33,7 +34,9 @@ _VALUE = compile_pattern(
 )
 _NUMBER = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([0-9](?:[ -]?[0-9]){2,23})")
 _CODE = compile_pattern(r"\s{0,3}[\"'#*]{0,2}([A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){4,24})")
-_DATE = compile_pattern(r"(?:[0-9]{1,4}[./-]){2}[0-9]{1,4}")
+_DATE = compile_pattern(
+    r"[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}|(?:[0-9]{1,2}[./-]){2}(?:[0-9]{4}|[0-9]{2})"
+)
 _CLAUSE = compile_pattern(r"[^.,;:!?()\n\"“”«»]{1,120}")
 # With what begins that stands for a value, and a page where to look for it.
 _PLACEHOLDERS = (
@@ -97,7 +100,7 @@ def _joint() -> Pattern[str]:
     """Return the pattern of what joins a name to its value, in lower case."""
     of = rf"(?:\s(?:{_any_word(_WORDS.of)})(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?)?"
     verb = rf"(?:\s(?:{_any_word(_WORDS.verbs)})|['’]s)\s?:?\s(?:(?:{_any_word(_WORDS.still)})\s)?"
-    sign = rf"\s{{0,3}}(?:,\s?{_QUOTES}value{_QUOTES}\s?)?(?::=|=>|[:=>\uff1a])"
+    sign = rf"\s{{0,3}}(?:,\s?{_QUOTES}value{_QUOTES}\s?)?(?::=|=>|[{_SIGNS_OF_VALUE}])"
     return compile_pattern(rf"{_QUOTES}{{0,2}}{of}(?:{sign}|{verb})")
 
 
@@ -128,10 +131,16 @@ def _read_after(text: str, label: str) -> tuple[int, int] | None:
     """Return where the value stands in what follows a name, if it has one."""
     joined = _joint().match(lower_in_place(text))
     at = joined.end() if joined else 0
+    if joined or text[:1].isspace() or text.startswith("#"):
+        return _read_at(text, at, label, joined=joined is not None)
+    return None
+
+
+def _read_at(text: str, at: int, label: str, *, joined: bool) -> tuple[int, int] | None:
     if label == "documents":
         return _read_document(text, at)
     if label == "numbers" and (number := _NUMBER.match(text[at:])):
-        least = _LEAST[label] + (joined is None)
+        least = _LEAST[label] + (not joined)
         fits = len(number[1]) >= least and not _DATE.fullmatch(number[1])
         return (at + number.start(1), at + number.end(1)) if fits else None
     found = _VALUE.match(text[at:])

@@ -22,7 +22,7 @@ from memoranda.text.secret_names import find_named_values, lower_in_place
 # What stands for a secret.
 HIDDEN = "[…]"
 
-SEED = "a seed phrase"
+PRIVATE_KEY, SEED = "a private key", "a seed phrase"
 _MOST_KEPT = 10_000
 _kept: dict[bytes, tuple[SecretSpan, ...]] = {}
 
@@ -100,14 +100,19 @@ def _join_overlapping(spans: Iterable[SecretSpan]) -> tuple[SecretSpan, ...]:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """Return one pattern for all forms, and the kinds: the first is its group ``k0``."""
-    forms: dict[str, str] = load("mul", "secrets")["forms"]
-    groups = (f"(?P<k{place}>{expand(form, {})})" for place, form in enumerate(forms.values()))
-    return compile_pattern("|".join(groups)), tuple(forms)
+    """Return one pattern for all forms, each a group, and by the number of a group its kind."""
+    forms: dict[str, str] = {
+        kind: expand(f, {}) for kind, f in load("mul", "secrets")["forms"].items()
+    }
+    kinds = [""]
+    for kind, form in forms.items():
+        kinds += [kind] * (1 + form.count("(?P<"))
+    return compile_pattern("|".join(f"({form})" for form in forms.values())), tuple(kinds)
 
 
 _PRIVATE_END = compile_pattern(r"-----END [A-Z ]{0,60}-----")
 _KEY_READ = 200  # characters of a key that are looked at
+_CHECKED = frozenset({"an API key", "a login"})
 _WORDY = 16  # letters in a row that no word of an identifier has
 
 
@@ -115,11 +120,11 @@ def _find_forms(text: str) -> Iterator[SecretSpan]:
     pattern, kinds = _forms()
     end = 0
     for found in pattern.finditer(text):
-        kind = kinds[int((found.lastgroup or "k0")[1:])]
-        if found.start() < end or not _is_of_form(found):
+        kind = kinds[found.lastindex or 0]
+        if found.start() < end or (kind in _CHECKED and not _is_of_form(found)):
             continue
         end = found.end()
-        if kind == kinds[0]:  # A private key goes on to the line that ends it.
+        if kind == PRIVATE_KEY:  # A private key goes on to the line that ends it.
             closing = _PRIVATE_END.search(text[end:])
             end = end + closing.end() if closing else len(text)
         yield SecretSpan(found.start(), end, kind)
@@ -140,6 +145,7 @@ _PARTS = compile_pattern(r"[^A-Za-z]")
 # Numbers with a check digit
 
 _IBAN = compile_pattern(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b")
+_IBAN_DIGITS = {code: str(code - 55) for code in range(ord("A"), ord("Z") + 1)}
 _IBAN_LENGTHS = range(15, 35)
 _CARD = compile_pattern(r"[0-9]{3,19}(?:[ -][0-9]{3,7}){0,5}")
 # By what the cards of the large networks begin with, how many digits they have.
@@ -153,8 +159,13 @@ _BEFORE_NUMBER = frozenset("0123456789.-+/_")
 
 def _find_numbers(text: str, lowered: str) -> Iterator[SecretSpan]:
     for found in _IBAN.finditer(text):
-        ends = [at for at in range(len(found[0]), 0, -1) if not found[0][at : at + 1].isalnum()]
-        end = next((at for at in ends if _is_iban(found[0][:at])), None)
+        given = found[0]
+        ends = [
+            at
+            for at in range(len(given), _IBAN_LENGTHS[0] - 1, -1)
+            if not given[at : at + 1].isalnum()
+        ]
+        end = next((at for at in ends if _is_iban(given[:at])), None)
         if end is not None:
             yield SecretSpan(found.start(), found.start() + end, "an IBAN")
     for found in _CARD.finditer(text):
@@ -169,7 +180,7 @@ def _is_iban(text: str) -> bool:
     plain = text.replace(" ", "").replace("-", "")
     if len(plain) not in _IBAN_LENGTHS:
         return False
-    return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+    return int((plain[4:] + plain[:4]).translate(_IBAN_DIGITS)) % 97 == 1
 
 
 def _card_within(digits: str) -> tuple[int, int] | None:
