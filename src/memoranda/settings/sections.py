@@ -348,6 +348,31 @@ class ScheduleSettings(Section):
     each job."""
 
 
+class HttpSettings(Section):
+    """Limits of whatever is served over HTTP, against slow and greedy clients."""
+
+    header_timeout: float = Field(default=10.0, gt=0)
+    """Seconds to send the header of a request. Then the connection is closed."""
+    body_timeout: float = Field(default=30.0, gt=0)
+    """Seconds to send the body of a request. Then the connection is closed."""
+    keep_alive: float = Field(default=5.0, gt=0)
+    """Seconds that a connection stays open without a request."""
+    connections: int = Field(default=512, ge=16)
+    """Most connections at once. Fewer where the process may not open so many files; of too many,
+    the one goes that has waited longest without asking."""
+    connections_per_address: int = Field(default=128, ge=1)
+    """Most connections from one address. All, behind a proxy."""
+    header_size: int = Field(default=16_384, ge=1_024)
+    """Bytes of the header of a request at most. More is answered with 400."""
+    body_size: int = Field(default=4_194_304, ge=1_024)
+    """Bytes of the body of a request at most. More is answered with 413."""
+    requests_per_minute: int = Field(default=3_000, ge=1)
+    """Requests of one token in a minute. Without a known token, of one address; more are
+    answered with 429."""
+    log_repeats: int = Field(default=10, ge=1)
+    """How often one line may be logged in a minute. How many were left out is told later."""
+
+
 class McpSettings(Section):
     """The MCP server: ``memoranda mcp``."""
 

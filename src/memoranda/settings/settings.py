@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     decay: sections.DecaySettings = sections.DecaySettings()
     entities: sections.EntitySettings = sections.EntitySettings()
     schedule: sections.ScheduleSettings = sections.ScheduleSettings()
+    http: sections.HttpSettings = sections.HttpSettings()
     mcp: sections.McpSettings = sections.McpSettings()
 
     def __init__(self, **values: Any) -> None:
