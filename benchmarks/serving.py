@@ -1,14 +1,22 @@
-"""What a call of the MCP server costs over HTTP, beside the bare SDK in the same run."""
+"""What a call of the MCP server costs over HTTP, beside the bare SDK in the same run.
+
+And how long others wait for their answers while clients without a token send half a header.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
 
 import anyio
 from mcp import Client
@@ -38,7 +46,10 @@ SETTINGS = {
     "MEMORANDA_EMBEDDING__MODEL": "none",
     "MEMORANDA_CONFIG": os.devnull,
     "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
+    "MEMORANDA_HTTP__REQUESTS_PER_MINUTE": "1000000",
 }
+SLOW = 300
+HALF = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthor"
 FACTS = [f"The harbour number {number} has {number % 7} lamps" for number in range(200)]
 FLOOR = "a tool of the bare SDK that returns five objects"
 
@@ -69,6 +80,7 @@ def run(*, quick: bool) -> None:
         ours = [sys.executable, "-m", "memoranda", "--db", path, "mcp", "--http", "127.0.0.1:0"]
         with listening(ours) as url, listening([sys.executable, "-c", BARE]) as bare:
             anyio.run(_measure, url, bare, 50 if quick else 300)
+            _measure_beside_slow_clients(url, 50 if quick else 300)
 
 
 async def _measure(url: str, bare: str, rounds: int) -> None:
@@ -86,3 +98,30 @@ async def _measure(url: str, bare: str, rounds: int) -> None:
         }
         times = await anyio.to_thread.run_sync(lambda: interleaved(steps, rounds, warm=10))
     show("One MCP call over HTTP on loopback", AGAINST, against(times[FLOOR], times))
+
+
+def _measure_beside_slow_clients(url: str, rounds: int) -> None:
+    """Print how long answers take, with and without clients that send half a header."""
+    place = urlsplit(url)
+    address = str(place.hostname), place.port or 80
+
+    def times() -> list[float]:
+        found = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            # A connection for each, as for a client that was not there before.
+            with closing(HTTPConnection(*address, timeout=60)) as client:
+                client.request("GET", "/nowhere")
+                client.getresponse().read()
+            found.append((time.perf_counter() - start) * 1_000)
+        return sorted(found)
+
+    alone = times()
+    with ExitStack() as opened:
+        for _ in range(SLOW):
+            slow = opened.enter_context(socket.create_connection(address, 60))
+            slow.sendall(HALF)
+        beside = times()
+    print(f"\nAnswers on new connections, ms ({rounds} each): median, 99 of 100, slowest")
+    for name, found in ((f"beside {SLOW} slow clients", beside), ("alone", alone)):
+        print(f"  {name:24} {median(found):7.1f} {found[rounds * 99 // 100]:7.1f} {found[-1]:7.1f}")

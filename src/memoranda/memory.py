@@ -47,6 +47,7 @@ from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
 from memoranda.records.drafts import Draft, Retention, draft_correction, parse_draft, parse_tags
 from memoranda.records.filters import RecordFilters
+from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
 from memoranda.store.locations import MEMORY
@@ -252,7 +253,7 @@ class Memory:
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._records.add(draft, unless_known=True)
+        return self._records.add(self._admit(draft), unless_known=True)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -267,8 +268,11 @@ class Memory:
         for place, item in enumerate(several(items, "items")):
             draft = parse_draft(item, f"item {place}")
             with located(f"item {place}"):
-                plan.append(self._records.plan(draft, unless_known=True))
+                plan.append(self._records.plan(self._admit(draft), unless_known=True))
         return self._records.apply(plan)
+
+    def _admit(self, draft: Draft) -> Draft:
+        return admit_draft(draft, self.settings.secrets.remember)
 
     def correct(self, id: str, content: str) -> Record:
         """Replace what a record says; return the record that supersedes it.
@@ -280,7 +284,7 @@ class Memory:
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
         old = self._records.require_active(self._records.existing(id))
-        return self._records.correct(old, draft_correction(old, content))
+        return self._records.correct(old, self._admit(draft_correction(old, content)))
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.
@@ -377,7 +381,7 @@ class Memory:
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
-        return self._records.set_context(key, value)
+        return self._records.set_context(key, admit_text(value, self.settings.secrets.remember))
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
@@ -430,7 +434,7 @@ class Memory:
             as_of=known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
-        return self._services.lazy.retriever.search(
+        hits = self._services.lazy.retriever.search(
             self._scope,
             clean(query, "query"),
             where,
@@ -438,6 +442,7 @@ class Memory:
             offset=limited(offset, "offset", least=0),
             min_score=number(least, "min_score"),
         )
+        return [show_hit(hit, self.settings.secrets.search) for hit in hits]
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
@@ -1077,12 +1082,16 @@ def scope_of(memory: Memory) -> Scope:
     return memory._scope  # noqa: SLF001 - as above
 
 
-def agent_tools(memory: Memory, session: Callable[[], str] | None = None) -> AgentTools:
+def agent_tools(
+    memory: Memory, session: Callable[[], str] | None = None, *, secrets: SecretPolicy | None = None
+) -> AgentTools:
     """Return what the tools of a memory do.
 
     Args:
         memory: the memory.
         session: gives the id of the present conversation; the newest, if not given.
+        secrets: what becomes of secrets that are to be stored; by the setting of tools, if not
+            given.
     """
     from memoranda.tools.agent import AgentTools  # noqa: PLC0415 - see the module
 
@@ -1101,6 +1110,7 @@ def agent_tools(memory: Memory, session: Callable[[], str] | None = None) -> Age
         entity=memory.entity,
         notes=lambda: memory.notes,
         conversation=conversation,
+        secrets=secrets or memory.settings.secrets.tools,
     )
 
 

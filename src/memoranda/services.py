@@ -34,6 +34,7 @@ from memoranda.model.requests import RequestReceipt
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.erasing import Eraser, NotesEraser
+from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
@@ -279,6 +280,7 @@ class Services:
             zone=self.settings.zone,
             min_score=chosen.min_score,
             facts_only=chosen.recall != "all",
+            secrets=self.settings.secrets.recall,
         )
 
     def conversations(
@@ -288,6 +290,7 @@ class Services:
         from memoranda.conversation.conversation_store import ConversationStore  # noqa: PLC0415 - see the module
 
         notes = self.notes.find(scope) if self.settings.notes.in_context else None
+        secrets = self.settings.secrets.recall
         return ConversationStore(
             records=self.records(scope),
             settings=self.settings.conversation,
@@ -295,7 +298,7 @@ class Services:
             ids=self.ids,
             end_session=self.session_ended,
             recall=recall,
-            notes=None if notes is None else notes.context_text,
+            notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
             requests=partial(self.keep_requests, scope),
             instructions=partial(self.instructions, scope),
         )

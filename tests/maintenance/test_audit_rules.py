@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.maintenance.audit import Audit, AuditEntry, audit
-from memoranda.text.secrets import mask_secrets, secret_kind
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KINDS = [
@@ -186,33 +185,11 @@ SECRETS = {
         f"my key: -----BEGIN PRIVATE KEY-----\n{KEY}",
         f"-----BEGIN OPENSSH PRIVATE KEY----- {KEY} -----END OPENSSH PRIVATE KEY-----",
     ],
-    "an API key": [
-        "The key is sk-abcdefghijklmnopqrstuvwx.",
-        "sk-proj-Ab12Cd34Ef56Gh78Ij90",
-        "sk-ant-api03-Ab12Cd34Ef56Gh78Ij90-xyz",
-        "AKIAIOSFODNN7EXAMPLE",
-        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-        "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz0123456789",
-        "glpat-abcdefghij0123456789",
-        "hf_abcdefghijklmnopqrstuvwxyz012345",
-        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
-        "xoxb-123456789012-abcdefghij",
-        "AIzaSyA-1234567890abcdefghijklmnopqrstu",
-    ],
-    "a token": [
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijk",
-        "Authorization: Bearer abcdefghijklmnopqrstuvwxyz",
-    ],
-    "a password": [
-        "My password is hunter2.",
-        "password: 'tr0ub4dor&3'",
-        "The wifi passphrase was correct-horse-battery",
-        "PIN: 4711",
-        "api_key=9f8e7d6c5b4a",
-        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-        "DB_PASSWORD=s3cret!",
-        "client secret: 8f14e45fceea167a",
-    ],
+    "an API key": ["The key is sk-abcdefghijklmnopqrstuvwx.", "sk-proj-Ab12Cd34Ef56Gh78Ij90"],
+    "a token": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"],
+    "a password": ["My password is hunter2.", "password: 'tr0ub4dor&3'", "DB_PASSWORD=s3cret!"],
+    "a PIN or code": ["PIN: 4711"],
+    "a key": ["api_key=9f8e7d6c5b4a", "client secret: 8f14e45fceea167a"],
     "a secret in an address": ["postgres://ana:s3cretPw@db.example.org/x"],
     "a card number": ["4111 1111 1111 1111", "Card 5500-0000-0000-0004, thanks"],
 }
@@ -247,31 +224,6 @@ def test_secrets_are_found_and_never_shown(kind, text):
         assert telling.casefold() not in shown
     assert "[…]" in finding.example
     assert kinds(looked_at(said=(AuditEntry(id="ep", text=text),))) == ["secrets"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The user forgot the password.",
-        "The password is required.",
-        "The user's password manager is Bitwarden.",
-        "The secret is patience.",
-        "The order number is 1234 5678 9012 3456.",
-        "The user's phone is +351 912 345 678.",
-        "ISBN 978-3-16-148410-0 is a good book.",
-        "The commit is d89d461a2b3c4d5e6f708192a3b4c5d6e7f80910.",
-        "The meeting is at https://example.org/join?room=daily.",
-        "Write to ana@example.org.",
-        "The pin is in the drawer.",
-        "The user has a skill-based job and a risk-averse-investment-plan.",
-        "The user takes a task-oriented-management-course.",
-        "0000 0000 0000 0000",
-        "The server listens on http://localhost:8080/path@version.",
-    ],
-)
-def test_what_only_looks_like_a_secret_is_left_alone(text):
-    """Words about secrets, numbers without a check digit, hashes, addresses."""
-    assert secret_kind(text) is None
 
 
 @pytest.mark.parametrize(
@@ -324,12 +276,6 @@ def test_any_texts_can_be_looked_at(texts):
     found = looked_at(*texts, *texts)
     assert found.entries == 2 * len(texts)
     assert bool(texts) == bool(found.findings["exact duplicates"])
-
-
-@given(text=st.text())
-def test_masking_hides_what_is_secret(text):
-    """What is left after masking holds no secret of the same form."""
-    assert secret_kind(mask_secrets(text)) is None
 
 
 def test_two_thousand_entries_in_seconds():

@@ -48,7 +48,7 @@ def test_a_secret_of_an_earlier_talk_goes_to_no_model(memory):
     for text in texts:
         assert "Brimstone" in text
         assert "sk-proj" not in text
-    assert KEY in [hit.record.content for hit in memory.search("staging host")]
+    assert KEY in [record.content for record in memory.records(kind="episode")]
 
 
 def test_what_was_forgotten_is_not_told_by_its_turn(memory):

@@ -1,10 +1,17 @@
-"""All patterns of the package, wherever they are defined."""
+"""All patterns of the package, wherever they are defined.
+
+``python -m tests.shared.pattern_list`` writes them as JSON: a process of its own sees them all, also
+where another one keeps some of its objects from the garbage collector.
+"""
 
 import contextlib
 import gc
 import importlib
+import json
 import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import memoranda
@@ -12,8 +19,14 @@ from memoranda.text import patterns
 from memoranda.text.dates.expressions import matches
 
 
-def all_patterns() -> Iterator[tuple[str, int]]:
-    """Yield the source and the flags of every pattern, and those of the language data."""
+def all_patterns() -> list[tuple[str, int]]:
+    """Return the source and the flags of every pattern, and those of the language data."""
+    listing = [sys.executable, "-m", "tests.shared.pattern_list"]
+    found = subprocess.run(listing, capture_output=True, check=True, text=True).stdout
+    return [(source, flags) for source, flags in json.loads(found)]
+
+
+def _collect() -> Iterator[tuple[str, int]]:
     for module in pkgutil.walk_packages(memoranda.__path__, "memoranda."):
         if module.name != "memoranda.__main__":
             with contextlib.suppress(Exception):  # An extra that is not installed.
@@ -37,3 +50,7 @@ def _of_language(data: patterns.LanguageData) -> Iterator[tuple[str, int]]:
                 source = data.source(name)
                 re.compile(source)
                 yield source, int(data._flags)
+
+
+if __name__ == "__main__":
+    json.dump(list(_collect()), sys.stdout)

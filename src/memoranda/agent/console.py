@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from memoranda.model.models import Hit, Kind, Recall
-from memoranda.search.recall import mask_secrets, remembered, says_something
+from memoranda.search.recall import remembered, says_something
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 from memoranda.text.small_talk import is_small_talk
@@ -51,7 +51,7 @@ def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
     A question gets what memory has, or that it has nothing; a statement is taken note of. Each
     source is a line with its time and speaker, in the form in which memory knows its own words.
     """
-    lines = "\n".join(remembered(mask_secrets(hit.record), zone) for hit in hits)
+    lines = "\n".join(remembered(hit.record, zone) for hit in hits)
     if ASKED.match(text):
         return f"{FOUND}\n{lines}" if lines else NOTHING
     return f"{RELATED}\n{lines}" if lines else NOTED

@@ -17,7 +17,8 @@ from memoranda.conversation.signals import excerpt
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.secrets import mentions_secret, secret_kind, tells_secret
+from memoranda.text.secret_names import mentions_secret
+from memoranda.text.secrets import has_secret
 
 MOST = 100  # particulars of one run of messages
 READ = 4_000  # characters of each end of a longer text that are read
@@ -75,7 +76,7 @@ def _find(text: str) -> Iterator[str]:
     def secret(number: int) -> bool:
         said = part(number)
         spoken = mentions_secret(part(number - 1)) or mentions_secret(said)
-        return spoken or tells_secret(said) or secret_kind(said) is not None
+        return spoken or has_secret(said)
 
     for found in NAME.finditer(text):
         fits = len(found[0]) <= LONGEST and not _MARKER.search(found[0])

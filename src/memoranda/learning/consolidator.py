@@ -61,7 +61,7 @@ from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
-from memoranda.text.secrets import secret_kind
+from memoranda.text.secrets import has_secret
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -350,7 +350,7 @@ class Consolidator:
             before = [each for each in context if each.agent in {None, agent}]
             claims = self._extract([each for each in turns if each.agent == agent], before)
             # Whoever drew it: what opens a door never becomes knowledge.
-            claims = [claim for claim in claims if secret_kind(claim.content) is None]
+            claims = [claim for claim in claims if not has_secret(claim.content)]
             claims = self._without_ended(claims)
             yield from self.plan(session, claims, scope=replace(self.records.scope, agent=agent))
 

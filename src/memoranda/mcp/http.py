@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hmac import compare_digest
-from importlib import import_module
 from typing import Any
 
 import anyio
@@ -20,12 +19,14 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memoranda.errors import ConfigError, InvalidInput
+from memoranda.serving.requests import Scope
+from memoranda.serving.web import web_server
 from memoranda.settings.parsing import names
 from memoranda.settings.sections import McpSettings
+from memoranda.settings.settings import Settings
 from memoranda.text.patterns import compile_pattern
 
 PATH = "/mcp"
-GRACE = 3  # seconds that open requests have to end when the server is told to
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 HIGHEST_PORT = 65_535
 ADDRESS = compile_pattern(
@@ -91,33 +92,38 @@ def bound(address: Address, settings: McpSettings) -> socket.socket:
     return listening
 
 
-def serve(server: MCPServer[Any], address: Address, settings: McpSettings) -> None:
+def serve(
+    server: MCPServer[Any], address: Address, settings: Settings, tokens: Tokens | None
+) -> None:
     """Serve until the process is told to stop; the server closes its memory then.
+
+    Args:
+        server: what answers.
+        address: where to listen.
+        settings: who may ask, and how much.
+        tokens: who may ask, if not everybody on this machine.
 
     Raises:
         ConfigError: as :func:`bound`.
     """
-    uvicorn = import_module("uvicorn")  # Not at the top: standard input and output need none.
-    with bound(address, settings) as listening:
+    with bound(address, settings.mcp) as listening:
         here = Address(address.host, listening.getsockname()[1])
         # No page elsewhere can make a browser believe that these are its own names.
         hosts = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
         origins = [f"http://{host}" for host in hosts]
         security = TransportSecuritySettings(
-            allowed_hosts=[*hosts, *names(settings.allowed_hosts or "")],
-            allowed_origins=[*origins, *names(settings.allowed_origins or "")],
+            # Requests come with both in small letters.
+            allowed_hosts=[*hosts, *names((settings.mcp.allowed_hosts or "").lower())],
+            allowed_origins=[*origins, *names((settings.mcp.allowed_origins or "").lower())],
         )
-        config = uvicorn.Config(
-            server.streamable_http_app(
-                streamable_http_path=PATH, host=here.host, transport_security=security
-            ),
-            # The same whatever else is installed, and blanks around a field are not part of it.
-            http="h11",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=GRACE,
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            max_request_body_size=settings.http.body_size,
+            host=here.host,
+            transport_security=security,
         )
-        web = uvicorn.Server(config)
+        known = tokens or Tokens({})
+        web = web_server(app, settings.http, known.client_of)
         # Uvicorn ends gracefully and raises the signal again: then it must not kill.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         listening.listen()
@@ -141,11 +147,24 @@ class Tokens:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return who may ask with ``token``; looks at all of them, however the first compare."""
         given = _digest(token)
-        found = [user for each, user in self._users.items() if compare_digest(each, given)]
-        if not found:
+        user = self._user(given)
+        if user is None:
             return None
         # A session belongs to the token that began it, and not to any other of its user.
-        return AccessToken(token=token, client_id=given.hex(), scopes=[], subject=found[0])
+        return AccessToken(token=token, client_id=given.hex(), scopes=[], subject=user)
+
+    def client_of(self, scope: Scope) -> str | None:
+        """Return a name for the token of a request, if it has one that is known."""
+        for name, value in scope["headers"]:
+            scheme, _, token = value.partition(b" ")
+            if name == b"authorization" and scheme.lower() == b"bearer":
+                given = hashlib.sha256(token.strip()).digest()
+                return given.hex() if self._user(given) is not None else None
+        return None
+
+    def _user(self, given: bytes) -> str | None:
+        found = [user for each, user in self._users.items() if compare_digest(each, given)]
+        return found[0] if found else None
 
 
 def _digest(token: str) -> bytes:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from typing import Any, NoReturn
 
 import anyio
@@ -15,6 +16,7 @@ from mcp.server.mcpserver import MCPServer
 from memoranda.mcp.http import Address, Tokens, serve
 from memoranda.mcp.server import build
 from memoranda.serving.late import LateMemory
+from memoranda.serving.logs import RepeatLimit
 from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
 
@@ -40,24 +42,30 @@ def run(
         InvalidInput: ``http`` is no address.
         ConfigError: the address cannot be listened at, or must not be without tokens.
     """
-    _log_to_stderr()
+    _log_to_stderr(settings.http.log_repeats)
     memory = LateMemory(location, user=user or settings.user, settings=settings)
     chosen = tools or settings.mcp.tools
     if http is not None:
         address = Address.parse(http)
         tokens = settings.mcp.tokens
         verifier = None if tokens is None else Tokens(users_by_token(tokens))
-        serve(build(memory, tools=chosen, verifier=verifier), address, settings.mcp)
+        serve(build(memory, tools=chosen, verifier=verifier), address, settings, verifier)
     else:
         serve_stdio(build(memory, tools=chosen), memory)
 
 
-def _log_to_stderr() -> None:
-    """Let all that is logged go to standard error: the output belongs to the protocol."""
+def _log_to_stderr(repeats: int) -> None:
+    """Let all that is logged go to standard error: the output belongs to the protocol.
+
+    Args:
+        repeats: how often one line may be logged in a minute.
+    """
     # The command line's own handler shows one line; the log of a server has tracebacks, too.
     logging.getLogger("memoranda").handlers.clear()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(RepeatLimit(repeats, time.monotonic))
 
 
 def serve_stdio(server: MCPServer[Any], memory: LateMemory) -> NoReturn:

@@ -28,7 +28,7 @@ from memoranda.model.ports import DateReader, EntityExtractor
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.lines import MARK, MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern, load
-from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets, without_secrets
+from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
 
 _EN = LanguageData("en", "history")
 _COMPARISON = LanguageData("en", "comparison")
@@ -345,7 +345,7 @@ def _heading(turns: Sequence[Turn], sentences: Sequence[QuotableSentence]) -> st
     span = f", {first.isoformat()} to {last.isoformat()}" if first != last else ""
     about, at = _topic(sentences), stamp(turns[-1].at)
     line = f"{at} {f'About {about}: ' if about else ''}{counted}{who}{span}"
-    return line if not looks_secret(line) else f"{at} {counted}{span}"
+    return line if not has_secret(line) else f"{at} {counted}{span}"
 
 
 def _topic(sentences: Sequence[QuotableSentence]) -> str:
@@ -378,7 +378,7 @@ def _who(sentence: QuotableSentence) -> str:
 def _add(lines: list[str], line: str) -> None:
     """Add a line if it fits, and makes no secret together with the others."""
     text = "\n".join([*lines, line])
-    if len(text) <= LONGEST and not looks_secret(text):
+    if len(text) <= LONGEST and not has_secret(text):
         lines.append(line)
 
 
@@ -404,7 +404,7 @@ def _raw_line(message: Turn) -> str:
         text = HIDDEN
     if len(text) > RAW_READ:  # No half of a secret at the end of what is looked at.
         text = text[:RAW_READ].rpartition(" ")[0] or text[:RAW_READ]
-    return f"- {one_line(message.speaker)[:NAME]}: {without_secrets(text)[:RAW_LENGTH]}".rstrip()
+    return f"- {one_line(message.speaker)[:NAME]}: {mask_secrets(text)[:RAW_LENGTH]}".rstrip()
 
 
 # Which sentences can be quoted
@@ -426,7 +426,7 @@ def read_sentences(turns: Sequence[Turn], *, chat: bool) -> list[QuotableSentenc
         for text, asks in _split_turn(turn):
             # What is said right after a word about a secret may be the secret.
             terse = suspect and not asks and len(text.split()) <= TERSE
-            hidden = terse or HIDDEN in text or looks_secret(text)
+            hidden = terse or HIDDEN in text or has_secret(text)
             suspect = _EN.pattern("secret_topic").search(text) is not None or (suspect and hidden)
             injected = turn.person and is_injection(text)
             if injected or hidden or MARKUP.search(text) or _is_casual(text, names):
@@ -484,7 +484,7 @@ def _failure(turn: Turn) -> str:
     test = _EN.pattern("failed_test", re.MULTILINE).search(text)
     if test is not None:
         said = test[0]
-    elif _EN.pattern("failure").match(text) and not looks_secret(text):
+    elif _EN.pattern("failure").match(text) and not has_secret(text):
         rows = [line for line in text.split("\n") if line.strip()]
         traced = rows[0].lstrip().lower().startswith("traceback")
         member = _MEMBER.match(text)
@@ -492,7 +492,7 @@ def _failure(turn: Turn) -> str:
     else:
         return ""
     said = cut(one_line(said), LINE)
-    hidden = looks_secret(said) or MARKUP.search(said) or is_injection(said)
+    hidden = has_secret(said) or MARKUP.search(said) or is_injection(said)
     return "" if hidden else f"{one_line(turn.speaker)[:NAME]} \u2014 {said}"
 
 

@@ -14,7 +14,7 @@ from memoranda.model.ports import LanguageModel
 from memoranda.text.lines import cut, one_line, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
-from memoranda.text.secrets import without_secrets
+from memoranda.text.secrets import mask_secrets
 
 EMPTY = "(empty)"
 # Characters of an entry: it tells a talk in one paragraph.
@@ -76,7 +76,7 @@ async def summarize(
 def _entry(written: str, at: datetime) -> str:
     """Return the entry that a model wrote, made fit for the history."""
     lines = [_MARKUP.sub("", line) for line in _TAG.sub("", _unfenced(written)).split("\n")]
-    text = without_secrets(one_line(_STAMP.sub("", "\n".join(lines))))
+    text = mask_secrets(one_line(_STAMP.sub("", "\n".join(lines))))
     text = _STAMP.sub("", text)
     return cut(f"{stamp(at)} {text}", LONGEST) if text else ""
 

@@ -16,10 +16,10 @@ from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store, TokenCounter
 from memoranda.model.query import Filter, Order
+from memoranda.records.secret_policies import SecretPolicy, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
 from memoranda.text.recalled import FENCE, escape_fence
-from memoranda.text.secrets import looks_secret, without_secrets
 from memoranda.text.small_talk import is_small_talk
 
 OPENING = (
@@ -63,6 +63,7 @@ class RecallService:
         zone: the user's time zone.
         min_score: the least score of a hit that a model sees.
         facts_only: whether recall tells facts of other sessions alone.
+        secrets: what a model is shown of secrets.
     """
 
     scope: Scope
@@ -72,6 +73,7 @@ class RecallService:
     zone: tzinfo
     min_score: float | None
     facts_only: bool
+    secrets: SecretPolicy = "mask"
 
     def search_for_model(
         self, query: str, where: Filter, *, limit: int, skip: frozenset[str] = frozenset()
@@ -134,7 +136,11 @@ class RecallService:
             hits = self.search_for_model(text, where, limit=most, skip=hidden)
         insight = self.latest_insight(Filter(now=where.now))
         found = pack(
-            [hit for hit in hits if insight is None or hit.record.id != insight.id],
+            [
+                show_hit(hit, self.secrets)
+                for hit in hits
+                if insight is None or hit.record.id != insight.id
+            ],
             budget=budget,
             counter=counter or self.counter,
             zone=self.zone,
@@ -168,7 +174,15 @@ class RecallService:
         """Return the newest weekly insight as a model may see it."""
         insights = replace(where, kinds=(Kind.REFLECTION,))
         found = self.store.records(self.scope, insights, order=Order.LATEST, limit=1)
-        return mask_secrets(found[0]) if found else None
+        return self.show(found[0]) if found else None
+
+    def show(self, record: Record) -> Record:
+        """Return a record as a model may see it."""
+        return show_record(record, self.secrets)
+
+    def show_text(self, text: str) -> str:
+        """Return a text as a model may see it."""
+        return show_text(text, self.secrets)
 
     def _facts_from(self, hits: Sequence[Hit]) -> list[Record]:
         """Return the facts drawn from the turns among ``hits`` that nothing replaced."""
@@ -176,13 +190,6 @@ class RecallService:
         where = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
         found = self.store.records(self.scope, where) if turns else []
         return [fact for fact in found if fact.superseded_by is None]
-
-
-def mask_secrets(record: Record) -> Record:
-    """Return a record without what seems to be secret in it: it may go to a model."""
-    if not looks_secret(record.content):
-        return record
-    return replace(record, content=without_secrets(record.content))
 
 
 def _replace_hidden(
@@ -208,7 +215,7 @@ def pack(
     zone: tzinfo,
     insight: Record | None = None,
 ) -> Recall:
-    """Return the hits without secrets, best first, as far as they fit ``budget`` tokens.
+    """Return the hits, best first, as far as they fit ``budget`` tokens.
 
     Only hits that :func:`says_something`, and of the same words only the best. The first that
     does not fit is shortened to what is left, and is the last: a weaker one never takes the
@@ -220,7 +227,7 @@ def pack(
     lines: list[str] = []
     kept: list[Hit] = []
     for hit in _distinct(filter(says_something, hits)):
-        line = escape_fence(remembered(mask_secrets(hit.record), zone))
+        line = escape_fence(remembered(hit.record, zone))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)

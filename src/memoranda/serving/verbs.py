@@ -10,7 +10,7 @@ from memoranda.model.checks import clean
 from memoranda.model.models import Recall, Record, is_active
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.tools.agent import AgentTools, mask_all, mask_lines
+from memoranda.tools.agent import AgentTools
 
 MOST_IDS = 20
 
@@ -32,7 +32,7 @@ class Verbs:
     @property
     def tools(self) -> AgentTools:
         """What the model may call."""
-        return agent_tools(self.memory)
+        return agent_tools(self.memory, secrets=self.memory.settings.secrets.mcp)
 
     def embed(self, progress: Progress) -> None:
         """Make the pending vectors of the user's records, as a search would."""
@@ -56,11 +56,11 @@ class Verbs:
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
-        return mask_lines(self.memory.notes.context_text(make=True))
+        return self._searcher.show_text(self.memory.notes.context_text(make=True))
 
     def history(self) -> str:
         """Return HISTORY.md; empty, if there is none."""
-        return mask_lines(self.memory.notes.read_history())
+        return self._searcher.show_text(self.memory.notes.read_history())
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
@@ -69,4 +69,4 @@ class Verbs:
     def record(self, id: str) -> Record | None:
         """Return an active record of this user; forgotten ones are not shown."""
         found = self.memory.get(id)
-        return mask_all(found) if found and is_active(found, self._clock.now()) else None
+        return self._searcher.show(found) if found and is_active(found, self._clock.now()) else None

@@ -280,6 +280,25 @@ class AgentSettings(Section):
     """How often it may call tools before it has to answer."""
 
 
+class SecretSettings(Section):
+    """What becomes of passwords, keys, card numbers and other secrets, at each door."""
+
+    remember: Literal["mask", "refuse", "keep"] = Field(default="keep", examples=["refuse"])
+    """What a program stores: ``remember``, ``correct``, ``set_context``. ``keep``: as it is;
+    ``mask``: with ``[…]`` in the place of a secret; ``refuse``: not at all."""
+    tools: Literal["mask", "refuse", "keep"] = Field(default="refuse", examples=["mask"])
+    """What a model stores by the tools of ``Memory.tools`` and ``Agent``. Written like
+    ``secrets.remember``."""
+    mcp: Literal["mask", "refuse", "keep"] = Field(default="refuse", examples=["mask"])
+    """What a model stores over MCP. Written like ``secrets.remember``."""
+    search: Literal["mask", "keep"] = Field(default="mask", examples=["keep"])
+    """What ``search`` shows of secrets. ``mask``: ``[…]``; ``keep``: all of them. What
+    is asked for by its id is always shown as it is, and so are items."""
+    recall: Literal["mask", "keep"] = Field(default="mask", examples=["keep"])
+    """What models are shown of secrets. By recall, in a context, and by tools; written like
+    ``secrets.search``."""
+
+
 class DecaySettings(Section):
     """When facts that nobody asks for fade away."""
 
@@ -330,6 +349,31 @@ class ScheduleSettings(Section):
     """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
     ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one store, one runs
     each job."""
+
+
+class HttpSettings(Section):
+    """Limits of whatever is served over HTTP, against slow and greedy clients."""
+
+    header_timeout: float = Field(default=10.0, gt=0)
+    """Seconds to send the header of a request. Then the connection is closed."""
+    body_timeout: float = Field(default=30.0, gt=0)
+    """Seconds to send the body of a request. Then the connection is closed."""
+    keep_alive: float = Field(default=5.0, gt=0)
+    """Seconds that a connection stays open without a request."""
+    connections: int = Field(default=512, ge=16)
+    """Most connections at once. Fewer where the process may not open so many files; of too many,
+    the one goes that has waited longest without asking."""
+    connections_per_address: int = Field(default=128, ge=1)
+    """Most connections from one address. All, behind a proxy."""
+    header_size: int = Field(default=16_384, ge=1_024)
+    """Bytes of the header of a request at most. More is answered with 400."""
+    body_size: int = Field(default=4_194_304, ge=1_024)
+    """Bytes of the body of a request at most. More is answered with 413."""
+    requests_per_minute: int = Field(default=3_000, ge=1)
+    """Requests of one token in a minute. Without a known token, of one address; more are
+    answered with 429."""
+    log_repeats: int = Field(default=10, ge=1)
+    """How often one line may be logged in a minute. How many were left out is told later."""
 
 
 class McpSettings(Section):

@@ -61,9 +61,11 @@ class Settings(BaseSettings):
     consolidation: sections.ConsolidationSettings = sections.ConsolidationSettings()
     notes: sections.NotesSettings = sections.NotesSettings()
     agent: sections.AgentSettings = sections.AgentSettings()
+    secrets: sections.SecretSettings = sections.SecretSettings()
     decay: sections.DecaySettings = sections.DecaySettings()
     entities: sections.EntitySettings = sections.EntitySettings()
     schedule: sections.ScheduleSettings = sections.ScheduleSettings()
+    http: sections.HttpSettings = sections.HttpSettings()
     mcp: sections.McpSettings = sections.McpSettings()
 
     def __init__(self, **values: Any) -> None:

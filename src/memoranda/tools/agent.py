@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
@@ -22,10 +22,16 @@ from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction
 from memoranda.records.filters import RecordFilters
+from memoranda.records.secret_policies import (
+    SecretPolicy,
+    admit_draft,
+    admit_text,
+    metadata_statements,
+    show_hit,
+)
 from memoranda.records.service import RecordService
-from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
+from memoranda.search.recall import RecallService, fenced, remembered
 from memoranda.text.recalled import NOTHING, without_recalled
-from memoranda.text.secrets import HIDDEN, looks_secret, secret_kind, without_secrets
 from memoranda.tools.definitions import DEFINITIONS
 from memoranda.tools.tool import Tool, ToolList, check_arguments
 
@@ -65,6 +71,7 @@ class AgentTools:
         entity: gives the profile of an entity.
         notes: opens the notes with the history.
         conversation: opens a conversation to be read; the present one without an id.
+        secrets: what becomes of secrets that a model would store.
     """
 
     def __init__(
@@ -76,6 +83,7 @@ class AgentTools:
         entity: Callable[[str], Entity | None],
         notes: Callable[[], Notes],
         conversation: Callable[[str | None], Conversation],
+        secrets: SecretPolicy = "refuse",
     ) -> None:
         """Do nothing yet."""
         self._records = records
@@ -84,6 +92,7 @@ class AgentTools:
         self._profile = entity
         self._notes = notes
         self._conversation = conversation
+        self._secrets = secrets
 
     def tools(self) -> ToolList[Tool]:
         """Return the tools as functions that return texts."""
@@ -133,12 +142,12 @@ class AgentTools:
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         shown = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
         text = fenced(self._lines({record.id: record for record in shown}.values()))
-        masked: list[Hit] = [replace(hit, record=mask_all(hit.record)) for hit in hits]
+        masked: list[Hit] = [show_hit(hit, self._searcher.secrets) for hit in hits]
         return ToolOutput(masked, text)
 
     def _lines(self, records: Iterable[Record]) -> list[str]:
         zone = self._searcher.zone
-        return [remembered(mask_secrets(record), zone, id=True) for record in records]
+        return [remembered(self._searcher.show(record), zone, id=True) for record in records]
 
     def store_memory(
         self,
@@ -154,21 +163,28 @@ class AgentTools:
         Raises:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
-        text = new(content)
         length = len(json.dumps(metadata or {}, default=str))
         if length > LONGEST_METADATA:  # It comes back with every hit.
             message = f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}"
             raise InvalidInput(f"{message}; put what is long into content")
-        for line in _statements(metadata or {}):
-            kept(line, "metadata")
-        draft = Draft(
-            content=text, kind=memory_type, metadata=metadata, tags=tags, role=ROLE, origin=ORIGIN
+        for line in metadata_statements(metadata):
+            _refuse_order(line, "metadata")
+        draft = admit_draft(
+            Draft(
+                content=self._new(content),
+                kind=memory_type,
+                metadata=metadata,
+                tags=tags,
+                role=ROLE,
+                origin=ORIGIN,
+            ),
+            self._secrets,
         )
         insert = self._records.plan(draft, unless_known=True)
         stored = self._records.apply([insert])[0]
         if stored.id != insert.record.id:
             return ToolOutput(stored, f"Known already as {stored.id}.")
-        shown = " ".join(without_secrets(text).split())
+        shown = " ".join(self._searcher.show_text(draft.content).split())
         shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
         receipt = RequestReceipt(RequestOutcome.REMEMBERED, shown, stored.id)
         return ToolOutput(stored, f"{receipt.line} ({stored.id})")
@@ -193,7 +209,7 @@ class AgentTools:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
         """
-        old, text = self._active_fact(memory_id), new(content)
+        old, text = self._active_fact(memory_id), self._new(content)
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{old.id} says just that already; there is nothing to correct")
@@ -210,7 +226,15 @@ class AgentTools:
             InvalidInput: it is no longer believed.
         """
         done = self._records.confirm(self._active_fact(memory_id).id)
-        return ToolOutput(mask_all(done), f"Confirmed: {done.id} never fades.")
+        return ToolOutput(self._searcher.show(done), f"Confirmed: {done.id} never fades.")
+
+    def _new(self, content: object) -> str:
+        """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
+        text = admit_text(clean(content, "content"), self._secrets)
+        _refuse_order(text, "content")
+        if without_recalled(text) != text:
+            raise InvalidInput("content holds what memory had told; store only what is new")
+        return text
 
     def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
@@ -234,12 +258,12 @@ class AgentTools:
             return ToolOutput(None, f"Nothing is known of {name!r:.80}.")
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
         head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
-        summary = entity.summary and without_secrets(entity.summary)
+        summary = entity.summary and self._searcher.show_text(entity.summary)
         if summary:
             head = f"{head}: {summary}"
         shown = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         shown.sort(key=lambda item: item.kind is not Kind.FACT)
-        masked = replace(entity, summary=summary, records=tuple(map(mask_all, shown)))
+        masked = replace(entity, summary=summary, records=tuple(map(self._searcher.show, shown)))
         return ToolOutput(masked, fenced([head, *self._lines(shown[:LINKED])]))
 
     def search_history(self, query: str, limit: int = 5) -> ToolOutput:
@@ -250,7 +274,7 @@ class AgentTools:
             having = set(notes.search(word))
             found = [entry for entry in found if entry in having]
         entries: list[HistoryEntry] = [
-            replace(entry, text=mask_lines(entry.text)) for entry in found[:limit]
+            replace(entry, text=self._searcher.show_text(entry.text)) for entry in found[:limit]
         ]
         text = _fenced_in_part([entry.text for entry in entries]) if entries else NOTHING
         return ToolOutput(entries, text)
@@ -263,7 +287,7 @@ class AgentTools:
             InvalidInput: it names no part of a conversation.
         """
         messages: list[Message] = [
-            replace(message, content=mask_lines(message.content))
+            replace(message, content=self._searcher.show_text(message.content))
             for message in self._conversation(session).expand(marker)
         ]
         lines = [
@@ -289,47 +313,6 @@ def _fenced_in_part(lines: Sequence[str]) -> str:
     return text if len(text) <= LONGEST else fenced([f"{chr(10).join(lines)[:LONGEST]}…"])
 
 
-def mask_all(record: Record) -> Record:
-    """Return a record without what seems to be secret in its content or its metadata."""
-    masked = mask_secrets(record)
-    if not any(looks_secret(line) for line in _statements(record.metadata)):
-        return masked
-    return replace(masked, metadata=_masked(record.metadata))
-
-
-def _masked(value: Any, name: str = "") -> Any:
-    if isinstance(value, Mapping):
-        return {key: _masked(inner, str(key)) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_masked(inner, name) for inner in value]
-    return HIDDEN if looks_secret(f"{name}: {value}") else value
-
-
-def _statements(value: object, name: str = "") -> Iterator[str]:
-    """Yield what metadata says, each value with its name, as a text would say it."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _statements(inner, str(key))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _statements(inner, name)
-    else:
-        yield f"{name}: {value}"
-
-
-def mask_lines(text: str) -> str:
-    """Return ``text`` without what seems to be secret, line by line."""
-    return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
-
-
-def new(content: str) -> str:
-    """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
-    text = kept(content)
-    if without_recalled(text) != text:
-        raise InvalidInput("content holds what memory had told; store only what is new")
-    return text
-
-
 def find_fact(records: RecordService, id: str) -> Record:
     """Return the fact ``id`` of the scope of ``records``.
 
@@ -342,16 +325,6 @@ def find_fact(records: RecordService, id: str) -> Record:
     return found
 
 
-def kept(content: object, name: str = "content") -> str:
-    """Return ``content`` if it may be kept on the word of an agent.
-
-    Raises:
-        InvalidInput: it holds a secret, or is an order to the assistant.
-    """
-    text = clean(content, name)
-    found = secret_kind(text)
-    if found is not None:
-        raise InvalidInput(f"{name} seems to hold {found}; secrets are not kept in memory")
+def _refuse_order(text: str, name: str) -> None:
     if is_order(text):
         raise InvalidInput(f"{name} is an order to the assistant and no fact; it is not kept")
-    return text

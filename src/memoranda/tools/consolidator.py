@@ -22,7 +22,7 @@ from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
-from memoranda.text.secrets import secret_kind
+from memoranda.text.secrets import has_secret
 from memoranda.tools.agent import find_fact
 from memoranda.tools.tool import TEXT, Tool, described
 
@@ -88,7 +88,7 @@ class ConsolidatorTools:
             return "There are no more turns."
         zone = self._searcher.zone
         last = found[-1].position
-        lines = [remembered(record, zone, id=True) for record in found]
+        lines = [remembered(self._searcher.show(record), zone, id=True) for record in found]
         return f"{fenced(lines)}\nLast position: {last}"
 
     def save_facts_batch(
@@ -116,7 +116,7 @@ class ConsolidatorTools:
         if not isinstance(category, str) or category not in set(Category):
             raise InvalidInput(f"category={category!r} is none of {', '.join(Category)}")
         content = fields.text("content")
-        if secret_kind(content) is not None or is_refused(content):
+        if has_secret(content) or is_refused(content):
             raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
         return Claim(
             content=content,
@@ -154,7 +154,7 @@ class ConsolidatorTools:
         lines = []
         for hit in hits:
             verdict = self._judge.judge(_statement(hit.record), _statement(fact))
-            line = remembered(hit.record, self._searcher.zone, id=True)
+            line = remembered(self._searcher.show(hit.record), self._searcher.zone, id=True)
             lines.append(f"{line} ({verdict.relation.value}: {verdict.why})")
         return fenced(lines) if lines else "No fact has to do with it."
 

@@ -19,7 +19,7 @@ from memoranda.model.ports import EntityExtractor, Progress, Store
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
-from memoranda.text.secrets import secret_kind
+from memoranda.text.secrets import has_secret
 from memoranda.transfer.json_files import LeftOut
 
 # Records of one transaction.
@@ -236,7 +236,7 @@ def _held(target: ImportTarget, wanted: set[RecordKey]) -> Counter[RecordKey]:
 
 def is_kept(text: str, left_out: LeftOut) -> bool:
     """Return whether a fact may be stored: what looks like a secret stays where it is."""
-    if secret_kind(text) is None:
+    if not has_secret(text):
         return True
     left_out.add("facts that look like secrets")
     return False

@@ -19,7 +19,7 @@ from memoranda.learning.extraction.sentences import TurnPart, cut_out, split_sen
 from memoranda.learning.parsed_text import stems
 from memoranda.text.limits import MOST_READ
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.secrets import tells_secret
+from memoranda.text.secrets import has_secret
 
 _EN = LanguageData("en", "extraction")
 # So many things one turn takes back: each is looked for in all that its speaker said.
@@ -188,7 +188,7 @@ def _stems(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def is_refused(text: str) -> bool:
     """Return whether ``text`` must not be kept, whatever it says."""
-    return tells_secret(text) or is_order(text)
+    return has_secret(text) or is_order(text)
 
 
 def leans_on_talk(text: str) -> bool:

@@ -75,7 +75,7 @@ from memoranda.text.dates.statements import DateParser
 from memoranda.text.limits import MOST_READ
 from memoranda.text.linear_patterns import LinearMatch
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.secrets import tells_secret
+from memoranda.text.secrets import has_secret
 
 _APOSTROPHE = compile_pattern("['\u2019]")
 _EN = LanguageData("en", "extraction")
@@ -311,7 +311,7 @@ class _TurnReader:
         said = self._said(sentence)
         corrected = _EN.pattern("correction").match(sentence.shown)
         if (
-            tells_secret(said)
+            has_secret(said)
             or is_joke(said)
             or is_unreal(sentence.shown)
             or (corrected and is_order(said))
@@ -397,7 +397,7 @@ class _TurnReader:
 
     def _facts(self, sentence: TurnPart, said: str) -> list[FactStatement]:
         """Return what a sentence states of known attributes, unless it asks or gives orders."""
-        if tells_secret(said) or is_injection(said):
+        if has_secret(said) or is_injection(said):
             return []
         if sentence.question and not tells_by_asking(sentence.shown):
             told = self._before_question(sentence)
@@ -462,7 +462,7 @@ class _TurnReader:
         lead, led = "", ""
         for each in reversed(self.lead):
             told = each.shown.rstrip(" .!\u2026\n")
-            if len(told) + len(lead) > _LONGEST_LEAD or tells_secret(told):
+            if len(told) + len(lead) > _LONGEST_LEAD or has_secret(told):
                 break
             begin = len(told) - len(told.lstrip())
             lead = f"{told[begin:]}; {lead}"

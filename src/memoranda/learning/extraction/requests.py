@@ -38,7 +38,7 @@ from memoranda.learning.claims import Category
 from memoranda.learning.extraction.exclusions import is_joke, is_override
 from memoranda.learning.extraction.sentences import MASK, TurnPart, split_sentences
 from memoranda.learning.extraction.statements import ClaimDraft
-from memoranda.text.secrets import looks_secret
+from memoranda.text.secrets import has_secret
 
 SURE = 0.9
 # Sentences that one request may be about.
@@ -326,8 +326,8 @@ class _RequestReader:
 
     def _instructed(self, request: Request, said: str) -> None:
         about = said[request.start : request.end]
-        if is_override(said) or looks_secret(about):
-            because = SECRET if looks_secret(about) else OVERRIDES
+        if is_override(said) or has_secret(about):
+            because = SECRET if has_secret(about) else OVERRIDES
             content = tidy(_without_secret(about), request.language)
             self._out.refused.append(RefusedRequest(content, because))
             return
@@ -380,7 +380,7 @@ def _draft(content: str, category: Category, fact: FactStatement | None) -> Clai
 
 def _refusal(content: str, language: str) -> str:
     """Return why a statement is not kept; empty where it is."""
-    if looks_secret(content):
+    if has_secret(content):
         return SECRET
     if is_hypothetical(content, language):
         return SUPPOSED
@@ -391,7 +391,7 @@ def _refusal(content: str, language: str) -> str:
 
 def _without_secret(content: str) -> str:
     """Return what a receipt may show of what was refused: nothing of a secret."""
-    return "" if looks_secret(content) else content
+    return "" if has_secret(content) else content
 
 
 def _without_to(shown: str) -> str:

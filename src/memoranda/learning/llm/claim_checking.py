@@ -26,7 +26,7 @@ from memoranda.model.ports import DateReader
 from memoranda.text.calendar import Table, calendar_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import FENCE
-from memoranda.text.secrets import tells_secret
+from memoranda.text.secrets import has_secret
 from memoranda.text.terms import without_accents
 
 _SEPARATOR = compile_pattern(r"[.,:]")
@@ -195,7 +195,7 @@ def _why_unfit(content: str) -> str | None:
         return "it quotes a fence"
     if is_order(content) or ENGLISH.pattern("order").match(content):
         return "it is an instruction"
-    return "it tells a secret" if tells_secret(content) else None
+    return "it tells a secret" if has_secret(content) else None
 
 
 def read_time(written: str | None, near: datetime) -> datetime | None:

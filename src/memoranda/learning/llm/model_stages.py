@@ -28,7 +28,7 @@ from memoranda.learning.llm.claim_checking import (
 )
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import DateReader, LanguageModel
-from memoranda.text.secrets import tells_secret
+from memoranda.text.secrets import has_secret
 from memoranda.text.terms import cut_sentences
 
 log = logging.getLogger("memoranda.extract")
@@ -233,7 +233,7 @@ async def write_insight(
         longer = f"{insight} {line}".strip()
         if len(longer) > LONGEST_INSIGHT:
             break
-        fit = not (MARKUP.search(line) or is_order(line) or tells_secret(line))
+        fit = not (MARKUP.search(line) or is_order(line) or has_secret(line))
         if fit and stems(line) & words and digits(line) <= figures:
             insight = longer
     return insight or None

@@ -1,0 +1,98 @@
+"""The settings ``secrets.*``: what each door does about secrets on the way in and out."""
+
+import pytest
+
+from memoranda import Memory, Settings, errors
+from memoranda.model.requests import RequestOutcome
+
+SAID = "The wifi password is sunflower and the desk is blue."
+MASKED = "The wifi password is […] and the desk is blue."
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Open a memory with some ``secrets`` settings."""
+    memories = []
+
+    def make(**secrets):
+        settings = Settings(embedding={"model": "none"}, secrets=secrets)
+        memories.append(Memory(tmp_path / "m.db", settings=settings))
+        return memories[-1]
+
+    yield make
+    for memory in memories:
+        memory.close()
+
+
+def test_a_program_may_store_a_secret_unless_the_settings_say_otherwise(opened):
+    """Kept by default; masked or refused in content, metadata, tags, corrections and contexts."""
+    kept = opened()
+    record = kept.remember(SAID, metadata={"pin": "4711"})
+    assert kept.get(record.id).content == SAID
+    masking = opened(remember="mask")
+    assert masking.remember(f"{SAID} Mask.").content == f"{MASKED} Mask."
+    assert masking.remember("A note", metadata={"pin": "4711"}).metadata == {"pin": "[…]"}
+    assert masking.set_context("wifi", SAID).content == MASKED
+    refusing = opened(remember="refuse")
+    for refused in (
+        lambda: refusing.remember(SAID),
+        lambda: refusing.remember_many(["A plain one", {"content": SAID}]),
+        lambda: refusing.remember("Another", metadata={"a": [{"pin": "4711"}]}),
+        lambda: refusing.remember("Another", tags=["password: sunflower"]),
+        lambda: refusing.correct(record.id, f"{SAID} More."),
+        lambda: refusing.set_context("wifi", SAID),
+    ):
+        with pytest.raises(errors.InvalidInput, match=r"seems to hold a .*leave it out"):
+            refused()
+    assert refusing.count() == kept.count() == 4
+
+
+def test_tools_refuse_a_secret_and_say_what_to_do(opened):
+    """By default; with the setting they mask it, or keep it."""
+    memory = opened()
+    answer = memory.tools().find("store_memory")(content=SAID)
+    assert "content seems to hold a password" in answer
+    assert "leave it out" in answer
+    assert "sunflower" not in answer
+    assert memory.count() == 0
+    masking, keeping = opened(tools="mask"), opened(tools="keep", recall="keep", search="keep")
+    assert MASKED in masking.tools().find("store_memory")(content=SAID)
+    assert SAID in keeping.tools().find("store_memory")(content=SAID)
+    assert {record.content for record in keeping.records()} == {MASKED, SAID}
+
+
+def test_nothing_shows_a_secret_unless_the_settings_say_so(opened):
+    """Search, recall, contexts and tools; what is asked for by its id, and items, are whole."""
+    masking = opened()
+    record = masking.remember(SAID)
+    masking.remember(SAID, kind="item", key="wifi")
+    keeping = opened(search="keep", recall="keep")
+
+    def shown(memory):
+        context = memory.conversation("c").context("Which colour is the desk, and the wifi?")
+        return [
+            memory.search("wifi desk")[0].record.content,
+            memory.recall("wifi desk").text,
+            memory.recall("wifi desk").hits[0].record.content,
+            str(context.messages),
+            memory.tools().find("search_memories")(query="wifi desk"),
+        ]
+
+    assert all(MASKED in text and "sunflower" not in text for text in shown(masking))
+    assert all(SAID in text for text in shown(keeping))
+    assert masking.get(record.id).content == SAID
+    assert masking.search("wifi", kind="item")[0].record.content == SAID
+
+
+def test_a_talk_keeps_what_was_said_and_learns_no_secret(opened):
+    """The transcript is canonical; asking to remember a secret is refused, whatever is set."""
+    memory = opened(remember="keep", tools="keep")
+    chat, receipts = memory.conversation("c"), []
+    chat.on("request", lambda event: receipts.append(event.subject))
+    chat.add("user", "Remember that the wifi password is sunflower.")
+    (receipt,) = receipts
+    assert receipt.outcome is RequestOutcome.REFUSED
+    assert "sunflower" not in receipt.line
+    assert chat.messages[0].content.endswith("sunflower.")
+    memory.consolidate()
+    assert memory.records(kind="fact") == []
