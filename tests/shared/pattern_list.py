@@ -1,7 +1,7 @@
 """All patterns of the package, wherever they are defined.
 
-``python -m tests.shared.pattern_list`` writes them as JSON: a process of its own sees them all, also
-where another one keeps some of its objects from the garbage collector.
+``python -m tests.shared.pattern_list`` writes them as JSON: a process of its own sees them all,
+also where another one keeps some of its objects from the garbage collector.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from memoranda.text.dates.expressions import matches
 def all_patterns() -> list[tuple[str, int]]:
     """Return the source and the flags of every pattern, and those of the language data."""
     listing = [sys.executable, "-m", "tests.shared.pattern_list"]
-    found = subprocess.run(listing, capture_output=True, check=True, text=True).stdout
+    found = subprocess.run(listing, capture_output=True, check=True, text=True).stdout  # noqa: S603 - ourselves
     return [(source, flags) for source, flags in json.loads(found)]
 
 

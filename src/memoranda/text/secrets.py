@@ -10,12 +10,11 @@ in Python on the few places that it found.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load, words_of
 from memoranda.text.random_codes import decode_base64, find_codes, is_reference
 from memoranda.text.secret_names import find_named_values, lower_in_place
@@ -131,7 +130,7 @@ def _find_forms(text: str) -> Iterator[SecretSpan]:
         yield SecretSpan(found.start(), end, kind)
 
 
-def _is_of_form(found: re.Match[str]) -> bool:
+def _is_of_form(found: LinearMatch) -> bool:
     """Return whether what follows a well-known prefix is a key, and not the words of a name."""
     given = found.groupdict()
     if login := given["basic"]:
