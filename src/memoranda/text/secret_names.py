@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import takewhile
-from re import Match, Pattern
 
+from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import WordLists, compile_pattern, words_of
 from memoranda.text.random_codes import LEAST_SWITCHES, count_digits, share_of_switches
 
@@ -90,13 +90,13 @@ def _bare_name(name: str) -> str:
 
 
 @cache
-def _names(*labels: str) -> Pattern[str]:
+def _names(*labels: str) -> LinearPattern:
     """Return the pattern of all names with some labels, in lower case."""
     return compile_pattern(_any_name(name for label in labels for name in getattr(_WORDS, label)))
 
 
 @cache
-def _joint() -> Pattern[str]:
+def _joint() -> LinearPattern:
     """Return the pattern of what joins a name to its value, in lower case."""
     of = rf"(?:\s(?:{_any_word(_WORDS.of)})(?:\s[^\s.,;:!?=]{{1,30}}){{1,4}}?)?"
     verb = rf"(?:\s(?:{_any_word(_WORDS.verbs)})|['’]s)\s?:?\s(?:(?:{_any_word(_WORDS.still)})\s)?"
@@ -104,7 +104,7 @@ def _joint() -> Pattern[str]:
     return compile_pattern(rf"{_QUOTES}{{0,2}}{of}(?:{sign}|{verb})")
 
 
-def _find_names(lowered: str, *labels: str) -> Iterator[Match[str]]:
+def _find_names(lowered: str, *labels: str) -> Iterator[LinearMatch]:
     """Yield the names that stand in a text; a short one only as a word of its own."""
     for found in _names(*labels).finditer(lowered):
         start, end = found.span()
