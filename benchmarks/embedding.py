@@ -16,7 +16,7 @@ from memoranda.providers.embedding.quantized import quantized_weights
 
 BATCH = 32
 MAX_TOKENS = 256
-CELLS = 512  # tokens of a batch, as MiniLM's
+CELLS = 256  # tokens of a batch, as MiniLM's
 NEAR = 1e-3  # how far apart two ways to the same vector may be
 
 

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.model.process_memory import release_memory
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
@@ -45,11 +46,12 @@ except ImportError as error:
 GRAPH = Path(__file__).with_name("minilm.onnx")
 DIMENSIONS = 384
 MAX_TOKENS = 256
-# Attention needs memory by the square of the length: 2 texts of 256 tokens at a time.
-TOKENS_PER_BATCH = 512
+# Attention needs memory by the square of the length: one text of 256 tokens at a time.
+TOKENS_PER_BATCH = 256
 TOKEN_DIMENSIONS = 192
 MOST_TOKENS = 128  # of a text, of which each gets a vector of its own
 LARGEST = 127  # of a number of one byte
+MANY_TOKENS = 128  # of a batch that needs so much memory that the rest is worth giving back
 # The runtime's name for where the files are that a graph refers to.
 WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
@@ -240,6 +242,8 @@ def _run(
         found: list[Vectors] = model.session.run(
             list(outputs), {"input_ids": ids, "attention_mask": mask}
         )
+    if ids.size >= MANY_TOKENS:
+        release_memory()
     return found
 
 
