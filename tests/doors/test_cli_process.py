@@ -165,7 +165,7 @@ def private_megabytes(process):
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs Linux")
 @pytest.mark.parametrize(
-    ("model", "talking", "consolidated"), [("none", 90, 120), ("local", 125, 155)]
+    ("model", "talking", "consolidated"), [("none", 90, 130), ("local", 125, 165)]
 )
 def test_a_chat_takes_little_memory(environment, tmp_path, model, talking, consolidated):
     """N3.5: the whole process after twenty messages, and after they are consolidated."""
