@@ -1,7 +1,8 @@
-"""The memory that a process takes: many open memories with one model, and many users of one."""
+"""The memory that a process takes: a chat, many open memories, and many users of one memory."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,24 @@ SERVED = (
     ("a search, the question's vectors included, median", "ms"),
     ("the same, 95th percentile", "ms"),
 )
+SAID = (
+    "I'm vegetarian and I never fly before nine.",
+    "My sister Tasha lives in Leeds with her two dogs.",
+    "What do you know about me?",
+    "I work at the Snails as an accountant since January.",
+    "Where does Tasha live?",
+    "Please remember that the kiln is in the cellar.",
+    "I moved to Lisbon last week.",
+    "What do I eat?",
+    "My budget for the trip is 800 euros.",
+    "Who is my sister?",
+)
+TALK = {
+    "opened": ["/help"],
+    "after the first message": SAID[:1],
+    "after twenty": (*SAID[1:], *SAID),
+    "after they are consolidated": ["/new", "What do I eat?"],
+}
 STATES = ("imported", "one memory open", "{count} open", "all closed", "most at any time")
 
 
@@ -94,7 +113,42 @@ def run(*, quick: bool) -> None:
         for state, size in zip(STATES, sizes, strict=True)
     ]
     show("Open memories with the local model in one process", ("", "resident"), rows)
+    _chat()
     _serve(5_000 if quick else 100_000)
+
+
+def _chat() -> None:
+    """Talk through a pipe, without a model and with the local one."""
+    chats = [_chatting("none"), _chatting("local")]
+    rows = [
+        (state, *(f"{size:,.0f} MB" for each in chats for size in each[state]))
+        for state in chats[0]
+    ]
+    titles = ("", "private", "resident", "private, local model", "resident, local model")
+    show("`memoranda chat`, the whole process", titles, rows)
+
+
+def _chatting(model: str) -> dict[str, tuple[float, float]]:
+    """Return the private and the resident memory of a chat, by what has been said in it."""
+    found: dict[str, tuple[float, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "memory.db"
+        command = [sys.executable, "-m", "memoranda", "--db", str(place), "chat", "--json"]
+        environment = os.environ | {"MEMORANDA_EMBEDDING__MODEL": model}
+        with subprocess.Popen(  # noqa: S603
+            command, text=True, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as chat:
+            assert chat.stdin is not None
+            assert chat.stdout is not None
+            for state, lines in TALK.items():
+                for line in lines:
+                    print(line, file=chat.stdin, flush=True)
+                    chat.stdout.readline()
+                rows = Path(f"/proc/{chat.pid}/smaps_rollup").read_text().splitlines()[1:]
+                sizes = {row.partition(":")[0]: int(row.split()[1]) * 1_024 / 1e6 for row in rows}
+                found[state] = (sizes["Anonymous"], sizes["Rss"])
+            chat.stdin.close()
+    return found
 
 
 def _serve(size: int) -> None:

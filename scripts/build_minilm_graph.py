@@ -1,17 +1,18 @@
 """Build ``providers/embedding/minilm.onnx``: all-MiniLM-L6-v2 as a graph without its weights.
 
-The weights stay in the published ``model.safetensors``; the initializers here
-bear the names of its tensors and are filled in when the graph is loaded. So the
-package ships some 28 KB, and the 90 MB come from one file with a known hash.
+The weights stay in a file of 24 MB with a known hash, which the package makes of the
+published one (:mod:`memoranda.providers.embedding.quantized`); the initializers here say where
+in it they are, and the runtime maps it. So the package ships some 33 KB.
 
 The graph takes token ids and an attention mask, both int64 ``[batch, length]``,
 and gives float32 ``embedding [batch, 384]``: six BERT layers (Devlin et al. 2019), the
 mean over the unmasked positions, unit length (Reimers and Gurevych 2019); and, to whoever
 asks for it, ``tokens [batch, length, 384]``: the last layer itself, before the mean.
 
-Standard operators only. The runtime folds the transposed weights and fuses GELU
-with its bias and the scale with its product; its own attention and skip operators
-were measured at one thread and are 5 to 15 % slower than these nodes.
+Matrices have one byte a number, and the runtime's own ``MatMulNBits`` multiplies with them
+in whole numbers: a third faster than with floats, and 12 MB instead of 85 in memory. Every other
+operator is a standard one. The runtime fuses GELU with its bias; its own attention and skip
+operators were measured at one thread and are 5 to 15 % slower than these nodes.
 
 Run: ``python scripts/build_minilm_graph.py [target]`` (needs the ``dev`` extra).
 """
@@ -26,11 +27,15 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
+from memoranda.providers.embedding.model_files import QUANTIZED
+from memoranda.providers.embedding.quantized import BLOCK, SCALES, WORDS, ZERO, places
+
 ROOM = Path(__file__).parents[1] / "src" / "memoranda" / "providers" / "embedding"
 TARGET = ROOM / "minilm.onnx"
-WEIGHTS_FILE = "model.safetensors"
 
 OPSET = 17
+RUNTIME = "com.microsoft"  # whose operators, beside the standard ones
+WHOLE_NUMBERS = 4  # the accuracy level at which activations have one byte, too
 IR_VERSION = 8
 LAYERS = 6
 HEADS = 12
@@ -52,6 +57,7 @@ class Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self._known: set[str] = set()
+        self._shapes: dict[str, tuple[int, ...]] = {}
 
     def add(self, operator: str, *inputs: str, **attributes: object) -> str:
         """Add a node and return the name of its output."""
@@ -62,13 +68,37 @@ class Graph:
         return output
 
     def weight(self, name: str, *shape: int) -> str:
-        """Declare a float32 tensor that is given at load; return its ``name``."""
+        """Declare a float32 tensor of the file; return its ``name``."""
+        self._shapes[name] = shape
+        return self._stored(name, TensorProto.FLOAT, *shape)
+
+    def quantized(self, name: str, rows: int, columns: int, block: int) -> tuple[str, str]:
+        """Declare a matrix of bytes, and the scales of its blocks; return their names."""
+        self._shapes[name] = (rows, columns)
+        blocks = columns // block
+        shape = (rows, blocks, block) if blocks > 1 else (rows, columns)
+        scales = (rows * blocks,) if blocks > 1 else (rows, 1)
+        self._stored(name, TensorProto.UINT8, *shape)
+        return name, self._stored(name + SCALES, TensorProto.FLOAT, *scales)
+
+    def _stored(self, name: str, kind: int, *shape: int) -> str:
         if name not in self._known:
-            tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
-            tensor.data_location = TensorProto.EXTERNAL
-            tensor.external_data.add(key="location", value=WEIGHTS_FILE)
-            self._keep(tensor)
+            self._keep(TensorProto(name=name, data_type=kind, dims=shape))
         return name
+
+    def locate(self) -> None:
+        """Say of each tensor of the file where in it it is, once all are declared."""
+        found = places(self._shapes)
+        for tensor in self.initializers:
+            if tensor.name in found:
+                start, size = found[tensor.name]
+                tensor.data_location = TensorProto.EXTERNAL
+                for key, value in (
+                    ("location", QUANTIZED.name),
+                    ("offset", start),
+                    ("length", size),
+                ):
+                    tensor.external_data.add(key=key, value=str(value))
 
     def integers(self, name: str, values: Sequence[int]) -> str:
         """Declare a constant int64 list; return its ``name``."""
@@ -90,9 +120,18 @@ class Graph:
         self.initializers.append(tensor)
 
     def linear(self, x: str, name: str, inputs: int, outputs: int) -> str:
-        """``x @ weight.T + bias``; the runtime folds the transposition when it loads."""
-        weight = self.weight(f"{name}.weight", outputs, inputs)
-        product = self.add("MatMul", x, self.add("Transpose", weight, perm=[1, 0]))
+        """``x @ weight.T + bias``, in whole numbers."""
+        weight, scales = self.quantized(f"{name}.weight", outputs, inputs, BLOCK)
+        product = self.add(
+            "MatMulNBits",
+            *(x, weight, scales),
+            domain=RUNTIME,
+            K=inputs,
+            N=outputs,
+            bits=8,
+            block_size=BLOCK,
+            accuracy_level=WHOLE_NUMBERS,
+        )
         return self.add("Add", product, self.weight(f"{name}.bias", outputs))
 
     def layer_norm(self, x: str, name: str) -> str:
@@ -109,7 +148,7 @@ class Graph:
 
 def embeddings(graph: Graph) -> str:
     """Word, type and position embeddings, summed and normalised."""
-    word = graph.weight("embeddings.word_embeddings.weight", VOCABULARY, HIDDEN)
+    word, scales = graph.quantized(WORDS, VOCABULARY, HIDDEN, HIDDEN)
     kind = graph.weight("embeddings.token_type_embeddings.weight", TYPES, HIDDEN)
     place = graph.weight("embeddings.position_embeddings.weight", POSITIONS, HIDDEN)
     zero, one = graph.integers("zero", [0]), graph.integers("one", [1])
@@ -118,7 +157,9 @@ def embeddings(graph: Graph) -> str:
     rows = graph.add("Slice", place, zero, length, zero, one)
     # Every text is one segment, so all tokens are of type 0.
     rows = graph.add("Add", rows, graph.add("Slice", kind, zero, one, zero, one))
-    words = graph.add("Gather", word, "input_ids")
+    words = graph.add("Cast", graph.add("Gather", word, "input_ids"), to=TensorProto.FLOAT)
+    words = graph.add("Sub", words, graph.number("zero_byte", ZERO))
+    words = graph.add("Mul", words, graph.add("Gather", scales, "input_ids"))
     return graph.layer_norm(graph.add("Add", words, rows), "embeddings.LayerNorm")
 
 
@@ -189,6 +230,7 @@ def build() -> onnx.ModelProto:
         x = layer(graph, x, bias, f"encoder.layer.{number}")
     output = pool(graph, x)
     graph.nodes.append(helper.make_node("Identity", [x], ["tokens"], name="tokens"))
+    graph.locate()
     tokens = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in ("input_ids", "attention_mask")
@@ -201,7 +243,7 @@ def build() -> onnx.ModelProto:
     )
     return helper.make_model(
         body,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)],
         ir_version=IR_VERSION,
         producer_name="memoranda",
     )

@@ -6,10 +6,13 @@ import pty
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from memoranda import Memory, Settings
+from memoranda.errors import MemorandaError
+from memoranda.providers.embedding.model_files import find
 
 
 @pytest.fixture
@@ -151,3 +154,44 @@ def test_the_local_model_in_a_process(run):
     )
     assert found[0]["content"] == "Ana is vegetarian"
     assert "vector" in found[0]["why"]["arms"]
+
+
+def private_megabytes(process):
+    """Return what a process has for itself alone, without the files that it maps."""
+    rows = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+    [kibibytes] = [row.split()[1] for row in rows if row.startswith("Anonymous:")]
+    return int(kibibytes) * 1_024 / 1e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs Linux")
+@pytest.mark.parametrize(
+    ("model", "talking", "consolidated"), [("none", 90, 130), ("local", 125, 165)]
+)
+def test_a_chat_takes_little_memory(environment, tmp_path, model, talking, consolidated):
+    """N3.5: the whole process after twenty messages, and after they are consolidated."""
+    if model == "local":
+        try:
+            find()
+        except MemorandaError as error:
+            pytest.skip(str(error))
+    lines = ["My sister Tasha lives in Leeds.", "What do you know about me?"] * 9
+    lines += ["I'm vegetarian and I never fly before nine.", "Where does Tasha live?"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "memoranda", "chat", "--json"],
+        env=environment | {"MEMORANDA_EMBEDDING__MODEL": model},
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as chat:
+
+        def say(line):
+            print(line, file=chat.stdin, flush=True)
+            return json.loads(chat.stdout.readline())["text"]
+
+        assert "Tasha" in [say(line) for line in lines][-1]
+        assert private_megabytes(chat) < talking
+        say("/new")
+        assert "vegetarian" in say("What do I eat?")
+        assert private_megabytes(chat) < consolidated
+        chat.stdin.close()

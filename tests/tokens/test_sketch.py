@@ -5,8 +5,19 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memoranda.tokens.estimate import LONGEST_WORD, VocabularySketch, load, unpack
+from memoranda.tokens.estimate import (
+    LONGEST_WORD,
+    NEVER,
+    TokenLevels,
+    VocabularySketch,
+    load,
+    unpack,
+)
+
+BYTES = {bytes([value]) for value in range(256)}
 
 
 def test_a_sketch_holds_the_tokens_of_its_encoding(encoding):
@@ -15,8 +26,9 @@ def test_a_sketch_holds_the_tokens_of_its_encoding(encoding):
     merges = getattr(module.openai, encoding)().bpe()
     size = {"cl100k_base": 100_256, "o200k_base": 199_998}[encoding]
     levels = load(encoding).levels
-    assert set(levels) == {merges.decode_tokens([rank]) for rank in range(size)}
-    assert all(bytes([value]) in levels for value in range(256))
+    tokens = {merges.decode_tokens([rank]) for rank in range(size)} | BYTES
+    assert len(levels) == len(tokens) == size
+    assert all(levels.level(token) < NEVER for token in tokens)
 
 
 def test_levels_rise_with_the_ranks(encoding):
@@ -25,9 +37,9 @@ def test_levels_rise_with_the_ranks(encoding):
     merges = getattr(module.openai, encoding)().bpe()
     levels = load(encoding).levels
     ranked = [merges.decode_tokens([rank]) for rank in range(0, 100_000, 7)]
-    merged = [levels[token] for token in ranked if max(token) < 0xE0]
+    merged = [levels.level(token) for token in ranked if max(token) < 0xE0]
     assert merged == sorted(merged)
-    assert merged[-1] < 255
+    assert merged[-1] < NEVER
 
 
 def test_a_sketch_is_read_once(encoding):
@@ -35,20 +47,17 @@ def test_a_sketch_is_read_once(encoding):
     assert load(encoding) is load(encoding)
 
 
-class Counting(dict):
-    """A dict that counts how often it is asked."""
+class Counting:
+    """Levels that count how often they are asked."""
 
-    asked = 0
+    def __init__(self, levels):
+        """Ask ``levels``."""
+        self.lengths, self._levels, self.asked = levels.lengths, levels, 0
 
-    def __contains__(self, token):
+    def level(self, token):
         """Count, and answer."""
         self.asked += 1
-        return super().__contains__(token)
-
-    def get(self, token, default=None):
-        """Count, and answer."""
-        self.asked += 1
-        return super().get(token, default)
+        return self._levels.level(token)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +120,19 @@ def test_what_is_packed_is_unpacked(script):
     others = [b"  ", b" \n", b"\xe6\xbc", " 漢".encode(), "é".encode(), b" \xf0\x9f", b"=" * 128]
     tokens = [bytes([value]) for value in range(256) if value != ord(" ")] + words + others
     expected = {token: script.level(token, rank) for rank, token in enumerate(tokens)}
-    assert dict(unpack(script.pack(tokens))) == expected
+    levels = unpack(script.pack(tokens))
+    assert len(levels) == len(expected)
+    assert {token: levels.level(token) for token in expected} == expected
+
+
+@given(tokens=st.dictionaries(st.binary(min_size=1, max_size=5), st.integers(0, 254)))
+def test_levels_are_those_that_were_given(tokens):
+    """Every token has its level and what is none has none, however their hashes meet."""
+    levels = TokenLevels(len(tokens), tokens.items())
+    assert {token: levels.level(token) for token in tokens} == tokens
+    assert all(len(token) in levels.lengths(token[:3]) for token in tokens if len(token) > 3)
+    others = {token + b"x" for token in tokens} - set(tokens)
+    assert all(levels.level(token) == NEVER for token in others)
 
 
 def test_the_script_checks_the_published_vocabulary(script, encoding):

@@ -20,6 +20,7 @@ from typer.core import TyperCommand
 
 from memoranda.cli.command import AsJson, CommandGroup, Database, User, show_warnings
 from memoranda.model.installed import installed_version
+from memoranda.model.process_memory import share_free_memory
 
 __all__ = ["app", "main"]
 
@@ -98,6 +99,7 @@ def _keep(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    share_free_memory()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets a stand-in, not an error.

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,6 +145,9 @@ _STOPS = frozenset({",", END})
 _TALK = Cue.CASUAL | Cue.FILLER | Cue.LEAD
 
 
+_NONE: dict[str, PhraseNode] = {}  # shared by the many nodes that nothing follows
+
+
 class PhraseNode:
     """What can follow some words, and what they say by themselves."""
 
@@ -151,7 +155,7 @@ class PhraseNode:
 
     def __init__(self) -> None:
         """Make a place that nothing follows yet."""
-        self.after: dict[str, PhraseNode] = {}
+        self.after: dict[str, PhraseNode] = _NONE
         self.cues = 0
         self.open = False  # whether lists or unknown words can follow
 
@@ -176,7 +180,8 @@ class Lexicon:
         node = self._roots[tied]
         for word in phrase[tied:]:
             node.open = node.open or word[0] == "@" or word in {ANY, SOME, END}
-            node = node.after.setdefault(word, PhraseNode())
+            node.after = node.after or {}
+            node = node.after.setdefault(sys.intern(word), PhraseNode())
         node.cues |= cues
 
     def seal(self) -> None:

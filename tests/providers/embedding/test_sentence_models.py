@@ -14,7 +14,7 @@ def test_it_gives_the_vectors_that_minilm_gives(published, minilm):
     embedder = SentenceTransformerEmbedder(str(published.weights.parent))
     rows = embedder.embed(texts)
     assert rows.shape == (4, embedder.dimensions)
-    assert (rows * minilm.embed(texts)).sum(axis=1).min() > 0.9999
+    assert (rows * minilm.embed(texts)).sum(axis=1).min() > 0.997
     assert embedder.embed([]).shape == (0, 384)
 
 

@@ -9,4 +9,5 @@ the room itself imports none of it; each model is a module of its own:
 - ``sentence_models``: any sentence-transformers model.
 - ``cache``: remembers the vectors of recent texts.
 - ``model_files``: finds, checks and downloads the files of MiniLM.
+- ``quantized``: makes its weights small, once, of the published file.
 """

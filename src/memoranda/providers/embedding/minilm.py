@@ -1,8 +1,10 @@
 """all-MiniLM-L6-v2 on this machine, without torch.
 
 The package ships the graph (``minilm.onnx``, made by
-``scripts/build_minilm_graph.py``); the weights and the tokenizer are the two
-published files, found and checked by :mod:`memoranda.providers.embedding.model_files`.
+``scripts/build_minilm_graph.py``); the tokenizer and the weights are the two published files,
+found and checked by :mod:`memoranda.providers.embedding.model_files`, the weights as
+:mod:`memoranda.providers.embedding.quantized` stores them. Vectors have a cosine of .9996 with
+those of the published model, so that both may stand in one store.
 
 Beside the vector of a text it gives one for each word piece, out of the same pass, for late
 interaction (ColBERT, Khattab and Zaharia 2020): which piece of a text is most like each of a
@@ -14,8 +16,6 @@ multiplied with a fixed matrix of signs, which keeps angles nearly as they are (
 from __future__ import annotations
 
 import hashlib
-import json
-import mmap
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,9 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.model.process_memory import release_memory
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
+from memoranda.providers.embedding.quantized import quantized_weights
 from memoranda.text.terms import DEFAULT, stop_words
 
 # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
@@ -44,32 +46,29 @@ except ImportError as error:
 GRAPH = Path(__file__).with_name("minilm.onnx")
 DIMENSIONS = 384
 MAX_TOKENS = 256
-# Attention needs memory by the square of the length: 4 texts of 256 tokens at a time.
-TOKENS_PER_BATCH = 1024
+# Attention needs memory by the square of the length: one text of 256 tokens at a time.
+TOKENS_PER_BATCH = 256
 TOKEN_DIMENSIONS = 192
 MOST_TOKENS = 128  # of a text, of which each gets a vector of its own
 LARGEST = 127  # of a number of one byte
+MANY_TOKENS = 128  # of a batch that needs so much memory that the rest is worth giving back
+# The runtime's name for where the files are that a graph refers to.
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class LoadedMiniLM:
-    """The tokenizer and the network in memory, about 120 MB; shared by all that embed with it.
+    """The tokenizer and the network in memory, about 30 MB; shared by all that embed with it.
 
     Attributes:
         tokenizer: turns text into token ids.
         session: runs the network.
-        tensors: the weights; the runtime reads from these and keeps no reference of Python's.
         turns: bounds how many calls run at once: each needs memory of its own.
-        marks: ids of the tokens without letters and digits.
-        silent: of those that get no vector: these and English function words.
     """
 
     tokenizer: Tokenizer
     session: onnxruntime.InferenceSession
-    tensors: dict[str, onnxruntime.OrtValue]
     turns: BoundedSemaphore
-    marks: frozenset[int]
-    silent: frozenset[int]
 
 
 # What this process has loaded, by files and threads; an entry goes with its last embedder.
@@ -201,59 +200,30 @@ def _shared(files: ModelFiles, threads: int) -> LoadedMiniLM:
 
 
 def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
-    try:
-        tokenizer = Tokenizer.from_file(str(files.tokenizer))
-        # The published file cuts and pads to 128 tokens; the model takes 256.
-        tokenizer.enable_truncation(MAX_TOKENS)
-        tokenizer.no_padding()
-        with files.weights.open("rb") as file:
-            weights = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        tensors = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor)
-            for name, tensor in _read_weights(weights)
-        }
-        session = _session(tensors, threads)
-        # The runtime has copied them; what it should read again comes from the file again.
-        if hasattr(mmap, "MADV_DONTNEED"):
-            weights.madvise(mmap.MADV_DONTNEED)
-        turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
-        pieces = tokenizer.get_vocab().items()
-        marks = frozenset(number for piece, number in pieces if not any(map(str.isalnum, piece)))
-        words = stop_words(DEFAULT)
-        silent = marks | {number for piece, number in pieces if piece in words}
-        return LoadedMiniLM(tokenizer, session, tensors, turns, marks, silent)
-    except Exception as error:
-        raise EmbeddingError(
-            f"the runtime could not load {MODEL}: {error}; "
-            f"bring it up to date: pip install --upgrade 'memoranda[local]'"
-        ) from error
+    with quantized_weights(files.weights) as folder:
+        try:
+            tokenizer = Tokenizer.from_file(str(files.tokenizer))
+            # The published file cuts and pads to 128 tokens; the model takes 256.
+            tokenizer.enable_truncation(MAX_TOKENS)
+            tokenizer.no_padding()
+            session = _session(folder, threads)
+        except Exception as error:
+            raise EmbeddingError(
+                f"the runtime could not load {MODEL}: {error}; "
+                f"bring it up to date: pip install --upgrade 'memoranda[local]'"
+            ) from error
+    turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
+    return LoadedMiniLM(tokenizer, session, turns)
 
 
-def _read_weights(weights: mmap.mmap) -> Iterator[tuple[str, Vectors]]:
-    """Give the tensors that the graph uses; the safetensors library would copy all 90 MB.
-
-    The format: 8 bytes with the size of a JSON header, the header, the numbers.
-    """
-    data = np.frombuffer(weights, np.uint8)
-    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
-    for name, tensor in json.loads(data[8:start].tobytes()).items():
-        # The graph stops before BERT's pooler and counts positions itself.
-        if name.startswith(("embeddings.", "encoder.")) and tensor["dtype"] == "F32":
-            first, end = tensor["data_offsets"]
-            values = data[start + first : start + end].view("<f4")
-            yield name, values.reshape(tensor["shape"])
-
-
-def _session(
-    tensors: dict[str, onnxruntime.OrtValue], threads: int
-) -> onnxruntime.InferenceSession:
-    """Fill the graph with the weights, and let the runtime optimise it."""
+def _session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
+    """Let the runtime map the weights of ``folder``, and optimise the graph."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # An arena keeps for good what the longest text of each thread once took.
     options.enable_cpu_mem_arena = False
-    options.add_external_initializers(list(tensors), list(tensors.values()))
+    options.add_session_config_entry(WEIGHTS_FOLDER, str(folder))
     return onnxruntime.InferenceSession(
         GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
     )
@@ -272,6 +242,8 @@ def _run(
         found: list[Vectors] = model.session.run(
             list(outputs), {"input_ids": ids, "attention_mask": mask}
         )
+    if ids.size >= MANY_TOKENS:
+        release_memory()
     return found
 
 
@@ -294,8 +266,13 @@ def _tokenized(model: LoadedMiniLM, text: str, *, query: bool = False) -> Tokeni
     found = model.tokenizer.encode(text)
     ids, spans = found.ids, found.offsets
     inside = [place for place, (start, end) in enumerate(spans) if end > start]
-    silent = model.marks if query else model.silent
-    telling = [place for place in inside if ids[place] not in silent]
+    pieces = found.tokens
+    silent = frozenset() if query else stop_words(DEFAULT)
+    telling = [
+        place
+        for place in inside
+        if pieces[place] not in silent and any(map(str.isalnum, pieces[place]))
+    ]
     return TokenizedText(ids, spans, (telling or inside)[:MOST_TOKENS])
 
 

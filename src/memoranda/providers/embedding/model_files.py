@@ -50,6 +50,12 @@ TOKENIZER = PublishedFile(
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 PUBLISHED = (TOKENIZER, WEIGHTS)
+# Not published, but made of WEIGHTS, always the same.
+QUANTIZED = PublishedFile(
+    name="minilm-int8.bin",
+    size=24_698_856,
+    sha256="6c80f3379ab8091d77e67bd2d23488c710becef083bf667582b3ecb3e319d20f",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,11 @@ class ModelFiles:
 def default_folder() -> Path:
     """Return the folder in the user's data directory where :func:`pull` puts the files."""
     return user_data_path("memoranda") / "models" / MODEL
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made again."""
+    return user_cache_path("memoranda")
 
 
 def find(folder: Path | None = None) -> ModelFiles:
@@ -83,8 +94,8 @@ def find(folder: Path | None = None) -> ModelFiles:
         places.append(installed)
     for place in places:
         if place.weights.is_file() and place.tokenizer.is_file():
-            _check(place.weights, WEIGHTS)
-            _check(place.tokenizer, TOKENIZER)
+            require_genuine(place.weights, WEIGHTS)
+            require_genuine(place.tokenizer, TOKENIZER)
             return place
     searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
     raise ModelUnavailable(
@@ -169,7 +180,7 @@ def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Itera
             f"cannot download {url}: the connection ended after {received} of {announced} bytes; "
             f"check the connection and {other_way}"
         )
-    _require_genuine(url, digest.hexdigest(), file)
+    _require_hash(url, digest.hexdigest(), file)
 
 
 def _installed() -> ModelFiles | None:
@@ -188,7 +199,7 @@ def _installed() -> ModelFiles | None:
     return ModelFiles(located[WEIGHTS.name], located[TOKENIZER.name])
 
 
-def _check(path: Path, file: PublishedFile) -> None:
+def require_genuine(path: Path, file: PublishedFile) -> None:
     """Raise unless ``path`` is ``file``; hash it only if it changed since the last time.
 
     The change time is part of the proof, since a copy can keep size and modification time of
@@ -198,7 +209,7 @@ def _check(path: Path, file: PublishedFile) -> None:
         real = path.resolve()
         status = real.stat()
         name = hashlib.sha256(str(real).encode(errors="surrogateescape")).hexdigest()
-        stamp = user_cache_path("memoranda") / "checked" / name
+        stamp = cache_folder() / "checked" / name
         state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         proof = f"{file.sha256} {state}"
         with suppress(OSError, ValueError):
@@ -208,11 +219,19 @@ def _check(path: Path, file: PublishedFile) -> None:
     except OSError as error:
         message = f"cannot read {path}: {error}; allow it, or {REMEDY}"
         raise ModelUnavailable(message) from error
-    _require_genuine(str(path), found, file)
+    _require_hash(str(path), found, file)
     with suppress(OSError):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         # Written whole or not at all: a torn stamp equals no proof and is ignored.
         stamp.write_text(proof, encoding="ascii")
+
+
+def is_genuine(path: Path, file: PublishedFile) -> bool:
+    """Return whether ``path`` is there and is ``file``."""
+    with suppress(ModelUnavailable):
+        require_genuine(path, file)
+        return True
+    return False
 
 
 def _sha256(path: Path) -> str:
@@ -220,7 +239,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _require_genuine(source: str, found: str, file: PublishedFile) -> None:
+def _require_hash(source: str, found: str, file: PublishedFile) -> None:
     if found != file.sha256:
         raise ModelUnavailable(
             f"{source} is not the published {file.name} of {MODEL}: its sha256 is {found}, "
