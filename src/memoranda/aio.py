@@ -171,6 +171,7 @@ class AsyncConversation:
     dump = in_thread(Conversation.dump)
     view = in_thread(Conversation.view)
     context = in_thread(Conversation.context)
+    count_tools = in_thread(Conversation.count_tools)
     calibrate = in_thread(Conversation.calibrate)
     stats = in_thread(Conversation.stats)
     explain = in_thread(Conversation.explain)
