@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
+from pydantic import SecretStr
 
 from memoranda.mcp.http import Address, Tokens, serve
 from memoranda.mcp.server import build
@@ -41,15 +42,30 @@ def run(
         ConfigError: the address cannot be listened at, or must not be without tokens.
     """
     _log_to_stderr()
-    memory = LateMemory(location, user=user or settings.user, settings=settings)
-    chosen = tools or settings.mcp.tools
-    if http is not None:
-        address = Address.parse(http)
-        tokens = settings.mcp.tokens
-        verifier = None if tokens is None else Tokens(users_by_token(tokens))
-        serve(build(memory, tools=chosen, verifier=verifier), address, settings.mcp)
+    tokens = None if http is None else settings.mcp.tokens
+    server, memory = make_server(settings, location=location, user=user, tools=tools, tokens=tokens)
+    if http is None:
+        serve_stdio(server, memory)
     else:
-        serve_stdio(build(memory, tools=chosen), memory)
+        serve(server, Address.parse(http), settings.mcp)
+
+
+def make_server(
+    settings: Settings,
+    *,
+    location: str | None = None,
+    user: str | None = None,
+    tools: str | None = None,
+    tokens: SecretStr | None = None,
+) -> tuple[MCPServer[Any], LateMemory]:
+    """Return a server by the settings, and its memory; other arguments as for :func:`run`.
+
+    Args:
+        tokens: who may ask; anyone, if not given.
+    """
+    memory = LateMemory(location, user=user or settings.user, settings=settings)
+    verifier = None if tokens is None else Tokens(users_by_token(tokens))
+    return build(memory, tools=tools or settings.mcp.tools, verifier=verifier), memory
 
 
 def _log_to_stderr() -> None:
