@@ -21,6 +21,7 @@ from memoranda.maintenance.users import Admin
 from memoranda.memory import Memory, scope_of, share
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
+from memoranda.model.models import UNSET, Unset
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.model.short_repr import line_of
 from memoranda.notes.sync import SyncedNotes
@@ -171,6 +172,7 @@ class AsyncConversation:
     dump = in_thread(Conversation.dump)
     view = in_thread(Conversation.view)
     context = in_thread(Conversation.context)
+    count_tools = in_thread(Conversation.count_tools)
     calibrate = in_thread(Conversation.calibrate)
     stats = in_thread(Conversation.stats)
     explain = in_thread(Conversation.explain)
@@ -209,7 +211,7 @@ class AsyncMemory:
         self,
         location: str | Path | None = None,
         *,
-        user: str = "default",
+        user: str | Unset = UNSET,
         agent: str | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
@@ -300,7 +302,7 @@ class AsyncMemory:
     @property
     def user(self) -> str:
         """Whose memory this is."""
-        return self._user
+        return self._face.user if isinstance(self._user, Unset) else self._user
 
     @property
     def settings(self) -> Settings:

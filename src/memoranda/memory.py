@@ -78,7 +78,8 @@ class Memory:
     Args:
         location: a file, or ``:memory:``; ``None`` is the setting ``location``, or
             ``memory.db`` in the user's data folder.
-        user: whose memory it is. Nothing of one user is visible to another.
+        user: whose memory it is; the setting ``user``, if not given. Nothing of one user is
+            visible to another.
         agent: which of the user's agents; it sees its own records and those of no agent.
         settings: all else that can be set; by default from file and environment.
         embedder: a model of your own in place of the configured one.
@@ -96,7 +97,7 @@ class Memory:
         self,
         location: str | Path | None = None,
         *,
-        user: str = "default",
+        user: str | Unset = UNSET,
         agent: str | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
@@ -104,8 +105,11 @@ class Memory:
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
-        self._asked_scope = Scope(clean(user, "user"), named(agent, "agent"))
+        # None is nobody, and not the user of the settings: a server may have meant someone.
+        wanted = None if isinstance(user, Unset) else clean(user, "user")
+        other = named(agent, "agent")
         self._services = Services(location, settings, embedder=embedder, llm=llm, clock=clock)
+        self._asked_scope = Scope(wanted or self.settings.user, other)
         self._owner = True
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
         if self.settings.schedule.expire_at_start:

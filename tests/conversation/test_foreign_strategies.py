@@ -197,7 +197,8 @@ def test_the_agent_uses_an_installed_strategy(tmp_path):
         agent.process("The ticket is $12.")
         for number in range(20):
             agent.process(f"Number {number}. {'And so on. ' * 30}")
-        texts = "\n".join(str(item["content"]) for item in agent.context().messages)
+        assert agent.context().tokens <= 0.8 * 3_500
+        texts = "\n".join(item.content for item in agent.chat.view().messages)
         assert "The ticket is $12." in texts
         assert "Number 0." not in texts
         assert agent.chat.explain().strategy == "money"

@@ -1,9 +1,14 @@
-"""One set of settings, honoured by every door in which somebody talks."""
+"""One set of settings, honoured by every door: each changes what it says it changes."""
 
 import json
 from collections import Counter
+from itertools import product
+from pathlib import Path
 
 import pytest
+from model_server import ModelServer, running
+from settings_doors import DOORS, command, visit
+from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight
 from typer.testing import CliRunner
 
 from memoranda import Agent, Memory, Settings
@@ -38,8 +43,6 @@ CHANGES = {
     "agent.system": ("You plan trips.", {}),
     "agent.memory_window": (10, {"conversation.keep_recent": 2}),
 }
-# Seen only where a model calls tools: tests/memory/test_agent_shown.py.
-ELSEWHERE = {"agent.max_steps"}
 SAID = [
     *(f"Number {n} is about cats and their {'very ' * 60}long tails." for n in range(8)),
     "New task: write the release notes.",
@@ -88,7 +91,7 @@ def chat(path):
 
 # What was seen without a change, by the door and what else was set.
 PLAIN = {}
-DOORS = {"library": library, "agent": agent, "chat": chat}
+TALKING = {"library": library, "agent": agent, "chat": chat}
 
 
 def seen(path, warnings):
@@ -110,32 +113,133 @@ def seen(path, warnings):
         }
 
 
-def by_environment(monkeypatch, values):
-    """Set settings as environment variables."""
+def by_environment(monkeypatch, values, **places):
+    """Set settings as environment variables; ``None`` takes one away."""
     for name, value in values.items():
         variable = "MEMORANDA_" + name.upper().replace(".", "__")
-        monkeypatch.setenv(variable, value if isinstance(value, str) else json.dumps(value))
+        if value is None:
+            monkeypatch.delenv(variable, raising=False)
+            continue
+        text = value if isinstance(value, str) else json.dumps(value)
+        for place, where in places.items():
+            text = text.replace(f"{{{place}}}", str(where))
+        monkeypatch.setenv(variable, text)
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(
+    ("name", "door"),
+    # A conversation of the library has no memory window.
+    [pair for pair in product(CHANGES, TALKING) if pair != ("agent.memory_window", "library")],
+)
 def test_each_setting_changes_what_it_says_in_each_door(tmp_path, monkeypatch, door, name):
     """With another value of one setting the same talk leaves another view, through every door."""
     value, beside = CHANGES[name]
-    if door == "library" and name == "agent.memory_window":
-        pytest.skip("a conversation of the library has no memory window")
     by_environment(monkeypatch, beside)
     known = door, tuple(sorted(beside.items()))
     if known not in PLAIN:
-        PLAIN[known] = seen(tmp_path / "plain.db", DOORS[door](tmp_path / "plain.db"))
+        PLAIN[known] = seen(tmp_path / "plain.db", TALKING[door](tmp_path / "plain.db"))
     by_environment(monkeypatch, {name: value})
-    changed = seen(tmp_path / "changed.db", DOORS[door](tmp_path / "changed.db"))
+    changed = seen(tmp_path / "changed.db", TALKING[door](tmp_path / "changed.db"))
     assert changed != PLAIN[known]
 
 
-def test_no_setting_of_a_talk_is_left_out():
-    """Whoever adds a setting of conversations or of the agent says here what it changes."""
-    known = {field.name for field in fields(Settings)}
-    talked = {name for name in known if name.startswith(("conversation.", "agent."))}
-    assert talked == set(CHANGES) | ELSEWHERE
-    assert ELSEWHERE.isdisjoint(CHANGES)
+@pytest.fixture(scope="module")
+def server():
+    """A running server of models, as far as the tests play one."""
+    state = ModelServer()
+    stop = running(state)
+    yield state
+    stop()
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    """Return a folder with two pipelines of spaCy that know a name each."""
+    spacy, folder = pytest.importorskip("spacy"), tmp_path_factory.mktemp("pipelines")
+    for name in ("zora", "quill"):
+        pipeline = spacy.blank("en")
+        pipeline.add_pipe("entity_ruler").add_patterns([{"label": "PERSON", "pattern": name}])
+        pipeline.to_disk(folder / name)
+    return folder
+
+
+@pytest.fixture
+def look(tmp_path, server, monkeypatch, request):
+    """Return what is seen after the visits of an effect at a door, with other settings."""
+
+    def start(effect, door, values, name):
+        folder = tmp_path / name
+        folder.mkdir()
+        places = {"folder": folder, "server": server.url}
+        if "{pipelines}" in f"{effect.beside}{values}":
+            places["pipelines"] = request.getfixturevalue("pipelines")
+        server.play(effect.play)
+        with monkeypatch.context() as changed:
+            changed.setenv("NO_PROXY", "127.0.0.1")
+            changed.setenv("XDG_DATA_HOME", str(folder / "data"))
+            for settings in ({"location": "{folder}/agent.db"}, effect.beside, values):
+                by_environment(changed, settings, **places)
+            made = None if effect.first is None else effect.first(folder)
+            for steps in effect.visits:
+                told = visit(door, steps)
+            while LOCKS:
+                LOCKS.pop().close()
+            return effect.see(Sight(told, folder, server, made))
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("name", "door"),
+    [(name, door) for name in EFFECTS for door in DOORS if door not in EFFECTS[name].without],
+)
+def test_each_effect_is_seen_at_each_door(look, name, door):
+    """A setting with another value shows another thing after the same steps, at every door."""
+    effect = EFFECTS[name]
+    before, after = effect.change
+    unlike = (
+        look(effect, door, {name: before}, "before"),
+        look(effect, door, {name: after}, "after"),
+    )
+    assert unlike[0] != unlike[1]
+
+
+def test_no_setting_is_left_out():
+    """Whoever adds a setting says here what it changes, or why no door shows it."""
+    assert {field.name for field in fields(Settings)} == {*CHANGES, *EFFECTS, *ELSEWHERE}
+    assert len(CHANGES) + len(EFFECTS) + len(ELSEWHERE) == len({*CHANGES, *EFFECTS, *ELSEWHERE})
+    root = Path(__file__).parents[2]
+    for reasons in (effect.without for effect in EFFECTS.values()):
+        assert reasons.keys() < DOORS.keys()
+    for _, proof in ELSEWHERE.values():
+        path, _, test = proof.partition("::")
+        assert f"def {test}(" in (root / path).read_text("utf-8"), proof
+
+
+def test_a_context_of_the_command_line_is_by_the_settings(monkeypatch):
+    """``memoranda context`` for no conversation: the window of the settings, and MEMORY.md."""
+    with Memory() as memory:
+        memory.remember("I have a dog named Rex.")
+        assert "Rex" in memory.notes.context_text(make=True)
+    receipts = []
+    for limit, noted in ((1_000, True), (2_000, False)):
+        by_environment(
+            monkeypatch, {"conversation.context_limit": limit, "notes.in_context": noted}
+        )
+        receipts.append(command("context", "Hello.")["receipt"])
+    assert [receipt["budget"] for receipt in receipts] == [800, 1_600]
+    parts = [{line["what"] for line in receipt["included"]} for receipt in receipts]
+    assert ["notes" in each for each in parts] == [True, False]
+
+
+@pytest.mark.parametrize(("durability", "level"), [("process", 1), ("power", 2)])
+def test_durability_is_whether_commits_wait_for_the_disk(tmp_path, durability, level):
+    """``storage.durability = "power"`` has SQLite sync with each commit (``FULL``)."""
+    with Memory(tmp_path / "a.db", settings=Settings(storage={"durability": durability})) as memory:
+        assert memory._services.store._writer.raw.pragma("synchronous") == level
+
+
+def test_threads_are_those_of_the_local_model():
+    """``embedding.threads`` is how many threads the local model takes."""
+    with Memory(":memory:", settings=Settings(embedding={"model": "local", "threads": 2})) as it:
+        assert it._services.embedder._inner._threads == 2

@@ -4,8 +4,12 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from noting import agent_of, chosen, noting, talking
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from noting import agent_of, calling, chosen, noting, talking
 
+from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.chat import ChatReply
 from memoranda.model.usage import Usage
@@ -29,8 +33,8 @@ def test_the_definitions_of_tools_are_part_of_the_budget(tmp_path):
         shortest = sum(len(tool.description) for tool in sent.tools) / 8
         assert tools.tokens > shortest
         assert sum(line.tokens for line in receipt.included) == receipt.tokens <= receipt.budget
-        plain = agent.chat.context("Hello!")
-        assert agent.context("Hello!").tokens == plain.tokens + tools.tokens
+        whole = agent.context("Hello!").tokens
+        assert whole == agent.chat.context("Hello!", tools=()).tokens + tools.tokens
 
 
 def test_a_window_without_room_for_the_tools_is_refused(tmp_path):
@@ -88,3 +92,67 @@ def test_what_leaves_the_view_is_part_of_the_answer(tmp_path):
         agent = agent_of(memory, talking(always="I see."))
         told = [receipt for n in range(12) for receipt in agent.process(f"Number {n}.").prunings]
         assert tuple(told) == agent.chat.prunings != ()
+
+
+def test_a_warning_counts_what_stats_count(tmp_path):
+    """It comes with the message with which the whole request passes the share, and names it."""
+    roomy = {"budget_share": 1.0, "prune_at": 1.0, "aggressive_at": 1.0, "warn_at": 0.6}
+    own = chosen(conversation=roomy | {"context_limit": 4_000})
+    with closing(noting(tmp_path / "a.db", settings=own)) as memory:
+        agent = agent_of(memory, talking(always="I see."))
+        told = []
+        agent.chat.on(
+            "approaching_limit",
+            lambda event: told.append((event.subject.tokens, agent.chat.stats().total_tokens)),
+        )
+        while not told:
+            before = agent.chat.stats().total_tokens
+            agent.process("Is it so? " * 20)
+        ((warned, stated),) = told
+        assert before < 0.6 * 4_000 <= warned == stated
+
+
+@settings(max_examples=examples(8))
+@given(
+    limit=st.integers(2_200, 6_000),
+    sizes=st.lists(st.tuples(st.integers(1, 90), st.booleans()), min_size=2, max_size=10),
+    facts=st.integers(0, 12),
+    conversation=st.fixed_dictionaries(
+        {
+            "strategy": st.sampled_from(sorted(STRATEGIES)),
+            "keep_recent": st.integers(1, 8),
+            "max_messages": st.integers(8, 50),
+            "stable_prefix": st.booleans(),
+            "summaries": st.sampled_from(["off", "extractive"]),
+        }
+    ),
+)
+def test_stats_say_what_each_request_sends(limit, sizes, facts, conversation):
+    """Messages and tokens in context are those of the request, tools, notes and recall counted."""
+    own = chosen(conversation=conversation | {"context_limit": limit})
+    told = []
+
+    def reply(turn):
+        stats, found = agent.chat.stats(), agent.chat.explain()
+        assert found.figures == stats
+        quoting = sum(marker.quotes for marker in found.markers)
+        spoken = [each for each in turn.messages if each["role"] != "system"]
+        assert stats.messages_in_context == len(spoken) - quoting
+        told.append(stats)
+        calls = calling("memory_stats", f"c{len(told)}")
+        return calls if wants and spoken[-1]["role"] == "user" else "It is noted. " * 20
+
+    with closing(noting(":memory:", settings=own)) as memory:
+        memory.remember_many([f"The harbour of town {n} has {n} boats" for n in range(facts)])
+        agent = agent_of(memory, talking(always=reply))
+        for number, (size, wants) in enumerate(sizes):  # noqa: B007 - reply reads it
+            try:
+                answer = agent.process(f"Is {number} right? {'The harbour of a town. ' * size}")
+            except BudgetTooSmall:
+                assert agent.chat.stats().total_tokens > own.conversation.budget_share * limit
+                continue
+            assert told[-1].total_tokens == answer.receipt.tokens
+            assert told[-1].percent_used == round(answer.receipt.tokens / limit * 100, 1)
+            assert sum(told[-1].tokens_by_role.values()) == answer.receipt.tokens
+            # The next request goes on from there, with what memory recalled for the last one.
+            assert agent.chat.stats().total_tokens <= own.conversation.budget_share * limit

@@ -58,30 +58,29 @@ def test_only_what_is_old_is_consolidated(tmp_path, automatic):
         agent = agent_of(memory, talking(always="I see."))
         agent.process("I live in Porto.")
         turns(agent, 9)
+        assert (len(agent.chat), agent.chat.prunings) == (20, ())
         agent.process("I have a dog named Rex.")
-        assert (len(agent.chat), agent.chat.prunings) == (22, ())
-        agent.process("And now?")
         (receipt,) = agent.chat.prunings
         assert receipt.trigger == "overflow"
-        # 22 messages were there; of these the last six stay.
-        assert read_until(memory, "chat") == (15, 15)
+        # 20 messages were there; of these the last six stay.
+        assert read_until(memory, "chat") == (13, 13)
         assert facts(memory) == ["The user lives in Porto."]
         (entry,) = history(memory)
-        assert "turns=0-15" in entry
+        assert "turns=0-13" in entry
         assert [cut.why for cut in receipt.cuts] == [
             "consolidated; the session goes on without them",
             "told in the recap",
         ]
-        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 9), (10, 15)]
-        assert [place.position for place in agent.chat.view().messages] == [*range(16, 24)]
-        turns(agent, 7, start=20)
+        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 7), (8, 13)]
+        assert [place.position for place in agent.chat.view().messages] == [*range(14, 22)]
+        turns(agent, 6, start=20)
         assert len(agent.chat.prunings) == 1
-        turns(agent, 1, start=27)
+        turns(agent, 1, start=26)
         assert len(agent.chat.prunings) == 2
-        assert read_until(memory, "chat") == (31, 31)
-        assert "turns=16-31" in history(memory)[1]
+        assert read_until(memory, "chat") == (27, 27)
+        assert "turns=14-27" in history(memory)[1]
         assert "The user has a dog named Rex." in facts(memory)
-        assert len(agent.chat.messages) == 40
+        assert len(agent.chat.messages) == 36
         assert memory.verify() == []
 
 
@@ -90,18 +89,18 @@ def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
     path = tmp_path / "a.db"
     with closing(memory_at(path)) as memory:
         agent = agent_of(memory, talking(always="I see."))
-        said = turns(agent, 12)
+        said = turns(agent, 11)
         created = memory.conversations()[0].created_at
         model = agent._model
         prompts = [turn.messages[0]["content"] for turn in model.chatted]
-        assert ["## Recap" in prompt for prompt in prompts] == [False] * 11 + [True]
+        assert ["## Recap" in prompt for prompt in prompts] == [False] * 10 + [True]
         recap = prompts[-1].partition("## Recap\n")[2].partition("\n</")[0].splitlines()
         assert recap == [
-            line for text in said[5:8] for line in (f"user: {text}", "assistant: I see.")
+            line for text in said[4:7] for line in (f"user: {text}", "assistant: I see.")
         ]
         assert balanced(prompts[-1])
         asked = [m["content"] for m in model.chatted[-1].messages if m["role"] == "user"]
-        assert asked == said[8:]
+        assert asked == said[7:]
     with closing(memory_at(path)) as again:
         agent = agent_of(again, talking(always="I see."))
         assert "\n".join(recap) in system_of(agent.context("Hm?"))
@@ -128,7 +127,7 @@ def test_a_session_started_anew_has_no_recap(tmp_path):
 @pytest.mark.parametrize("keep", range(1, 9))
 def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
     """Wherever the cut would fall, call and results are kept, or consolidated, together."""
-    settings = SMALL | {"conversation": {"keep_recent": keep}}
+    settings = SMALL | {"agent": {"memory_window": 25}, "conversation": {"keep_recent": keep}}
     with closing(noting(tmp_path / "a.db", settings=chosen(**settings))) as memory:
         calls = [calling("memory_stats", f"c{n}") for n in range(30)]
         script = [
@@ -165,15 +164,15 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
     limits = chosen(**(SMALL | {"consolidation": {"timeout": 0.1}}))
     with closing(noting(tmp_path / "a.db", settings=limits, llm=model)) as memory:
         agent = agent_of(memory)
-        said = turns(agent, 12)
+        said = turns(agent, 11)
         (raw,) = history(memory)
         heading, *lines = raw.splitlines()[:-1]
-        assert heading.endswith("[raw-fallback] last 10 of 16 messages:")
-        assert lines[::2] == [f"- user: {text}" for text in said[3:8]]
+        assert heading.endswith("[raw-fallback] last 10 of 14 messages:")
+        assert lines[::2] == [f"- user: {text}" for text in said[2:7]]
         model.go.set()
         assert memory._services.consolidation.wait(PATIENCE)
         assert len(history(memory)) == 2
-        assert read_until(memory, "chat") == (15, 15)
+        assert read_until(memory, "chat") == (13, 13)
 
 
 def plain():

@@ -291,7 +291,7 @@ def test_stats_tell_what_a_context_holds():
     assert stats.total_messages == 20
     assert stats.messages_in_context == len(context.messages) - 2  # beside system and marker
     assert stats.messages_in_context + stats.pruned_messages == 20
-    assert stats.total_tokens == sum(stats.tokens_by_role.values()) == context.tokens - 3
+    assert stats.total_tokens == sum(stats.tokens_by_role.values()) == context.tokens
     assert set(stats.tokens_by_role) == {"system", "user", "assistant"}
     assert stats.token_limit == 200
     assert stats.percent_used == round(stats.total_tokens / 2, 1)

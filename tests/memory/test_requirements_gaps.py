@@ -364,7 +364,9 @@ def test_an_empty_conversation_works():
     assert (len(chat), chat.messages, chat.recent(3), chat.window()) == (0, (), (), ())
     assert chat.view(1).messages == ()
     assert chat.context().messages == []
-    assert (chat.stats().total_tokens, chat.stats().oldest_message) == (0, None)
+    stats = chat.stats()
+    assert (stats.total_tokens, stats.messages_in_context) == (chat.context().tokens, 0)
+    assert stats.oldest_message is None
 
 
 def test_the_vector_arm_tells_the_cosine(opened):

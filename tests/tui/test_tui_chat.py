@@ -13,7 +13,7 @@ from memoranda.tui.commands import MEANINGS, SCREENS, parse_command
 
 HOSTILE = "[red]x[/] [@click=app.quit]y[/] \x1b[31mred\x1b[0m \x07bell"
 ROOMY = {
-    "context_limit": 1_000,
+    "context_limit": 10_000,
     "budget_share": 1.0,
     "prune_at": 1.0,
     "aggressive_at": 1.0,
@@ -160,10 +160,10 @@ async def test_the_status_line_warns(runtimes, sitting, percent, word, colour):
     runtime = runtimes("yes", conversation=ROOMY)
     chat = runtime.agent.chat
     while (stats := chat.stats()).percent_used < percent:
-        chat.add("user", "word " * 20)
+        chat.add("user", "word " * 200)
     async with sitting(runtime) as person:
         line = person.lines[-3]
-        assert f"~{stats.total_tokens:,} of 1,000 tokens {stats.percent_used:.0f} %" in line
+        assert f"~{stats.total_tokens:,} of 10,000 tokens {stats.percent_used:.0f} %" in line
         assert line.endswith(f" %{', ' * bool(word)}{word} · scripted")
         if word:
             (style,) = person.styles(word)
@@ -173,8 +173,8 @@ async def test_the_status_line_warns(runtimes, sitting, percent, word, colour):
 
 async def test_a_warning_and_what_left_the_view_are_told(runtimes, sitting):
     """Where the window fills, a line says so, and another how many messages left the view."""
-    sections = {"conversation": {"context_limit": 1_200, "keep_recent": 2}}
-    runtime = runtimes(*["word " * 60] * 30, **sections)
+    sections = {"conversation": {"context_limit": 4_000, "keep_recent": 2}}
+    runtime = runtimes(*["word " * 200] * 30, **sections)
     async with sitting(runtime) as person:
         while not runtime.agent.chat.prunings:
             await person.say("And what came of it then? " * 6)
@@ -301,7 +301,7 @@ async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     runtime = runtimes("yes", conversation=ROOMY)
     while runtime.agent.chat.stats().percent_used < 82:
-        runtime.agent.chat.add("user", "word " * 20)
+        runtime.agent.chat.add("user", "word " * 200)
     async with sitting(runtime) as person:
         assert person.app.no_color
         assert "near the limit" in person.text

@@ -28,14 +28,16 @@ async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
     runtime = runtimes(conversation=SMALL)
     fill(runtime, clock)
     clock.advance(timedelta(minutes=15))
-    stats = runtime.agent.chat.stats()
     receipt = runtime.agent.context().receipt
+    stats = runtime.agent.chat.stats()
+    assert stats.total_tokens == receipt.tokens
     async with sitting(runtime, size=(80, 40)) as person:
         text = await person.press("f2")
         assert figures(text) == {"Memory:": stats.messages_in_context, "in all": 24}
         assert f"{stats.messages_in_context} of 24 messages in context" in text
-        age = int((clock.now() - stats.last_prune).total_seconds() // 60)
-        assert f"{stats.pruned_messages} pruned {age} min ago" in text
+        done = runtime.agent.chat.prunings
+        age = int((clock.now() - done[-1].at).total_seconds() // 60)
+        assert f"{sum(receipt.messages for receipt in done)} pruned {age} min ago" in text
         assert f"oldest in view  #{24 - stats.messages_in_context}, " in text
         assert f"about {receipt.tokens:,} of {receipt.budget:,} tokens" in text
         for line in receipt.included[:1]:
@@ -47,6 +49,7 @@ async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clo
     """The table has all messages; the one at the cursor says why it is in view, or not."""
     runtime = runtimes(conversation=SMALL)
     fill(runtime, clock)
+    runtime.agent.context()
     found = runtime.agent.chat.explain()
     async with sitting(runtime, size=(100, 40)) as person:
         await person.press("f2")
@@ -64,6 +67,7 @@ async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
     """From a pruned message one comes to all that its marker stands for, word for word."""
     runtime = runtimes(conversation=SMALL)
     fill(runtime, clock)
+    runtime.agent.context()
     marker = runtime.agent.chat.explain().markers[0]
     expanded = runtime.agent.chat.expand(marker)
     async with sitting(runtime, size=(120, 60)) as person:

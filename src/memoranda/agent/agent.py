@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from memoranda.agent import console
@@ -151,9 +151,9 @@ class Agent:
         """Answer a message of the user.
 
         ``/new`` consolidates the conversation, waits for that, and starts the next one; ``/end``
-        does it without a next one. A conversation that has grown beyond ``agent.memory_window``
+        does it without a next one. A conversation that grows beyond ``agent.memory_window``
         messages is consolidated but for its newest. What the user said is stored before anything
-        else is done.
+        is asked of a model.
 
         Args:
             text: what the user says.
@@ -169,11 +169,11 @@ class Agent:
         if self._ended or self._day != self._today():
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
         self._events.clear()
+        # First: or a view of as many messages would be pruned by their number as well.
+        old = self._make_room()
         self._chat.add("user", said)
         self._read_notes()
-        before = self._chat.session.messages[:-1]
-        if len(before) > self.memory.settings.agent.memory_window:
-            self._overflow(before)
+        self._consolidate(old)
         if self._model is None:
             answer = self._recalled(said, on_text)
         else:
@@ -211,7 +211,7 @@ class Agent:
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent for the user's message ``text``."""
-        return self._built(text)
+        return self._chat.context(text)
 
     # Parts of an answer
 
@@ -223,13 +223,13 @@ class Agent:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         steps = self.memory.settings.agent.max_steps
         called: list[str] = []
-        contexts = [self._built(said)]
+        contexts = [self._chat.context(said)]
         reply = self._asked(model, contexts[0], on_text)
         usage = reply.usage
         while reply.tool_calls and len(contexts) <= steps:
             self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
             called += [self._called(call) for call in reply.tool_calls]
-            contexts.append(self._built())
+            contexts.append(self._chat.context())
             reply = self._asked(model, contexts[-1], on_text)
             usage += reply.usage
         # What it calls for after the last step is not done any more.
@@ -242,15 +242,6 @@ class Agent:
             receipt=contexts[-1].receipt,
             usage=usage,
         )
-
-    def _built(self, text: str | None = None) -> Context:
-        """Return a context that fits beside the definitions of the tools."""
-        specs = self._specs if self._model is not None else ()
-        sent = [
-            {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-            for spec in specs
-        ]
-        return self._chat.context(text, tools=sent)
 
     @property
     def _specs(self) -> list[ToolSpec]:
@@ -320,6 +311,8 @@ class Agent:
             model=name.partition(":")[2].partition("@")[0] or self.model,
         )
         self._ended = False
+        specs = self._specs if self._model is not None else ()
+        opened.count_tools([asdict(spec) for spec in specs])
         for event in ("request", "pruned", "approaching_limit"):
             opened.on(event, self._events.append)
         return opened
@@ -349,23 +342,34 @@ class Agent:
         now = self._services.clock.now().astimezone(self.memory.settings.zone)
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
-    def _overflow(self, messages: Sequence[Message]) -> None:
-        """Consolidate older messages, which leave the view (requirements S2.27 to S2.29).
+    def _make_room(self) -> Sequence[Message]:
+        """Take older messages out of view before a message too many (requirements S2.26, S2.28).
 
         The newest stay as they are (requirement R3.3); a recap tells the last of the others.
 
-        Args:
-            messages: of the session, without what the user has just said.
+        Returns:
+            The messages up to the newest, which are to be consolidated.
         """
-        keep = min(self.memory.settings.conversation.keep_recent, len(messages) - 1)
+        messages, settings = self._chat.session.messages, self.memory.settings
+        if len(messages) < settings.agent.memory_window:
+            return ()
+        keep = min(settings.conversation.keep_recent, len(messages) - 1)
         cutoff = len(messages) - keep
         while cutoff and messages[cutoff].role == "tool":
             cutoff -= 1  # A call stays with its results.
-        old = [item.record_id for item in messages[:cutoff] if item.record_id]
-        found = list(self._services.store.get(self._scope, old).values())
+        try:
+            self._chat.start_session(keep=keep, recap=keep)
+        except Exception:  # What the user says is to be stored all the same.
+            log.exception("the session goes on as it is; the next message tries again")
+            return ()
+        return messages[:cutoff]
+
+    def _consolidate(self, messages: Sequence[Message]) -> None:
+        """Consolidate the session up to the last of these messages (requirement S2.27)."""
+        ids = [item.record_id for item in messages if item.record_id]
+        found = list(self._services.store.get(self._scope, ids).values()) if ids else []
         if found:
             self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
-        self._chat.start_session(keep=keep, recap=keep)
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

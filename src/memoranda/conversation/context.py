@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
@@ -211,20 +211,16 @@ class ContextBuilder:
         self._prompt, self._budget, self._form, self._recalls = prompt, budget, form, recalls
         self._calibration = state.info.calibration
         self._whole = self._calibration.room(budget)  # in tokens as they are counted here
-        self._asked = self._meter.message(prompt) if prompt else 0
         self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
-        self._ledger = state.ledger
+        self._ledger, self._beside = state.ledger, state.system + self._meter.reply
         self._expired = state.expired_through
         self._known = {item.record_id for item in recapped if item.record_id}
         last = self._ledger.messages[-1] if self._ledger.messages else None
-        said = last and (last.role, last.content, last.images) == ("user", prompt, ())
-        if last and said and not unread_parts(last.raw):
-            # It was added before it was asked for: once is enough.
-            self._ledger = self._ledger.but_last()
-            self._known.add(last.record_id or "")
-            most = max(1, policy.max_messages - 1)  # It is one of them.
-            recent = min(policy.keep_recent, most)
-            self._policy = replace(policy, max_messages=most, keep_recent=recent)
+        self._request = last if last and last.role == "user" else None
+        self._added = self._request is not None and _says(self._request, prompt)
+        if self._added:  # Before it was asked for: once is enough.
+            self._prompt = None
+        self._asked = self._meter.message(self._prompt) if self._prompt else 0
         system = state.info.system
         self._system = [SystemText("system prompt", system, "always kept")] if system else []
         self._add(
@@ -239,7 +235,7 @@ class ContextBuilder:
         """
         units = self._ledger.units
         newest = essentials(self._ledger, self._policy)
-        stays = max(self._pinned, sum(units[index].tokens for index in newest))
+        stays = max(self._fixed, sum(units[index].tokens for index in newest))
         room = self._room() - stays
         for section, said in sections.items():
             most = int(room * (INSTRUCTIONS_SHARE if section is INSTRUCTIONS else SECTION_SHARE))
@@ -252,9 +248,12 @@ class ContextBuilder:
                 self._system = before
 
     @property
-    def _pinned(self) -> int:
+    def _fixed(self) -> int:
+        """The tokens of the messages that are sent whatever the budget: pins, and the request."""
         # Of whole units: with a pinned result comes its call. An orphan is never sent.
-        return self._ledger.fixed_tokens
+        request = self._request if self._prompt is None else None
+        more = request.tokens if request and not request.pinned else 0
+        return self._ledger.fixed_tokens + more
 
     def recall_request(self) -> RecallRequest | None:
         """Return the request to memory; ``None`` if the budget has no room for an answer.
@@ -263,15 +262,11 @@ class ContextBuilder:
         parts leave, memory gets ``RECALL_SHARE``, and what the conversation does not need; what
         it does not use goes to the conversation.
         """
+        self._refuse_too_much()
         ledger, room = self._ledger, self._room()
         said = (item.content for item in reversed(ledger.messages) if item.role == "user")
         question = self._prompt or next(said, None)
-        if self._policy.stable:
-            share = room - self._stable()
-        else:
-            share = int((room - self._pinned) * RECALL_SHARE)
-        # What the conversation does not need is memory's, too.
-        share = max(share, room - ledger.tokens - ledger.marked(self._meter, room))
+        share = self._recall_room()
         around = self._meter.message("")
         if share <= around or not question:
             return None
@@ -281,19 +276,40 @@ class ContextBuilder:
             question, share - around, frozenset(self._known | seen), self._meter.counter
         )
 
+    def present(self, memory: Recall) -> tuple[ConversationView, int]:
+        """Return the view of a request, and the tokens of all that it sends.
+
+        Args:
+            memory: what memory recalled last; of that no more is counted than it would get now.
+        """
+        most = self._recall_room()
+        shown = self._view_beside(min(self._recalled(memory), most))
+        recalled = min(self._joined(memory) - self._joined(NO_RECALL), most)
+        return shown, self._billed(self._head() + recalled + shown.tokens + self._asked)
+
+    def carried(self, memory: Recall) -> int:
+        """Return the tokens that a conversation cannot use, beside those of its system prompt.
+
+        Tools, notes and recap; and of what memory recalled its share: beyond that it takes only
+        what the conversation leaves.
+        """
+        # Thresholds of a conversation with stable prefixes leave memory its share as it is.
+        share = 0 if self._policy.stable else self._share()
+        return self._head() - self._beside + min(self._recalled(memory), share)
+
     def build(self, memory: Recall = NO_RECALL) -> Context:
         """Return the context of the conversation, with the recalled memory in it.
+
+        Only that can make it exceed the budget.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        room = self._room() - (self._meter.message(memory.text) if memory.text else 0)
-        chosen = self._view(min(room, self._stable()) if self._policy.stable else room)
+        self._refuse_too_much()
+        chosen = self._view_beside(self._recalled(memory))
         included = self._included(chosen, memory)
         counted = sum(item.tokens for item in included)
         tokens = self._billed(counted)
-        if tokens > self._budget and memory.text:
-            return self.build()  # R9.5: memory gives way.
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
             included.append(ReceiptLine("calibration", tokens - counted, taught))
@@ -328,21 +344,43 @@ class ContextBuilder:
         exactly = round(tokens * self._calibration.scale, 6)  # 50 is 50, and not 50.000000001
         return ceil(exactly) + self._calibration.overhead
 
-    def _room(self) -> int:
-        """Return what is there for messages and memory."""
-        spoken = self._head() + self._asked
-        fixed = spoken + self._pinned
-        last = self._ledger.messages[-1] if self._ledger.messages else None
-        if last and not self._prompt and last.role == "user" and not last.pinned:
-            fixed += last.tokens  # It is the prompt then, though nobody said so.
+    def _refuse_too_much(self) -> None:
+        fixed = self._head() + self._asked + self._fixed
         if fixed > self._whole:
             raise BudgetTooSmall(needed=self._billed(fixed), budget=self._budget)
-        return self._whole - spoken
+
+    def _room(self) -> int:
+        """Return what is there for messages and memory."""
+        return self._whole - self._head() - self._asked
+
+    def _share(self) -> int:
+        """Return memory's share of that; the conversation can always use the rest."""
+        room = self._room()
+        if self._policy.stable:
+            return room - self._stable()
+        return max(0, int((room - self._fixed) * RECALL_SHARE))
+
+    def _recall_room(self) -> int:
+        """Return what memory may take: its share, and what the conversation does not need."""
+        room = self._room()
+        needed = self._ledger.tokens + self._ledger.marked(self._meter, room)
+        return max(self._share(), room - needed)
+
+    def _recalled(self, memory: Recall) -> int:
+        return self._meter.message(memory.text) if memory.text else 0
 
     def _head(self) -> int:
-        text = _join(self._system)
-        head = self._meter.reply + self._tool_tokens
-        return head + (self._meter.message(text) if text else 0)
+        return self._meter.reply + self._tool_tokens + self._joined(NO_RECALL)
+
+    def _joined(self, memory: Recall) -> int:
+        """Return the tokens of the system prompt, with what memory recalled."""
+        texts, apart = self._system, 0
+        if self._policy.stable:  # There that is a message of its own.
+            apart = self._recalled(memory)
+        elif memory.text:
+            texts = [*texts, SystemText("memory", memory.text, "")]
+        text = _join(texts)
+        return apart + (self._meter.message(text) if text else 0)
 
     def _stable(self) -> int:
         """Return the room of the conversation where it is not to change with each prompt.
@@ -355,8 +393,13 @@ class ContextBuilder:
         grain = max(1, room // GRAIN)
         return room - -(-self._asked // grain) * grain
 
+    def _view_beside(self, recalled: int) -> ConversationView:
+        """Return the view beside so many tokens of memory."""
+        room = self._room() - recalled
+        return self._view(min(room, self._stable()) if self._policy.stable else room)
+
     def _view(self, room: int) -> ConversationView:
-        return view_of(self._ledger, max(room, self._pinned), self._policy, self._meter)
+        return view_of(self._ledger, max(room, self._fixed), self._policy, self._meter)
 
     def _included(self, chosen: ConversationView, memory: Recall) -> list[ReceiptLine]:
         """Return the parts of the context, in order."""
@@ -378,17 +421,24 @@ class ContextBuilder:
             if not isinstance(entry, Message):
                 stands = f"stands for {entry.tokens:,} tokens"
                 included.append(ReceiptLine("marker", entry.cost, stands))
+            elif self._added and entry is self._request:
+                included.append(ReceiptLine("prompt", entry.tokens, "always kept"))
             elif entry.id in whole:
                 included.append(_line(entry, f"shortened from {whole[entry.id]:,} tokens"))
             else:
                 system = "system" if entry.role == "system" else "recent"
                 included.append(_line(entry, "pinned" if entry.pinned else system))
         if recalled and self._policy.stable:
-            included.append(ReceiptLine("memory", self._meter.message(memory.text), found))
+            included.append(ReceiptLine("memory", self._recalled(memory), found))
         if self._prompt:
             included.append(ReceiptLine("prompt", self._asked, "always kept"))
         included.append(ReceiptLine("reply", self._meter.reply, "opens the model's answer"))
         return included
+
+
+def _says(message: Message, prompt: str | None) -> bool:
+    """Return whether a message is the prompt, and nothing else."""
+    return message.content == prompt and not message.images and not unread_parts(message.raw)
 
 
 def _join(texts: Sequence[SystemText]) -> str | None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Self, Unpack
@@ -64,6 +65,7 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
+    Recall,
     Tombstone,
     ToolCall,
     ToolResult,
@@ -195,6 +197,8 @@ class Conversation:
             default_limit=limits.settings.context_limit,
         )
         self._counted = 0
+        self._tools: Sequence[str] = ()
+        self._recalled = NO_RECALL  # for the last context
         self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
     # Reading
@@ -317,30 +321,37 @@ class Conversation:
             taken *= 2
 
     def stats(self) -> ConversationStats:
-        """Return counts and tokens, as a context without a prompt would have them."""
+        """Return counts and tokens of a context without a prompt, as it would be sent now.
+
+        With the tools and the recalled memory of the last :meth:`context`: memory is not asked.
+        """
+        notes = self._read_notes()
         with self._lock:
-            state = self._states.read()
-            shown = self._view(state, None, state.meter.reply)
-        return conversation_stats(state, shown, self._transcript.prunings())
+            state, memory = self._states.read(), self._recalled
+            shown, tokens = self._builder(state, notes, memory=memory).present(memory)
+        return conversation_stats(state, shown, tokens, self._transcript.prunings())
 
     def explain(self, *, budget: int | None = None, cleared: bool = False) -> ViewExplanation:
         """Return why each message is in the view or not. Looking changes nothing.
 
         Args:
-            budget: of the view, in tokens; as for :meth:`view`, if not given.
+            budget: of the context, in tokens; as for :meth:`context`, if not given.
             cleared: also the messages before the last :meth:`clear`.
 
         Raises:
             InvalidInput: the budget is no number of at least 1.
         """
+        notes = self._read_notes()
         with self._lock:
-            state = self._states.read()
-            most = self._budget(budget, state)
+            state, memory = self._states.read(), self._recalled
+            builder = self._builder(state, notes, budget=budget, memory=memory)
+            shown, tokens = builder.present(memory)
             return explain_view(
                 state,
-                self._view(state, most, state.meter.reply),
+                shown,
                 self._limits.policy,
-                budget=most,
+                tokens=tokens,
+                budget=self._budget(budget, state),
                 now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
@@ -521,7 +532,7 @@ class Conversation:
         *,
         budget: int | None = None,
         form: str = "openai",
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
 
@@ -531,43 +542,66 @@ class Conversation:
             budget: most tokens it may take; ``max_tokens``, if not given.
             form: of the messages: ``openai`` (chat completions), ``responses`` (OpenAI) or
                 ``anthropic``; in the last two the system text is ``Context.system``.
-            tools: the definitions of the tools that are sent with it, which take tokens as well.
+            tools: as for :meth:`count_tools`, which holds, if not given.
 
         Raises:
             BudgetTooSmall: system prompt, tools, pinned messages and prompt alone do not fit.
             InvalidInput: an argument cannot be used.
         """
         asked = None if prompt is None else clean(prompt, "prompt")
-        notes = self._services.notes() if self._services.notes else ""
-        given = self._services.instructions() if self._services.instructions else ""
-        if given:
-            notes = drop_lines(notes, {note_line(line[2:]) for line in given.splitlines()})
+        if tools is not None:
+            self.count_tools(tools)
+        notes, memory = self._read_notes(), NO_RECALL
+        build = partial(self._builder, notes=notes, prompt=asked, budget=budget, form=form)
         with self._lock:
-            builder = self._builder(asked, budget, form, notes, given, tools=tools)
-            wanted = builder.recall_request() if self._recall else None
+            wanted = build(self._states.read()).recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
-        memory = NO_RECALL
         if self._recall and wanted:
             memory = self._recall(wanted)
-            if not self._limits.policy.stable:  # There the notes are to stay as they are.
-                notes = drop_recalled_lines(notes, memory)
         with self._lock:
-            builder = self._builder(asked, budget, form, notes, given, tools=tools)
+            builder = build(self._states.read(), memory=memory)
             built = builder.build(memory)
+            if built.tokens > built.receipt.budget:  # R9.5: memory gives way.
+                builder = build(self._states.read())
+                built = builder.build()
+            self._recalled = built.recall
             self._counted = builder.counted(built.tokens)
+            self._states.carried = builder.carried(built.recall)
         return built
+
+    def count_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Count the definitions of tools that are sent with every context from now on.
+
+        They take tokens that the messages cannot have, so views, figures, warnings and prunings
+        are by what they leave.
+        """
+        with self._lock:
+            self._tools = [json.dumps(json_value(tool), ensure_ascii=False) for tool in tools]
+            meter = self._states.read().meter
+            self._states.carried = sum(map(meter.message, self._tools))
+
+    def _read_notes(self) -> tuple[str, str]:
+        """Return MEMORY.md without the lasting instructions, and these."""
+        services = self._services
+        notes = services.notes() if services.notes else ""
+        given = services.instructions() if services.instructions else ""
+        if given:
+            notes = drop_lines(notes, {note_line(line[2:]) for line in given.splitlines()})
+        return notes, given
 
     def _builder(
         self,
-        prompt: str | None,
-        budget: int | None,
-        form: str,
-        notes: str,
-        instructions: str,
+        state: ConversationState,
+        notes: tuple[str, str],
         *,
-        tools: Sequence[Mapping[str, Any]],
+        prompt: str | None = None,
+        budget: int | None = None,
+        form: str = "openai",
+        memory: Recall = NO_RECALL,
     ) -> ContextBuilder:
-        state = self._states.read()
+        written, instructions = notes
+        if memory.hits and not self._limits.policy.stable:  # There notes are to stay as they are.
+            written = drop_recalled_lines(written, memory)
         recapped: Sequence[Message] = ()
         if any(RECAPPED in gap.why for gap in state.ledger.gaps):
             recapped = read_session(self._transcript, state.info).recapped
@@ -578,10 +612,10 @@ class Conversation:
             budget=self._budget(budget, state),
             form=form,
             recalls=self._recall is not None,
-            notes=notes,
+            notes=written,
             instructions=instructions,
             recapped=recapped,
-            tools=[json.dumps(json_value(tool), ensure_ascii=False) for tool in tools],
+            tools=self._tools,
         )
 
     def calibrate(self, actual: object) -> None:
@@ -633,13 +667,14 @@ class Conversation:
         """
         with self._lock:
             state = self._states.read()
-            limits = self._pruner.thresholds(state)
-            most = limits.prune_to
+            most = self._pruner.thresholds(state).prune_to
+            room = state.counted(most)
             if max_tokens is not None:
                 most = limited(max_tokens, "max_tokens")
                 self._fitting_view(state, most)  # Or nothing is done.
+                state = replace(state, carried=0)
+                room = state.counted(most)
             why = f"asked for, down to {most:,} tokens"
-            room = state.counted(most)
             receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
         return self._announce(receipt)
 
@@ -724,14 +759,10 @@ class Conversation:
     def _budget(self, budget: int | None, state: ConversationState) -> int:
         return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
 
-    def _view(
-        self, state: ConversationState, budget: int | None, reserved: int = 0
-    ) -> ConversationView:
-        most = state.info.calibration.room(self._budget(budget, state)) - reserved
-        return view_of(state.ledger, most - state.system, self._limits.policy, state.meter)
-
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
-        shown, most = self._view(state, budget), self._budget(budget, state)
+        most = self._budget(budget, state)
+        room = state.info.calibration.room(most) - state.system
+        shown = view_of(state.ledger, room, self._limits.policy, state.meter)
         needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
         if needed > most:
             raise BudgetTooSmall(needed=needed, budget=most)

@@ -128,7 +128,8 @@ class ConversationStore:
         """
         now, system = self.records.now(), named(system, "system")
         info = ConversationInfo(id=id, created_at=now, system=system, model=model)
-        return Conversation.over(MemoryTranscript(info), services=self._services(None))
+        services = replace(self._services(None), notes=self.notes)
+        return Conversation.over(MemoryTranscript(info), check_limits(self.settings), services)
 
     def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
         """Return a conversation that exists, to change it. Opening it changes nothing yet.

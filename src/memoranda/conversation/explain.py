@@ -40,10 +40,10 @@ class ConversationStats(ShortRepr):
         total_messages: messages in the transcript, also those cleared from view.
         messages_in_context: messages that a context would hold now.
         pruned_messages: messages that stay out, though not cleared.
-        total_tokens: tokens of the view.
+        total_tokens: tokens of that context, with all that it carries beside messages.
         token_limit: the model's context window.
         percent_used: of that limit.
-        tokens_by_role: tokens of the view by role.
+        tokens_by_role: these by role; what is no message of the conversation is ``system``.
         oldest_message: when the oldest message in view was said.
         last_prune: when messages last left the view; ``None`` if they never did.
         exact: whether tokens are the model's own count rather than an estimate.
@@ -64,12 +64,10 @@ class ConversationStats(ShortRepr):
 
 
 def conversation_stats(
-    state: ConversationState, shown: ConversationView, prunings: Sequence[Pruning]
+    state: ConversationState, shown: ConversationView, tokens: int, prunings: Sequence[Pruning]
 ) -> ConversationStats:
-    """Return the figures of a conversation that a context shows as ``shown``."""
+    """Return the figures of a conversation that a context of ``tokens`` shows as ``shown``."""
     messages = shown.messages
-    by_role = _tokens_by_role(state, shown)
-    total = sum(by_role.values())
     start = state.info.start
     pruned = [item.at for item in prunings if item.cuts and item.cuts[-1].last >= start]
     if shown.pruned and messages:
@@ -79,10 +77,10 @@ def conversation_stats(
         total_messages=state.info.messages,
         messages_in_context=len(messages),
         pruned_messages=sum(marker.messages for marker in shown.markers) + len(shown.waiting),
-        total_tokens=total,
+        total_tokens=tokens,
         token_limit=state.window,
-        percent_used=round(total / state.window * PERCENT, 1),
-        tokens_by_role=by_role,
+        percent_used=round(tokens / state.window * PERCENT, 1),
+        tokens_by_role=_tokens_by_role(state, shown, tokens),
         oldest_message=messages[0].timestamp if messages else None,
         last_prune=max(pruned, default=None),
         exact=state.meter.counter.exact,
@@ -90,20 +88,20 @@ def conversation_stats(
     )
 
 
-def _tokens_by_role(state: ConversationState, shown: ConversationView) -> dict[str, int]:
-    """Return the tokens by role, as the provider is taken to count; what comes on top is system."""
-    by_role = {"system": state.system} if state.info.system else {}
+def _tokens_by_role(
+    state: ConversationState, shown: ConversationView, tokens: int
+) -> dict[str, int]:
+    """Return the tokens by role, as the provider is taken to count; the rest is system."""
+    by_role: dict[str, int] = {}
     for entry in shown.entries:
         if isinstance(entry, Marker):  # It counts for the role that it is sent in.
-            role, tokens = "user" if entry.quotes else "system", entry.cost
+            role, cost = "user" if entry.quotes else "system", entry.cost
         else:
-            role, tokens = entry.role, entry.tokens
-        by_role[role] = by_role.get(role, 0) + tokens
-    learned = state.info.calibration
-    counts = {role: round(tokens * learned.scale) for role, tokens in by_role.items()}
-    if learned.overhead:
-        counts["system"] = counts.get("system", 0) + learned.overhead
-    return counts
+            role, cost = entry.role, entry.tokens
+        by_role[role] = by_role.get(role, 0) + cost
+    by_role.pop("system", None)
+    counts = {role: state.billed(cost) for role, cost in by_role.items()}
+    return {"system": tokens - sum(counts.values())} | counts
 
 
 def read_usage(usage: object) -> int:
@@ -223,7 +221,7 @@ class ViewExplanation(ShortRepr):
     Attributes:
         info: the conversation.
         now: when this was found.
-        budget: most tokens of the view.
+        budget: most tokens of a context.
         tokens: that it takes, as the provider is taken to count them.
         system: of these the system prompt's.
         window: the model's context window, in tokens.
@@ -262,6 +260,7 @@ def explain_view(
     shown: ConversationView,
     policy: Policy,
     *,
+    tokens: int,
     budget: int,
     now: datetime,
     prunings: Sequence[Pruning],
@@ -272,15 +271,16 @@ def explain_view(
 
     Args:
         state: the conversation.
-        shown: its view within ``budget`` tokens.
+        shown: its view in a context within ``budget`` tokens.
         policy: by which that was chosen.
-        budget: most tokens of the view.
+        tokens: of that context.
+        budget: most tokens of it.
         now: the present moment.
         prunings: the receipts, oldest first.
         messages: the messages to explain, in order.
         expired: how many messages since the last ``clear`` have expired.
     """
-    start, figures = state.info.start, conversation_stats(state, shown, prunings)
+    start, figures = state.info.start, conversation_stats(state, shown, tokens, prunings)
     since = prunings_since(prunings, start)
     receipts: dict[int, Pruning] = {}  # what took out the message at a position: the first that did
     for item in reversed(since):
@@ -318,7 +318,7 @@ def explain_view(
         info=state.info,
         now=now,
         budget=budget,
-        tokens=figures.total_tokens,
+        tokens=tokens,
         system=state.system,
         window=state.window,
         counter=state.meter.counter.name,

@@ -413,6 +413,8 @@ class ConversationState:
         window: the model's context window, in tokens.
         window_known: whether that is the model's, and not one that is assumed.
         expired_through: the position of the message that expired last; -1, if none has.
+        carried: tokens of what a request carries beside system prompt and messages, such as
+            definitions of tools.
     """
 
     ledger: Ledger
@@ -421,6 +423,7 @@ class ConversationState:
     window: int
     window_known: bool
     expired_through: int = -1
+    carried: int = 0
 
     @property
     def system(self) -> int:
@@ -445,12 +448,12 @@ class ConversationState:
         """Return the tokens that are in use when these messages are gone."""
         orphans = {item.id for item in self.ledger.orphans()}
         gone = sum(item.tokens for item in messages if item.id not in orphans)
-        left = self.system + self.ledger.tokens + self.meter.reply - gone
+        left = self.system + self.carried + self.ledger.tokens + self.meter.reply - gone
         return self.billed(left) + self.info.calibration.overhead
 
     def counted(self, tokens: int) -> int:
-        """Return the messages' share of what the provider counts as ``tokens``."""
-        return max(0, self.info.calibration.room(tokens) - self.system)
+        """Return what the messages may take of what the provider counts as ``tokens``."""
+        return max(0, self.info.calibration.room(tokens) - self.system - self.carried)
 
 
 # The context window where no model is named; and of one whose name is not known: local servers
@@ -488,6 +491,7 @@ class StateReader:
         self._expired = -1
         self._removed: set[str] = set()  # of messages that the ledger has still
         self.ledger = Ledger()
+        self.carried = 0
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
@@ -509,6 +513,7 @@ class StateReader:
             window=given or (UNKNOWN_WINDOW if info.model else WINDOW),
             window_known=given is not None or info.model is None,
             expired_through=expired,
+            carried=self.carried,
         )
 
     def apply(self, pruning: Pruning) -> None:

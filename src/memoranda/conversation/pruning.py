@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from math import inf
 from threading import Thread
 from typing import TypedDict, Unpack
 
@@ -169,7 +170,7 @@ class ContextUsage(ShortRepr):
     """How full the context window is.
 
     Attributes:
-        tokens: of the system prompt and the messages in view.
+        tokens: of a context with all messages that have not left the view.
         limit: the context window, in tokens.
     """
 
@@ -287,6 +288,7 @@ class Pruner:
         self._segmenter: Segmenter | None = None
         self._read_to = -1
         self._owed: TaskBoundary | None = None  # whose pruning is yet to succeed
+        self._full: float = inf  # tokens in use when it was last asked whether pruning is due
 
     def thresholds(self, state: ConversationState) -> Thresholds:
         """Return when to prune: shares of the window of which the budget is its share.
@@ -322,7 +324,8 @@ class Pruner:
         try:
             boundaries = self._boundaries(state.ledger, fresh)
             events += [("task_boundary", item) for item in boundaries]
-            if before < limits.warn_at <= state.full:
+            # What requests carry may have grown since the last message, too.
+            if min(before, self._full) < limits.warn_at <= state.full:
                 usage = ContextUsage(tokens=state.full, limit=limits.window)
                 events.append(("approaching_limit", usage))
             for receipt in self._prune_due(state, limits, boundaries):
@@ -330,6 +333,7 @@ class Pruner:
                     events.append(("pruned", receipt))
         except Exception:
             log.exception("pruning failed; the next message tries again")
+        self._full = state.full
         return events
 
     def _prune_due(

@@ -43,15 +43,32 @@ def run(
         ConfigError: the address cannot be listened at, or must not be without tokens.
     """
     _log_to_stderr(settings.http.log_repeats)
-    memory = LateMemory(location, user=user or settings.user, settings=settings)
-    chosen = tools or settings.mcp.tools
-    if http is not None:
-        address = Address.parse(http)
-        tokens = settings.mcp.tokens
-        verifier = None if tokens is None else Tokens(users_by_token(tokens))
-        serve(build(memory, tools=chosen, verifier=verifier), address, settings, verifier)
+    tokens = None if http is None else settings.mcp.tokens
+    verifier = None if tokens is None else Tokens(users_by_token(tokens))
+    server, memory = make_server(
+        settings, location=location, user=user, tools=tools, verifier=verifier
+    )
+    if http is None:
+        serve_stdio(server, memory)
     else:
-        serve_stdio(build(memory, tools=chosen), memory)
+        serve(server, Address.parse(http), settings, verifier)
+
+
+def make_server(
+    settings: Settings,
+    *,
+    location: str | None = None,
+    user: str | None = None,
+    tools: str | None = None,
+    verifier: Tokens | None = None,
+) -> tuple[MCPServer[Any], LateMemory]:
+    """Return a server by the settings, and its memory; other arguments as for :func:`run`.
+
+    Args:
+        verifier: knows who may ask; anyone, if not given.
+    """
+    memory = LateMemory(location, user=user or settings.user, settings=settings)
+    return build(memory, tools=tools or settings.mcp.tools, verifier=verifier), memory
 
 
 def _log_to_stderr(repeats: int) -> None:

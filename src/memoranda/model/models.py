@@ -257,11 +257,11 @@ class Pruning(ShortRepr):
     Attributes:
         id: ``prn_…``; sorts by time.
         at: when it was done.
-        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary`` or
-            ``session_start`` (R6.1 to R6.5).
+        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary``,
+            ``session_start`` (R6.1 to R6.5) or ``overflow``.
         why: what set it off, with its figures.
         strategy: how the messages were chosen.
-        before, after: tokens of the view before and after it.
+        before, after: tokens of a request with all that is in view, before and after it.
         cuts: what it took out, in order.
     """
 

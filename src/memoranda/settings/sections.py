@@ -217,7 +217,8 @@ class ConsolidationSettings(Section):
 
     automatic: bool = Field(default=True, examples=[False])
     """Whether sessions become facts automatically. When one ends, and when the next begins;
-    otherwise only by ``consolidate`` and the nightly job."""
+    otherwise only by ``consolidate``, the nightly job, and where an agent ends a session or makes
+    room in it."""
     extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
     """What extracts facts from a conversation. ``auto``: the language model, if there is one."""
     timeout: float = Field(default=30.0, gt=0)  # S2.30
@@ -344,11 +345,11 @@ class ScheduleSettings(Section):
     """When expired records are retired. Also when the process starts; ``3600s`` is that long
     after the last run."""
     expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
-    """Whether opening a memory retires expired records."""
+    """Whether opening a memory retires expired records. Commands that end at once do not."""
     in_background: bool = Field(default=True, examples=[False])
     """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
-    ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one store, one runs
-    each job."""
+    ``memoranda tui``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one
+    store, one runs each job."""
 
 
 class HttpSettings(Section):

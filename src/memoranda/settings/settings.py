@@ -93,6 +93,13 @@ class Settings(BaseSettings):
     def _with_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         return apply_profile(values)
 
+    @field_validator("user")
+    @classmethod
+    def _somebody(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError(f"{value!r} names nobody; write a name, or leave it out")
+        return value
+
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, value: str | None) -> str | None:

@@ -441,12 +441,12 @@ class LinearPattern:
 
 
 # Those who go through a long text call with the same text again and again.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _mark(pattern: LinearPattern, text: str) -> _View:
     return pattern.mark(text)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _encode(pattern: LinearPattern, text: str) -> bytes:
     return pattern.encode_anew(text)
 

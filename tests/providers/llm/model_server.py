@@ -99,13 +99,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         """Answer."""
         length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length))
+        body = json.loads(self.rfile.read(length) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
         act = self.server.state.take(Received(self.path, headers, body))
         try:
             act(self, body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    do_GET = do_POST  # noqa: N815 - the base class's names
 
     def send(self, status: int, body: bytes, kind: str = "application/json", **headers: str):
         """Send a whole answer."""

@@ -1,0 +1,585 @@
+"""What each setting changes that is seen at a door: the table of the walk over all settings."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event, Timer
+from typing import Any
+
+import apsw
+from model_server import Act, ModelServer, answered, failing, said, talked
+from settings_doors import command
+
+from memoranda import Memory, Settings
+
+PATIENCE = 60
+HELLO = ("say", "Hello there.")
+DOG = ("remember", "I have a dog named Rex.")
+WHICH = ("ask", "What is the name of my dog?")
+HOME = (("say", "I live in Porto."), ("end",))
+MUG = (("say", "I prefer the blue mug."), ("say", "I usually prefer the blue mug."), ("end",))
+RAIN = ("keep", "context", "It rains today.")
+POT = "The key lies under the red pot."
+STAGES = ("enrich", "consolidate", "decay", "reflect", "expire")
+OPENAI = "embedding.model", "openai:text-embedding-3-small"
+SMALL = {"llm.model": "openai:small@{server}/v1", "llm.api_key": "one", "llm.retries": 0}
+EMBED = dict([OPENAI]) | {"embedding.base_url": "{server}/v1", "embedding.api_key": "one"}
+NOTHING = said("{}")
+# Why a setting changes nothing at a door.
+TALK = "a client of the server keeps its talk, and talks with its model, by itself"
+AGENT = "only an agent has it"
+SERVER = "only the server has it"
+UPKEEP = "only upkeep writes such records, which is the same at each door: see schedule.reflect"
+FIGURES = "a talk tells no such figure; what works on the store is that of the library"
+SEARCHED = "each turn searches, and a search computes what waits"
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What can be seen after the steps of an effect.
+
+    Attributes:
+        told: what the door said in the last visit.
+        folder: where everything is kept.
+        server: a server of models, with what it was asked.
+        made: what was done before returned.
+    """
+
+    told: str
+    folder: Path
+    server: ModelServer
+    made: Any = None
+
+    def records(self, kind="fact"):
+        """Return the active records of a kind."""
+        return [each for each in command("list") if each["kind"] == kind]
+
+    def facts(self):
+        """Return what the active facts say."""
+        return sorted(each["content"] for each in self.records())
+
+    def files(self, name):
+        """Return where the files of a name are."""
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob(name))
+
+    def bodies(self, name):
+        """Return what the requests to the server say under a name."""
+        return {each.body.get(name) for each in self.server.received}
+
+    def keys(self):
+        """Return the keys that the server was shown."""
+        return {each.headers.get("authorization") for each in self.server.received}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What a setting changes.
+
+    Attributes:
+        change: its value before and after; ``None`` leaves it at its default.
+        see: what is compared: it differs.
+        visits: the steps of each visit to a door.
+        beside: other settings, in both cases; ``None`` takes one of the tests away.
+        without: the doors at which it changes nothing, and why.
+        first: what is done before, given the folder.
+        play: what the server of models does.
+    """
+
+    change: tuple[Any, Any]
+    see: Callable[[Sight], Any]
+    visits: tuple[tuple[tuple[Any, ...], ...], ...] = ((DOG,),)
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
+    first: Callable[[Path], object] | None = None
+    play: Act = NOTHING
+
+
+# Acts of the server
+
+
+def embed(handler, body):
+    """Answer with vectors of the length that is wanted."""
+    texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+    vector = [1.0] + [0.5] * ((body.get("dimensions") or 1536) - 1)
+    data = [{"object": "embedding", "index": n, "embedding": vector} for n in range(len(texts))]
+    whole = {"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1}}
+    handler.send(200, json.dumps(whole).encode())
+
+
+def learn_slowly(handler, body):
+    """Talk at once, and learn nothing, but not at once."""
+    if not body.get("tools"):
+        handler.server.state.closing.wait(0.4)
+    answered({"claims": [], "history_entry": "They met.", "memory_update": ""})(handler, body)
+
+
+def keep_context(handler, body):
+    """Keep a context by a tool, and then say so."""
+    asked = body["messages"][-1]["role"] == "user"
+    given = json.dumps({"content": RAIN[2], "memory_type": "context"})
+    calls = [("c1", "store_memory", given)] if asked and body.get("tools") else []
+    talked("{}", *calls)(handler, body)
+
+
+# Steps
+
+
+def wait_for_upkeep():
+    """Wait until each stage that is on has run, where upkeep runs at all."""
+    settings = Settings()
+    wanted = {stage for stage in STAGES if getattr(settings.schedule, stage) != "off"}
+    with Memory() as memory:
+        for _ in range(100 * PATIENCE):
+            ran = {run.job for run in memory.stats().upkeep}
+            if ran >= wanted or not settings.schedule.in_background:
+                return
+            Event().wait(0.01)
+    raise AssertionError(f"{wanted - ran} did not run")
+
+
+def wait_for_vectors():
+    """Wait until vectors are there, where they are computed in the background."""
+    if Settings().embedding.background:
+        with Memory() as memory:
+            for _ in range(100 * PATIENCE):
+                if not memory.stats().pending_vectors:
+                    return
+                Event().wait(0.01)
+        raise AssertionError("no vector was computed")
+
+
+def lock_store():
+    """Have another program write: for good, or for a moment where one waits for it."""
+    settings = Settings()
+    writing = apsw.Connection(settings.location)
+    writing.execute("BEGIN IMMEDIATE")
+    if settings.storage.busy_timeout >= 1:
+        Timer(0.1, writing.close).start()
+    else:
+        LOCKS.append(writing)
+
+
+LOCKS = []  # to be closed after the visit
+
+
+def git(notes, *arguments):
+    """Run git in the folder of the notes; return what it prints."""
+    line = ["git", "-C", str(notes), *arguments]
+    return subprocess.run(line, capture_output=True, check=False).stdout  # noqa: S603 - see above
+
+
+def make_repository(folder):
+    """Make the folder of the notes a repository of git."""
+    notes = folder / "agent.notes"
+    notes.mkdir()
+    git(notes, "init", "-q")
+    for name, value in (("user.name", "Ana"), ("user.email", "ana@example.org")):
+        git(notes, "config", name, value)
+
+
+def remember_faint(folder):
+    """Remember a fact of which nobody is sure."""
+    with Memory(folder / "agent.db", settings=Settings(schedule={"decay": "off"})) as memory:
+        memory.remember("The shop is shut", confidence=0.5, decay_rate=0.1)
+
+
+def remember_names(folder):
+    """Remember a fact with a name that no rule knows."""
+    with Memory(folder / "agent.db", settings=Settings(entities={"fast": "regex"})) as memory:
+        memory.remember("yesterday zora came")
+        memory.enrich()
+
+
+def remember_expired(folder):
+    """Remember a fact that holds no longer; return its id."""
+    with Memory(folder / "agent.db", settings=Settings(schedule={"expire_at_start": False})) as it:
+        return it.remember("The shop is shut", valid_until=datetime(2026, 1, 1, tzinfo=UTC)).id
+
+
+def names(_):
+    """Return the names of the people that are known."""
+    return sorted(each["name"].lower() for each in command("entities"))
+
+
+def ends(kind):
+    """Return what sees whether the records of a kind end."""
+    return lambda sight: [bool(each.get("valid_until")) for each in sight.records(kind)]
+
+
+def jobs(_):
+    """Return which stages of upkeep have run."""
+    return sorted(run["job"] for run in command("stats")["upkeep"])
+
+
+def upkeep(*stages, **more):
+    """Return what makes upkeep run these stages alone."""
+    off = {f"schedule.{stage}": "off" for stage in STAGES if stage not in stages}
+    return off | {"schedule.in_background": True} | more
+
+
+def shown(pattern):
+    """Return what sees what a door told, as far as a pattern finds it."""
+    return lambda sight: re.findall(pattern, sight.told)
+
+
+def seconds(moment):
+    """Return a moment as a number of seconds."""
+    return datetime.fromisoformat(moment).timestamp()
+
+
+RUN = ((("upkeep",), ("wait", wait_for_upkeep)),)
+
+EFFECTS = {
+    "location": Effect(
+        change=(None, "{folder}/other.db"), see=lambda sight: sight.files("other.db")
+    ),
+    "user": Effect(change=(None, "ben"), see=lambda _: [each["name"] for each in command("users")]),
+    "timezone": Effect(  # A day apart, at any time.
+        change=("Pacific/Pago_Pago", "Pacific/Kiritimati"),
+        visits=((RAIN, HELLO),),
+        see=lambda sight: (
+            [each["valid_until"][11:13] for each in sight.records("context")],
+            [each["system"][-20:] for each in command("conversations", "list")],
+        ),
+    ),
+    "memory.path": Effect(
+        change=(None, "{folder}/chroma"),
+        beside={"location": None, "retrieval.fusion": "blend"},
+        see=lambda sight: (sight.folder / "chroma").exists(),
+    ),
+    "memory.context_window_size": Effect(
+        change=(5, 2),
+        beside={"retrieval.fusion": "blend"},
+        visits=((*(("say", f"Number {n} is odd.") for n in range(6)), ("look",)),),
+        see=shown(r"(?:messages_in_context=|Memory: )(\d+)"),
+        without={"mcp": TALK},
+    ),
+    "memory.embedding_model": Effect(
+        change=("openai:one", "openai:two"),
+        beside=EMBED | {"embedding.model": None},
+        visits=((DOG, WHICH),),
+        see=lambda sight: sight.bodies("model"),
+        play=embed,
+    ),
+    "memory.cleanup_interval": Effect(
+        change=(3600, 60),
+        beside=upkeep("expire") | {"retrieval.fusion": "blend"},
+        visits=RUN,
+        see=lambda _: [
+            round(seconds(run["at"]) - seconds(run["last_due"]))
+            for run in command("maintain", "--watch", "--dry-run")["next"]
+            if run["job"] == "expire"
+        ],
+    ),
+    "storage.busy_timeout": Effect(
+        change=(60, 0.05),
+        visits=((("wait", lock_store), DOG),),
+        see=shown("stayed locked by another process"),
+    ),
+    "storage.token": Effect(
+        change=("one", "two"),
+        beside={"location": "chroma+{server}"},
+        see=lambda sight: sight.keys(),
+        play=failing(403),
+    ),
+    "embedding.model": Effect(
+        change=("none", OPENAI[1]),
+        beside=EMBED,
+        visits=((DOG, WHICH),),
+        see=lambda sight: sight.bodies("model"),
+        play=embed,
+    ),
+    "embedding.dimensions": Effect(
+        change=(8, 16),
+        beside=EMBED,
+        visits=((DOG, WHICH),),
+        see=lambda sight: sight.bodies("dimensions"),
+        play=embed,
+    ),
+    "embedding.base_url": Effect(
+        change=("{server}/v1", "{server}/v2"),
+        beside=EMBED,
+        visits=((DOG, WHICH),),
+        see=lambda sight: {each.path for each in sight.server.received},
+        play=embed,
+    ),
+    "embedding.api_key": Effect(
+        change=("one", "two"),
+        beside=EMBED,
+        visits=((DOG, WHICH),),
+        see=lambda sight: sight.keys(),
+        play=embed,
+    ),
+    "embedding.folder": Effect(
+        change=("{folder}/one", "{folder}/two"),
+        beside={"embedding.model": "local"},
+        see=shown("/two"),
+    ),
+    "embedding.background": Effect(
+        change=(True, False),
+        beside=EMBED,
+        visits=((DOG, ("wait", wait_for_vectors)),),
+        see=lambda sight: bool(sight.server.received),
+        without={"agent": SEARCHED, "chat": SEARCHED},
+        play=embed,
+    ),
+    "retrieval.fusion": Effect(
+        change=("blend", "rrf"),
+        beside={"retrieval.min_score": 0.1},
+        visits=((DOG,), (WHICH,)),
+        see=shown("dog named Rex"),
+    ),
+    "retrieval.rrf_k": Effect(
+        change=(60, 1),
+        beside={"retrieval.min_score": 0.1, "retrieval.fusion": "rrf"},
+        visits=((DOG,), (WHICH,)),
+        see=shown("dog named Rex"),
+    ),
+    "retrieval.token_vectors": Effect(
+        change=(True, False),
+        beside={"embedding.model": "local"},
+        visits=((DOG, WHICH, ("figures",)),),
+        see=shown("with token vectors"),
+        without={"agent": FIGURES, "chat": FIGURES},
+    ),
+    "retrieval.min_score": Effect(
+        change=(None, 0.99), visits=((DOG,), (WHICH,)), see=shown("dog named Rex")
+    ),
+    "retrieval.recall": Effect(
+        change=("all", "facts"),
+        beside={"consolidation.automatic": False},
+        visits=(
+            (("say", POT), ("keep", "conversation", POT)),
+            (("session", "two"), ("recall", "Where is the key?")),
+        ),
+        see=shown("red pot"),
+    ),
+    "retention.episode": Effect(
+        change=("forever", "30d"),
+        visits=((("say", POT), ("keep", "conversation", POT)),),
+        see=ends("episode"),
+    ),
+    "retention.fact": Effect(change=("forever", "52w"), see=ends("fact")),
+    "retention.context": Effect(
+        change=("day", "forever"),
+        beside=SMALL,
+        visits=((RAIN, HELLO),),
+        see=ends("context"),
+        play=keep_context,
+    ),
+    "retention.reflection": Effect(
+        change=("forever", "90d"),
+        visits=((("keep", "reflection", "Ana had a quiet week."),),),
+        see=ends("reflection"),
+        without=dict.fromkeys(("agent", "chat", "mcp"), UPKEEP),
+    ),
+    "tokens.limits": Effect(
+        change=(None, {"small": 5_000}),
+        beside=SMALL,
+        visits=((HELLO, ("look",)),),
+        see=shown(r"token_limit=\d+|of [\d,]+ tokens"),
+        without={"mcp": TALK},
+    ),
+    "tokens.tokenizers": Effect(
+        change=(None, {"small": "o200k_base"}),
+        beside=SMALL,
+        visits=((HELLO, ("look",)),),
+        see=shown("o200k_base"),
+        without={"mcp": TALK},
+    ),
+    "llm.model": Effect(
+        change=("openai:small@{server}/v1", "openai:other@{server}/v1"),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda sight: sight.bodies("model"),
+        without={"mcp": TALK},
+    ),
+    "llm.api_key": Effect(
+        change=("one", "two"),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda sight: sight.keys(),
+        without={"mcp": TALK},
+    ),
+    "llm.timeout": Effect(
+        change=(None, 0.05),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda _: command("stats")["pending_sessions"],
+        without={"mcp": TALK},
+        play=learn_slowly,
+    ),
+    "llm.retries": Effect(
+        change=(0, 1),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda sight: len(sight.server.received),
+        without={"mcp": TALK},
+        play=failing(500),
+    ),
+    "consolidation.automatic": Effect(
+        change=(True, False),
+        visits=((HOME[0],), (("session", "two"), HELLO)),
+        see=lambda sight: sight.facts(),
+        without={"mcp": TALK},
+    ),
+    "consolidation.extractor": Effect(
+        change=("auto", "rules"),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda sight: sight.facts(),
+        without={"mcp": TALK},
+    ),
+    "consolidation.timeout": Effect(
+        change=(None, 0.05),
+        beside=SMALL,
+        visits=(HOME,),
+        see=lambda sight: any(
+            "raw-fallback" in (sight.folder / each).read_text()
+            for each in sight.files("HISTORY.md")
+        ),
+        without={"mcp": TALK},
+        play=learn_slowly,
+    ),
+    "consolidation.duplicate_at": Effect(
+        change=(0.75, 1.0),
+        visits=(MUG,),
+        see=lambda sight: len(sight.facts()),
+        without={"mcp": TALK},
+    ),
+    "consolidation.decay_rate": Effect(
+        change=(None, 0.9),
+        visits=(MUG,),
+        see=lambda sight: [each["decay_rate"] for each in sight.records()],
+        without={"mcp": TALK},
+    ),
+    "notes.automatic": Effect(
+        change=(True, False),
+        visits=(HOME,),
+        see=lambda sight: sight.files("HISTORY.md"),
+        without={"mcp": TALK},
+    ),
+    "notes.folder": Effect(
+        change=(None, "{folder}/elsewhere"),
+        visits=((DOG, *HOME, ("look",)),),
+        see=lambda sight: sight.files("MEMORY.md"),
+    ),
+    "notes.max_memory_size": Effect(
+        change=(None, 256),
+        visits=(
+            (
+                *(("remember", f"The code of gate {n} is {n}{n}{n}.") for n in range(9)),
+                *HOME,
+                ("look",),
+            ),
+        ),
+        see=lambda sight: [
+            (sight.folder / each).stat().st_size <= 256 for each in sight.files("MEMORY.md")
+        ],
+    ),
+    "notes.in_context": Effect(
+        change=(True, False),
+        visits=((DOG, *HOME), (("session", "two"), HELLO, ("look",))),
+        see=shown("MEMORY.md"),
+        without={"mcp": TALK},
+    ),
+    "notes.commit": Effect(
+        change=(False, True),
+        first=make_repository,
+        visits=((DOG, *HOME, ("look",)),),
+        see=lambda sight: bool(git(sight.folder / "agent.notes", "log", "--oneline")),
+    ),
+    "agent.max_steps": Effect(
+        change=(8, 2),
+        beside=SMALL,
+        visits=((HELLO,),),
+        see=lambda sight: len(sight.server.received),
+        without={"library": AGENT, "mcp": AGENT},
+        play=talked("", ("c1", "memory_stats", "{}")),
+    ),
+    "decay.threshold": Effect(
+        change=(None, 0.6),
+        beside=upkeep("decay"),
+        first=remember_faint,
+        visits=RUN,
+        see=lambda sight: sight.facts(),
+    ),
+    "entities.fast": Effect(
+        change=("regex", "regex, spacy"),
+        beside={"entities.spacy_model": "{pipelines}/zora"},
+        visits=((("remember", "yesterday zora came home"), WHICH),),
+        see=names,
+    ),
+    "entities.accurate": Effect(
+        change=("regex", "regex, spacy"),
+        beside=upkeep("enrich") | {"entities.spacy_model": "{pipelines}/zora"},
+        first=remember_names,
+        visits=RUN,
+        see=names,
+    ),
+    "entities.spacy_model": Effect(
+        change=("{pipelines}/quill", "{pipelines}/zora"),
+        beside={"entities.fast": "regex, spacy"},
+        visits=((("remember", "yesterday zora came home"), WHICH),),
+        see=names,
+    ),
+    "schedule.enrich": Effect(
+        change=("off", None), beside=upkeep("enrich", "expire"), visits=RUN, see=jobs
+    ),
+    "schedule.consolidate": Effect(
+        change=("off", None), beside=upkeep("consolidate", "expire"), visits=RUN, see=jobs
+    ),
+    "schedule.decay": Effect(
+        change=("off", None), beside=upkeep("decay", "expire"), visits=RUN, see=jobs
+    ),
+    "schedule.reflect": Effect(
+        change=("off", None), beside=upkeep("reflect", "expire"), visits=RUN, see=jobs
+    ),
+    "schedule.expire": Effect(
+        change=("off", None), beside=upkeep("expire", "decay"), visits=RUN, see=jobs
+    ),
+    "schedule.expire_at_start": Effect(
+        change=(False, True),
+        first=remember_expired,
+        see=lambda sight: [each["action"] for each in command("history", sight.made)],
+    ),
+    "schedule.in_background": Effect(
+        change=(False, True), beside=upkeep("expire"), visits=RUN, see=jobs
+    ),
+    "mcp.tools": Effect(
+        change=("full", "basic"),
+        visits=((("tools",),),),
+        see=shown("correct_fact"),
+        without=dict.fromkeys(("library", "agent", "chat"), SERVER),
+    ),
+}
+
+HTTP = "tests/doors/test_mcp_http.py::"
+# What cannot be seen by a step at a door: why, and what proves it instead.
+ELSEWHERE = {
+    "storage.durability": (
+        "only a power cut tells it",
+        "tests/doors/test_settings_everywhere.py::test_durability_is_whether_commits_wait_for_the_disk",
+    ),
+    "embedding.threads": (
+        "only the time tells it",
+        "tests/doors/test_settings_everywhere.py::test_threads_are_those_of_the_local_model",
+    ),
+    "tokens.load_timeout": (
+        "only a download that hangs tells it",
+        "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate",
+    ),
+    "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
+    "mcp.allowed_hosts": (
+        "over HTTP alone",
+        HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
+    ),
+    "mcp.allowed_origins": (
+        "over HTTP alone",
+        HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
+    ),
+}
