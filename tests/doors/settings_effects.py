@@ -445,6 +445,12 @@ EFFECTS = {
         without={"mcp": TALK},
         play=learn_slowly,
     ),
+    "consolidation.longest": Effect(
+        change=(60.0, 1e-9),
+        visits=(HOME,),
+        see=lambda sight: len(sight.facts()),
+        without={"mcp": TALK},
+    ),
     "consolidation.duplicate_at": Effect(
         change=(0.75, 1.0),
         visits=(MUG,),
@@ -560,26 +566,55 @@ EFFECTS = {
 
 HTTP = "tests/doors/test_mcp_http.py::"
 # What cannot be seen by a step at a door: why, and what proves it instead.
-ELSEWHERE = {
-    "storage.durability": (
-        "only a power cut tells it",
-        "tests/doors/test_settings_everywhere.py::test_durability_is_whether_commits_wait_for_the_disk",
-    ),
-    "embedding.threads": (
-        "only the time tells it",
-        "tests/doors/test_settings_everywhere.py::test_threads_are_those_of_the_local_model",
-    ),
-    "tokens.load_timeout": (
-        "only a download that hangs tells it",
-        "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate",
-    ),
-    "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
-    "mcp.allowed_hosts": (
-        "over HTTP alone",
-        HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
-    ),
-    "mcp.allowed_origins": (
-        "over HTTP alone",
-        HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
-    ),
-}
+ELSEWHERE = (
+    {
+        "storage.durability": (
+            "only a power cut tells it",
+            "tests/doors/test_settings_everywhere.py::test_durability_is_whether_commits_wait_for_the_disk",
+        ),
+        "embedding.threads": (
+            "only the time tells it",
+            "tests/doors/test_settings_everywhere.py::test_threads_are_those_of_the_local_model",
+        ),
+        "tokens.load_timeout": (
+            "only a download that hangs tells it",
+            "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate",
+        ),
+        "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
+        "mcp.allowed_hosts": (
+            "over HTTP alone",
+            HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
+        ),
+        "mcp.allowed_origins": (
+            "over HTTP alone",
+            HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
+        ),
+    }
+    | {
+        f"secrets.{name}": (
+            "at the doors it names",
+            f"tests/memory/test_secret_policies.py::{test}",
+        )
+        for name, test in {
+            "remember": "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise",
+            "tools": "test_tools_refuse_a_secret_and_say_what_to_do",
+            "mcp": "test_tools_refuse_a_secret_and_say_what_to_do",
+            "search": "test_nothing_shows_a_secret_unless_the_settings_say_so",
+            "recall": "test_nothing_shows_a_secret_unless_the_settings_say_so",
+        }.items()
+    }
+    | {
+        f"http.{name}": ("over HTTP alone", f"tests/doors/test_http_limits.py::{test}")
+        for name, test in {
+            "header_timeout": "test_slow_clients_are_closed_in_time_while_others_are_answered",
+            "body_timeout": "test_a_body_that_does_not_come_is_not_waited_for",
+            "keep_alive": "test_an_idle_connection_is_closed_after_its_requests",
+            "connections": "test_a_full_server_lets_go_of_whoever_asks_for_nothing",
+            "connections_per_address": "test_a_full_server_lets_go_of_whoever_asks_for_nothing",
+            "header_size": "test_a_header_and_a_body_may_only_be_so_long",
+            "body_size": "test_a_header_and_a_body_may_only_be_so_long",
+            "requests_per_minute": "test_whoever_asks_too_often_is_told_when_to_ask_again",
+            "log_repeats": "test_a_log_does_not_grow_with_what_clients_do",
+        }.items()
+    }
+)

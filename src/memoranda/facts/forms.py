@@ -9,7 +9,7 @@ fits, each compiled when a text first comes so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import re2
@@ -113,9 +113,9 @@ def _compile_filter(sources: Iterable[str]) -> Any:
     return forms
 
 
-@cache
+@lru_cache(maxsize=2_048)
 def compile_form(source: str) -> Any:
-    """Return a form ready to use; without regard to case."""
+    """Return a form ready to use; without regard to case. Some are made of users' names."""
     return re2.compile(source, form_options())
 
 
