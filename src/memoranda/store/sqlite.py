@@ -24,6 +24,7 @@ from memoranda.model import capabilities
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import (
     NONE,
+    DamageLog,
     Database,
     FullText,
     Postings,
@@ -42,6 +43,7 @@ BUSY_TIMEOUT = 60.0
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
+RETURNING = "RETURNING"
 SETUP = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -123,14 +125,17 @@ DIALECT = Dialect(
     {
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
+        "same": "CAST({0} AS BLOB) IS CAST({1} AS BLOB)",
+        "members": "SELECT value FROM json_each(CASE WHEN json_valid({0}) THEN {0} END)",
         "attribute": (
-            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
-            "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
+            "JOIN json_each({1}) b ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
             "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "ordered": (
-            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
-            "ON a.key = b.key AND a.value {2} b.value AND ((a.type = 'text' AND b.type = 'text') "
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
+            "JOIN json_each({1}) b ON a.key = b.key AND a.value {2} b.value "
+            "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "least": "min(",
@@ -146,17 +151,36 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
+def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
+    """Yield each row, and ``None`` for one whose text is not UTF-8: the cursor goes on after it."""
+    while True:
+        try:
+            yield next(cursor)
+        except StopIteration:
+            return
+        except UnicodeDecodeError:
+            yield None
+
+
 class SqliteConnection(SqlConnection):
     """Runs the shared statements on a connection of apsw's."""
 
-    def __init__(self, raw: apsw.Connection) -> None:
+    def __init__(self, raw: apsw.Connection, damage_log: DamageLog) -> None:
         """Wrap ``raw``."""
         self.raw: apsw.Connection = raw
+        self.damage_log = damage_log
 
-    def all(self, sql: str, values: Values = NONE) -> list[Row]:
-        """Return every row."""
-        rows: list[Any] = self.raw.execute(in_sqlite(sql), values).fetchall()
-        return rows
+    def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
+        """Return every row; ``None`` for one with text that is not UTF-8."""
+        cursor: Any = self.raw.execute(in_sqlite(sql), values)
+        if RETURNING not in sql:  # What writes cannot be run again.
+            try:
+                found: list[Row] = cursor.fetchall()
+            except UnicodeDecodeError:
+                cursor = self.raw.execute(in_sqlite(sql), values)
+            else:
+                return found
+        return list(_each(cursor))
 
     def run(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
@@ -241,6 +265,7 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
+        self.file = None if self.in_memory else Path(self.location)
         self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
         if not self.in_memory:
@@ -386,7 +411,7 @@ class SqliteDatabase(Database[SqliteConnection]):
             except BaseException:
                 raw.close()
                 raise
-            return SqliteConnection(raw)
+            return SqliteConnection(raw, self.damage_log)
 
     def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
         # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
