@@ -7,11 +7,12 @@ connection, and everything takes turns.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -33,8 +34,10 @@ from memoranda.store.sql.database import (
     Values,
 )
 from memoranda.store.sql.dialect import Dialect, schema_steps
+from memoranda.store.sql.health import LOG_LOST, LOST_LOG
 from memoranda.store.sql.store import DatabaseStore
-from memoranda.store.sql.transaction import PURGE
+from memoranda.store.sql.transaction import PURGE, SET_META
+from memoranda.store.sqlite_files import OpenedFile, create_private, log_is_lost, unlock_index
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
@@ -93,7 +96,7 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
-_creating = threading.Lock()
+log = logging.getLogger("memoranda.store")
 
 
 class ErrorTranslator:
@@ -259,6 +262,7 @@ class SqliteDatabase(Database[SqliteConnection]):
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
     vfs: str | None = None
+    _opened: OpenedFile | None = None
 
     def __init__(self, path: str) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
@@ -268,11 +272,16 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.file = None if self.in_memory else Path(self.location)
         self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
+        lost = False
         if not self.in_memory:
-            _create_private(self.location)
+            create_private(self.location)
+            unlock_index(self.location)
+            lost = log_is_lost(self.location)
         self._writer = self._open()
         try:
             self._migrate()
+            if lost:
+                self._tell_of_lost_log()
         except BaseException:
             self.close()
             raise
@@ -298,14 +307,20 @@ class SqliteDatabase(Database[SqliteConnection]):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
+    def _require_same_files(self) -> None:
+        if self._opened is not None:
+            self._opened.require_same()
+
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
         with self._lend_writer() as connection:
+            self._require_same_files()
             try:
                 self._begin(connection)
                 yield connection
                 self._commit(connection)
+                self._require_same_files()
             except BaseException:
                 if connection.raw.in_transaction:
                     connection.raw.execute("ROLLBACK")
@@ -366,6 +381,12 @@ class SqliteDatabase(Database[SqliteConnection]):
                 connection.raw.execute(f"PRAGMA user_version = {number}")
             connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
+    def _tell_of_lost_log(self) -> None:
+        """Warn of it, and keep that for ``verify``: once opened, the files tell no more."""
+        log.warning("%s: %s", self.location, LOST_LOG)
+        with suppress(errors.StoreReadOnly), self.write() as connection:
+            connection.run(SET_META, {"name": LOG_LOST, "value": "1"})
+
     def _version(self, raw: apsw.Connection) -> int:
         """Return how many steps of the schema the database has seen; reads only.
 
@@ -408,6 +429,9 @@ class SqliteDatabase(Database[SqliteConnection]):
                 self._version(raw)
                 if not self.in_memory:
                     self._enter_wal(raw)
+                    raw.execute(STATE).fetchall()  # Now the log is there, and stays.
+                    self._opened = self._opened or OpenedFile(self.location)
+                    self._opened.require_same()
             except BaseException:
                 raw.close()
                 raise
@@ -497,7 +521,7 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             raise errors.InvalidInput(message)
         try:
             partial.unlink(missing_ok=True)
-            _create_private(str(partial))
+            create_private(str(partial))
             with self._lend() as source, ErrorTranslator(path):
                 source.run("VACUUM INTO :path", {"path": str(partial)})
             partial.rename(path)
@@ -506,19 +530,3 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             raise errors.StoreReadOnly(message) from error
         finally:
             partial.unlink(missing_ok=True)
-
-
-def _create_private(path: str) -> None:
-    # Only a file that is not there is opened here. Closing any handle of a file frees every
-    # lock this process holds on it, also those of another SQLite connection.
-    if Path(path).is_dir():
-        message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
-        raise errors.StoreReadOnly(message)
-    try:
-        with _creating:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return
-    except OSError as error:
-        message = f"{path} cannot be created or written: {error.strerror}; choose another place"
-        raise errors.StoreReadOnly(message) from error

@@ -28,6 +28,12 @@ ANALYZER = "analyzer"
 SAMPLE = 3
 BATCH = 1_000
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
+LOG_LOST = "log_lost"
+LOST_LOG = (
+    "its write-ahead log (-wal) was removed after a process was killed, and with it what was "
+    "stored last"
+)
+LOST_LOG_REMEDY = "put the log back or restore a backup, or accept it with doctor --rebuild"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
 Problems = list[str]
 
@@ -102,6 +108,8 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
                 problems += report(name, sorted({table.rows.get(row, str(row)) for row in wrong}))
         with _damage("notes", problems, database.damage):
             problems += _notes_problems(connection)
+        if meta(connection, LOG_LOST):
+            problems.append(f"{LOST_LOG}; {LOST_LOG_REMEDY}")
         if meta(connection, PURGE):
             problems.append(UNPURGED)
     return problems
@@ -269,6 +277,7 @@ def rebuild(
     problems = verify(database, analyzer, names)
     with database.write() as connection:
         problems += keep_aside(connection, file)
+        connection.run("DELETE FROM meta WHERE name = :name", {"name": LOG_LOST})
         reindex(connection, database, analyzer)
         # The text is canonical: its hash follows it, and its vector is of another text.
         altered = [{"id": each, "hash": new} for each, new in _altered(connection).items()]
