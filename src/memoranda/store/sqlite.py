@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,9 @@ import apsw
 
 from memoranda import errors
 from memoranda.model import capabilities
-from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.store.salvage import LOOKALIKE, fitting_rows, insert_salvaged, readable_rows
+from memoranda.store.sql.damage import write_aside
 from memoranda.store.sql.database import (
     NONE,
     DamageLog,
@@ -37,7 +39,14 @@ from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.health import LOG_LOST, LOST_LOG
 from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE, SET_META
-from memoranda.store.sqlite_files import OpenedFile, create_private, log_is_lost, unlock_index
+from memoranda.store.sqlite_files import (
+    INDEX,
+    LOG,
+    OpenedFile,
+    create_private,
+    log_is_lost,
+    unlock_index,
+)
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
@@ -57,6 +66,11 @@ SETUP = (
 STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
+"""
+# Tables and indexes, but for those that FTS5 and SQLite make for themselves.
+SCHEMA = """
+SELECT type, name, tbl_name, sql FROM sqlite_schema
+WHERE name NOT LIKE 'records_fts_%' AND name NOT LIKE 'sqlite_stat%' ORDER BY type, name
 """
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
@@ -96,6 +110,12 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
+DAMAGED = ".damaged"
+MADE_ANEW = (
+    "{path} was damaged, and was made anew with all rows that could be read; what it was is kept "
+    "in {kept}: look at what it holds, then delete it"
+)
+NOTHING: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 log = logging.getLogger("memoranda.store")
 
 
@@ -363,6 +383,8 @@ class SqliteDatabase(Database[SqliteConnection]):
                 found.append(f"{name}: cannot be checked ({error})")
                 continue
             found += [f"SQLite: {row[0]}" for row in rows if row[0] not in {"ok", 1}]
+        if not self.in_memory and connection.all(SCHEMA) != intact_schema():
+            found.append("SQLite: the schema is not what it was made as")
         broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
         if broken:
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
@@ -462,6 +484,13 @@ class SqliteDatabase(Database[SqliteConnection]):
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
+@cache
+def intact_schema() -> list[Row]:
+    """Return what ``SCHEMA`` gives where nothing is damaged."""
+    with closing(SqliteDatabase(MEMORY)) as database, database.read() as connection:
+        return connection.all(SCHEMA)
+
+
 class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
     """Implements :class:`memoranda.model.ports.Store` on one SQLite database.
 
@@ -513,6 +542,57 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
             return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
 
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Derive index, links and queues anew, and make a damaged file anew; say what was wrong."""
+        found: list[str] = []
+        try:
+            found = super().rebuild(extractor)
+        except errors.StoreError as error:
+            if type(error) not in {errors.StoreError, errors.NotADatabase}:
+                raise  # Full, busy, closed or read-only.
+            found = [str(error)]
+        if self._is_whole():
+            return found
+        return [*found, self._salvage(), *super().rebuild(extractor)]
+
+    def _is_whole(self) -> bool:
+        """Return whether SQLite finds nothing wrong with the file; what FTS5 has is derived."""
+        try:
+            with self.read() as connection:
+                lines = self.problems(connection)
+        except errors.StoreError:
+            return False
+        return not any(line.startswith("SQLite: ") and "FTS5" not in line for line in lines)
+
+    def _salvage(self) -> str:
+        """Make the file anew with every row that can be read; return where the old one is.
+
+        Raises:
+            StoreBusy: another process has it open.
+        """
+        with self._lend_writer() as connection, self._pool_lock:
+            for idle in self._idle:
+                idle.raw.close()
+            self._idle.clear()
+            try:
+                # Nobody else may have it open: its log goes, and from here on it is locked.
+                connection.raw.execute("PRAGMA journal_mode = DELETE").fetchall()
+                connection.raw.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+                connection.raw.execute("BEGIN EXCLUSIVE; COMMIT")
+                kept = write_aside(self.file, b"", DAMAGED)
+                with (
+                    closing(apsw.Connection(str(kept))) as copy,
+                    copy.backup("main", connection.raw, "main") as backup,
+                ):
+                    backup.step()
+                small = {table: readable_rows(connection.raw, table) for table in LOOKALIKE}
+                _made_anew(self.location, kept.read_bytes(), small)
+            finally:
+                connection.raw.close()
+                self._opened = None
+                self._writer = self._open()
+        return MADE_ANEW.format(path=self.location, kept=kept)
+
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
         partial = Path(f"{path}.partial")
@@ -530,3 +610,54 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             raise errors.StoreReadOnly(message) from error
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _made_anew(
+    path: str, content: bytes, more: Mapping[str, Sequence[Mapping[str, Any]]] = NOTHING
+) -> None:
+    """Put a file with the sound rows of a damaged one in its place.
+
+    Args:
+        path: the damaged file.
+        content: its bytes.
+        more: rows of tables that were read otherwise.
+
+    Raises:
+        NotADatabase: no row of memoranda's is in it; it is left as it is.
+    """
+    found = fitting_rows(content)
+    if not found["records"] and not found["messages"]:
+        message = f"{path} holds nothing of memoranda's that can be read; restore a backup"
+        raise errors.NotADatabase(message)
+    made = Path(f"{path}.new")
+    for suffix in ("", LOG, INDEX):
+        Path(f"{made}{suffix}").unlink(missing_ok=True)
+    with closing(SqliteDatabase(str(made))) as database, database.write() as connection:
+        insert_salvaged(connection, found | dict(more))
+    made.replace(path)
+
+
+def salvage(path: str) -> str:
+    """Make a file anew that is too damaged to be opened; return what was done.
+
+    No process can have it open, as none can open it.
+
+    Raises:
+        NotADatabase: no row of memoranda's is in it; it is left as it is.
+        StoreReadOnly: its folder cannot be written.
+    """
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+        kept = write_aside(file, content, DAMAGED)
+        try:
+            _made_anew(path, content)
+        except BaseException:
+            kept.unlink()
+            raise
+        for suffix in (LOG, INDEX):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+    except OSError as error:
+        message = f"{path} cannot be made anew: {error.strerror}; check the permissions"
+        raise errors.StoreReadOnly(message) from error
+    return MADE_ANEW.format(path=path, kept=kept)
