@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Relation, Statement
@@ -118,3 +118,25 @@ def test_real_messages_are_judged_with_few_mistakes():
     assert wrong <= 1
     assert flagged >= 13
     assert found["update", "update"] >= 9
+
+
+CODES = st.from_regex(
+    r"[a-z]{2}[0-9][a-z][0-9][a-z][0-9]{1,2}[a-z]|[a-z]{2,3}[0-9]{3,6}", fullmatch=True
+)
+UNRELATED = (
+    "I like {}.",
+    "{} is my dog.",
+    "I use {} every day.",
+    "The meeting {} is on Monday.",
+    "I stopped using {}.",
+    "We cancelled {}.",
+    "I moved to {}.",
+    "I no longer like {}.",
+)
+
+
+@given(st.sampled_from(UNRELATED), st.sampled_from(UNRELATED), CODES, CODES)
+def test_facts_with_different_codes_are_not_about_the_same(first, second, one, other):
+    """A code is a name: what is said of one ends nothing that was said of another."""
+    assume(one != other and not (first == second == "I moved to {}."))
+    assert judge(first.format(one), second.format(other)).relation is Relation.NONE

@@ -88,7 +88,7 @@ DAMAGE = {
     ),
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
-    "notes that cannot be read": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
+    "damaged row in notes_bases": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
     "broken foreign keys": "INSERT INTO derivations VALUES (9999, 'vectors', 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "

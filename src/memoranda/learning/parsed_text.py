@@ -20,6 +20,9 @@ from memoranda.text.patterns import LanguageData, compile_pattern, load
 _EN = LanguageData("en", "comparison", {"month": lambda: month_numbers("en")})
 _TOKEN = compile_pattern(
     r"(?P<date>\x01[\d-]+\x01)"
+    # Neither ``gpt4`` nor ``10h30`` nor ``500ml``.
+    r"|(?P<code>[^\W\d_]+\d{3,}[^\W_]*|[^\W\d_]+\d+[^\W\d_]+[^\W_]{2,}"
+    r"|\d+[^\W\d_]+\d+[^\W_]{2,})"
     r"|(?P<number>(?:(?<![\w)])[-\u2212])?\d+(?:[.,:/]\d+)*)(?:(?:st|nd|rd|th)\b)?"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*[+#]*)"
     r"|(?P<sign>[%€$£¥°]|[\u2600-\u27BF\U0001F300-\U0001FAFF])"
@@ -171,6 +174,11 @@ def _split_words(text: str) -> tuple[ParsedWord, ...]:
             or tokens[place + 1] in _EN.words("no_number_after")
         )
         kind = str(match.lastgroup)
+        if kind == "code":  # A name: with one character changed it is of something else.
+            code = _fold(match[kind])
+            found.append(ParsedWord(code, stem=code, kind="word", name=True, owned=owned))
+            owned = False
+            continue
         for part, owner in _split_token(kind, match[kind]):
             plain = _EN.mapping("number_words").get(part.casefold(), _fold(part))
             if tokens[place] == "one" and not number:

@@ -15,7 +15,7 @@ from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.database import NONE, Postings, Row, SqlConnection, Values
+from memoranda.store.sql.database import NONE, DamageLog, Postings, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.store import DatabaseStore
@@ -43,13 +43,20 @@ MACROS = {
         "SELECT CAST(value AS bigint) AS value "
         "FROM jsonb_array_elements_text(CAST({0} AS jsonb)) AS elements (value)"
     ),
+    "same": "{0} = {1}",
+    "members": (
+        'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
+        "CASE WHEN {0} IS JSON ARRAY THEN CAST({0} AS jsonb) END) AS elements (value)"
+    ),
     "attribute": (
         "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
-        "WHERE CAST({0} AS jsonb) -> wanted.key = wanted.value)"
+        "WHERE CASE WHEN {0} IS JSON OBJECT THEN CAST({0} AS jsonb) END -> wanted.key "
+        "= wanted.value)"
     ),
     "ordered": (
         "EXISTS (SELECT 1 FROM jsonb_each(CAST({1} AS jsonb)) wanted "
-        "JOIN jsonb_each(CAST({0} AS jsonb)) held ON held.key = wanted.key "
+        "JOIN jsonb_each(CASE WHEN {0} IS JSON OBJECT THEN CAST({0} AS jsonb) END) held "
+        "ON held.key = wanted.key "
         "AND jsonb_typeof(held.value) = jsonb_typeof(wanted.value) "
         "WHERE CASE jsonb_typeof(held.value) "
         "WHEN 'number' THEN held.value {2} wanted.value "
@@ -82,14 +89,15 @@ def in_postgres(sql: str) -> Any:
 class PostgresConnection(SqlConnection):
     """Runs the shared statements over one connection of psycopg."""
 
-    def __init__(self, raw: psycopg.Connection[Row]) -> None:
+    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
         """Take over a connection that commits by itself."""
         self.raw: psycopg.Connection[Row] = raw
+        self.damage_log = damage_log
 
     def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
         return self.raw.execute(in_postgres(sql), values)
 
-    def all(self, sql: str, values: Values = NONE) -> list[Row]:
+    def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
         return self._execute(sql, values).fetchall()
 
@@ -198,7 +206,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
 
     def _open(self) -> PostgresConnection:
-        return PostgresConnection(psycopg.connect(self._address, autocommit=True))
+        return PostgresConnection(psycopg.connect(self._address, autocommit=True), self.damage_log)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -7,11 +7,12 @@ connection, and everything takes turns.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -22,9 +23,12 @@ import apsw
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.models import Scope
-from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.store.salvage import LOOKALIKE, fitting_rows, insert_salvaged, readable_rows
+from memoranda.store.sql.damage import write_aside
 from memoranda.store.sql.database import (
     NONE,
+    DamageLog,
     Database,
     FullText,
     Postings,
@@ -33,8 +37,17 @@ from memoranda.store.sql.database import (
     Values,
 )
 from memoranda.store.sql.dialect import Dialect, schema_steps
+from memoranda.store.sql.health import LOG_LOST, LOST_LOG
 from memoranda.store.sql.store import DatabaseStore
-from memoranda.store.sql.transaction import PURGE
+from memoranda.store.sql.transaction import PURGE, SET_META
+from memoranda.store.sqlite_files import (
+    INDEX,
+    LOG,
+    OpenedFile,
+    create_private,
+    log_is_lost,
+    unlock_index,
+)
 from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
@@ -44,6 +57,7 @@ BUSY_TIMEOUT = 60.0
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
+RETURNING = "RETURNING"
 SETUP = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -54,6 +68,11 @@ SETUP = (
 STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
+"""
+# Tables and indexes, but for those that FTS5 and SQLite make for themselves.
+SCHEMA = """
+SELECT type, name, tbl_name, sql FROM sqlite_schema
+WHERE name NOT LIKE 'records_fts_%' AND name NOT LIKE 'sqlite_stat%' ORDER BY type, name
 """
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
@@ -93,7 +112,13 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
-_creating = threading.Lock()
+DAMAGED = ".damaged"
+MADE_ANEW = (
+    "{path} was damaged, and was made anew with all rows that could be read; what it was is kept "
+    "in {kept}: look at what it holds, then delete it"
+)
+NOTHING: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+log = logging.getLogger("memoranda.store")
 
 
 class ErrorTranslator:
@@ -125,14 +150,17 @@ DIALECT = Dialect(
     {
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
+        "same": "CAST({0} AS BLOB) IS CAST({1} AS BLOB)",
+        "members": "SELECT value FROM json_each(CASE WHEN json_valid({0}) THEN {0} END)",
         "attribute": (
-            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
-            "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
+            "JOIN json_each({1}) b ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
             "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "ordered": (
-            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
-            "ON a.key = b.key AND a.value {2} b.value AND ((a.type = 'text' AND b.type = 'text') "
+            "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "
+            "JOIN json_each({1}) b ON a.key = b.key AND a.value {2} b.value "
+            "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "least": "min(",
@@ -148,17 +176,36 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
+def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
+    """Yield each row, and ``None`` for one whose text is not UTF-8: the cursor goes on after it."""
+    while True:
+        try:
+            yield next(cursor)
+        except StopIteration:
+            return
+        except UnicodeDecodeError:
+            yield None
+
+
 class SqliteConnection(SqlConnection):
     """Runs the shared statements on a connection of apsw's."""
 
-    def __init__(self, raw: apsw.Connection) -> None:
+    def __init__(self, raw: apsw.Connection, damage_log: DamageLog) -> None:
         """Wrap ``raw``."""
         self.raw: apsw.Connection = raw
+        self.damage_log = damage_log
 
-    def all(self, sql: str, values: Values = NONE) -> list[Row]:
-        """Return every row."""
-        rows: list[Any] = self.raw.execute(in_sqlite(sql), values).fetchall()
-        return rows
+    def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
+        """Return every row; ``None`` for one with text that is not UTF-8."""
+        cursor: Any = self.raw.execute(in_sqlite(sql), values)
+        if RETURNING not in sql:  # What writes cannot be run again.
+            try:
+                found: list[Row] = cursor.fetchall()
+            except UnicodeDecodeError:
+                cursor = self.raw.execute(in_sqlite(sql), values)
+            else:
+                return found
+        return list(_each(cursor))
 
     def run(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
@@ -237,19 +284,26 @@ class SqliteDatabase(Database[SqliteConnection]):
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
     vfs: str | None = None
+    _opened: OpenedFile | None = None
 
     def __init__(self, path: str) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
+        self.file = None if self.in_memory else Path(self.location)
         self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
+        lost = False
         if not self.in_memory:
-            _create_private(self.location)
+            create_private(self.location)
+            unlock_index(self.location)
+            lost = log_is_lost(self.location)
         self._writer = self._open()
         try:
             self._migrate()
+            if lost:
+                self._tell_of_lost_log()
         except BaseException:
             self.close()
             raise
@@ -275,14 +329,20 @@ class SqliteDatabase(Database[SqliteConnection]):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
+    def _require_same_files(self) -> None:
+        if self._opened is not None:
+            self._opened.require_same()
+
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
         with self._lend_writer() as connection:
+            self._require_same_files()
             try:
                 self._begin(connection)
                 yield connection
                 self._commit(connection)
+                self._require_same_files()
             except BaseException:
                 if connection.raw.in_transaction:
                     connection.raw.execute("ROLLBACK")
@@ -325,6 +385,8 @@ class SqliteDatabase(Database[SqliteConnection]):
                 found.append(f"{name}: cannot be checked ({error})")
                 continue
             found += [f"SQLite: {row[0]}" for row in rows if row[0] not in {"ok", 1}]
+        if not self.in_memory and connection.all(SCHEMA) != intact_schema():
+            found.append("SQLite: the schema is not what it was made as")
         broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
         if broken:
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
@@ -342,6 +404,12 @@ class SqliteDatabase(Database[SqliteConnection]):
                 connection.raw.execute(sql).fetchall()
                 connection.raw.execute(f"PRAGMA user_version = {number}")
             connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _tell_of_lost_log(self) -> None:
+        """Warn of it, and keep that for ``verify``: once opened, the files tell no more."""
+        log.warning("%s: %s", self.location, LOST_LOG)
+        with suppress(errors.StoreReadOnly), self.write() as connection:
+            connection.run(SET_META, {"name": LOG_LOST, "value": "1"})
 
     def _version(self, raw: apsw.Connection) -> int:
         """Return how many steps of the schema the database has seen; reads only.
@@ -385,10 +453,13 @@ class SqliteDatabase(Database[SqliteConnection]):
                 self._version(raw)
                 if not self.in_memory:
                     self._enter_wal(raw)
+                    raw.execute(STATE).fetchall()  # Now the log is there, and stays.
+                    self._opened = self._opened or OpenedFile(self.location)
+                    self._opened.require_same()
             except BaseException:
                 raw.close()
                 raise
-            return SqliteConnection(raw)
+            return SqliteConnection(raw, self.damage_log)
 
     def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
         # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
@@ -413,6 +484,13 @@ class SqliteDatabase(Database[SqliteConnection]):
         level = "FULL" if self.power_safe else "NORMAL"
         raw.execute(f"PRAGMA synchronous = {level}")
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
+
+
+@cache
+def intact_schema() -> list[Row]:
+    """Return what ``SCHEMA`` gives where nothing is damaged."""
+    with closing(SqliteDatabase(MEMORY)) as database, database.read() as connection:
+        return connection.all(SCHEMA)
 
 
 class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
@@ -489,6 +567,57 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         with self.read() as connection:
             return told_by_others(connection, self._user_key(connection, scope), texts)
 
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Derive index, links and queues anew, and make a damaged file anew; say what was wrong."""
+        found: list[str] = []
+        try:
+            found = super().rebuild(extractor)
+        except errors.StoreError as error:
+            if type(error) not in {errors.StoreError, errors.NotADatabase}:
+                raise  # Full, busy, closed or read-only.
+            found = [str(error)]
+        if self._is_whole():
+            return found
+        return [*found, self._salvage(), *super().rebuild(extractor)]
+
+    def _is_whole(self) -> bool:
+        """Return whether SQLite finds nothing wrong with the file; what FTS5 has is derived."""
+        try:
+            with self.read() as connection:
+                lines = self.problems(connection)
+        except errors.StoreError:
+            return False
+        return not any(line.startswith("SQLite: ") and "FTS5" not in line for line in lines)
+
+    def _salvage(self) -> str:
+        """Make the file anew with every row that can be read; return where the old one is.
+
+        Raises:
+            StoreBusy: another process has it open.
+        """
+        with self._lend_writer() as connection, self._pool_lock:
+            for idle in self._idle:
+                idle.raw.close()
+            self._idle.clear()
+            try:
+                # Nobody else may have it open: its log goes, and from here on it is locked.
+                connection.raw.execute("PRAGMA journal_mode = DELETE").fetchall()
+                connection.raw.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+                connection.raw.execute("BEGIN EXCLUSIVE; COMMIT")
+                kept = write_aside(self.file, b"", DAMAGED)
+                with (
+                    closing(apsw.Connection(str(kept))) as copy,
+                    copy.backup("main", connection.raw, "main") as backup,
+                ):
+                    backup.step()
+                small = {table: readable_rows(connection.raw, table) for table in LOOKALIKE}
+                _made_anew(self.location, kept.read_bytes(), small)
+            finally:
+                connection.raw.close()
+                self._opened = None
+                self._writer = self._open()
+        return MADE_ANEW.format(path=self.location, kept=kept)
+
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
         partial = Path(f"{path}.partial")
@@ -497,7 +626,7 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             raise errors.InvalidInput(message)
         try:
             partial.unlink(missing_ok=True)
-            _create_private(str(partial))
+            create_private(str(partial))
             with self._lend() as source, ErrorTranslator(path):
                 source.run("VACUUM INTO :path", {"path": str(partial)})
             partial.rename(path)
@@ -544,17 +673,52 @@ class _SharedFile:
         return data
 
 
-def _create_private(path: str) -> None:
-    # Only a file that is not there is opened here. Closing any handle of a file frees every
-    # lock this process holds on it, also those of another SQLite connection.
-    if Path(path).is_dir():
-        message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
-        raise errors.StoreReadOnly(message)
+def _made_anew(
+    path: str, content: bytes, more: Mapping[str, Sequence[Mapping[str, Any]]] = NOTHING
+) -> None:
+    """Put a file with the sound rows of a damaged one in its place.
+
+    Args:
+        path: the damaged file.
+        content: its bytes.
+        more: rows of tables that were read otherwise.
+
+    Raises:
+        NotADatabase: no row of memoranda's is in it; it is left as it is.
+    """
+    found = fitting_rows(content)
+    if not found["records"] and not found["messages"]:
+        message = f"{path} holds nothing of memoranda's that can be read; restore a backup"
+        raise errors.NotADatabase(message)
+    made = Path(f"{path}.new")
+    for suffix in ("", LOG, INDEX):
+        Path(f"{made}{suffix}").unlink(missing_ok=True)
+    with closing(SqliteDatabase(str(made))) as database, database.write() as connection:
+        insert_salvaged(connection, found | dict(more))
+    made.replace(path)
+
+
+def salvage(path: str) -> str:
+    """Make a file anew that is too damaged to be opened; return what was done.
+
+    No process can have it open, as none can open it.
+
+    Raises:
+        NotADatabase: no row of memoranda's is in it; it is left as it is.
+        StoreReadOnly: its folder cannot be written.
+    """
+    file = Path(path)
     try:
-        with _creating:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return
+        content = file.read_bytes()
+        kept = write_aside(file, content, DAMAGED)
+        try:
+            _made_anew(path, content)
+        except BaseException:
+            kept.unlink()
+            raise
+        for suffix in (LOG, INDEX):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
     except OSError as error:
-        message = f"{path} cannot be created or written: {error.strerror}; choose another place"
+        message = f"{path} cannot be made anew: {error.strerror}; check the permissions"
         raise errors.StoreReadOnly(message) from error
+    return MADE_ANEW.format(path=path, kept=kept)

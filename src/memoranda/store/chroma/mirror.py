@@ -20,7 +20,7 @@ from memoranda.model.checks import from_ms
 from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
-from memoranda.store.sql.rows import STORED_FLOAT
+from memoranda.store.sql.rows import STORED_FLOAT, Row
 
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
 UNKNOWN_DIMENSIONS = 384
@@ -158,11 +158,13 @@ class Mirror:
     def _read(self, replica: Replica, ids: Sequence[str] | None = None) -> Iterator[MirroredRecord]:
         """Return records of a user as they are in the collection; all, or those with these ids."""
         if ids is None:
-            rows = replica.all(ROWS)
+            sql, values = ROWS, {}
         else:
             sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
-            rows = replica.all(sql, ids=json.dumps(list(ids)))
-        for record, text, stored, metadata, *values in rows:
+            values = {"ids": json.dumps(list(ids))}
+
+        def make(row: Row) -> MirroredRecord:
+            record, text, stored, metadata, *values = row
             told = dict(zip(TOLD, values, strict=True))
             own = told | {
                 "user": replica.user,
@@ -180,7 +182,11 @@ class Mirror:
                 if NAME.fullmatch(name) and _is_plain(value)
             }
             vector = np.frombuffer(stored or b"", STORED_FLOAT).astype(np.float32)
-            yield MirroredRecord(record, text, attached | own, vector)
+            return MirroredRecord(record, text, attached | own, vector)
+
+        with replica.read() as connection:
+            made = connection.made(make, "records", sql, values)
+        yield from (each for each in made if each is not None)
 
 
 def _stamp(moment: int) -> str:

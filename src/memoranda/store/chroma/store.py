@@ -100,6 +100,10 @@ class ChromaStore(SqlStore):
         return self._replicas.change(STORE_ITSELF if scope is None else scope.user, carry_out)
 
     @property
+    def _file(self) -> Path | None:
+        return self._place.path if isinstance(self._place, Folder) else None
+
+    @property
     def location(self) -> str:
         """The location as it is given to ``Memory``, without a token."""
         return str(self._place)
@@ -218,7 +222,8 @@ class ChromaStore(SqlStore):
                 def work(replica: Replica, rows: list[dict[str, str]] = rows) -> list[str]:
                     with replica.write() as connection:
                         connection.run_many(TAKE_TEXT, rows)
-                    return health.rebuild(replica, self._analyzer, self.names, extractor)
+                    made_by = self._analyzer, self.names, extractor
+                    return health.rebuild(replica, *made_by, self._file)
 
                 found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
                 with replicas.reading(user) as replica:

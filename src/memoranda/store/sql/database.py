@@ -2,28 +2,92 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memoranda.errors import StoreClosed
+from memoranda.store.sql.rows import DAMAGE
 
+log = logging.getLogger("memoranda.store")
+T = TypeVar("T")
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
 Postings = list[tuple[int, int]]
 NONE: Values = {}
+NO_UTF8 = "it holds text that is not UTF-8"
+
+
+class DamageLog:
+    """Warns of rows that cannot be read, once for each table of an open database.
+
+    Args:
+        location: where the database is.
+    """
+
+    def __init__(self, location: str) -> None:
+        """Nothing was told yet."""
+        self._location = location
+        self._told: set[str] = set()
+
+    def warn(self, table: str, why: object) -> None:
+        """Tell that a row is left out, unless one of this table was told of."""
+        if table not in self._told:
+            self._told.add(table)
+            log.warning(
+                "%s: damaged rows (%s) are left out, the first as %s; memoranda doctor lists "
+                "them, memoranda doctor --rebuild keeps them aside",
+                self._location,
+                table,
+                why,
+            )
 
 
 class SqlConnection(ABC):
     """Runs the shared statements over a connection of a driver, which is ``raw``."""
 
     raw: Any
+    damage_log: DamageLog
 
     @abstractmethod
+    def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
+        """Return every row; ``None`` for one with text that is not UTF-8."""
+
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
-        """Return every row."""
+        """Return every row whose text is UTF-8."""
+        found = self.rows(sql, values)
+        if None in found:
+            self.damage_log.warn("text", NO_UTF8)
+        return [row for row in found if row is not None]
+
+    def made(
+        self, make: Callable[[Row], T], table: str, sql: str, values: Values = NONE
+    ) -> list[T | None]:
+        """Return what ``make`` makes of every row; ``None`` for one that cannot be read.
+
+        This is the one place where rows become values of the model.
+
+        Args:
+            make: makes a value of a row, or raises one of ``DAMAGE``.
+            table: what the rows are of, for the warning.
+            sql: a query.
+            values: its parameters.
+        """
+
+        def made(row: Row | None) -> T | None:
+            try:
+                if row is None:
+                    raise ValueError(NO_UTF8)
+                return make(row)
+            except DAMAGE as error:
+                self.damage_log.warn(table, error)
+                return None
+
+        return list(map(made, self.rows(sql, values)))
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""
@@ -89,7 +153,10 @@ class Database(ABC, Generic[C]):
         location: where it is, without secrets.
         full_text: its index of terms.
         damage: what its driver raises where what is derived is damaged.
+        file: the file that it is in, if that is on this machine.
     """
+
+    file: Path | None = None
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: ClassVar[FullText]
@@ -102,6 +169,7 @@ class Database(ABC, Generic[C]):
         self._pool_lock = threading.Lock()
         self._local = threading.local()
         self._closed = False
+        self.damage_log = DamageLog(location)
 
     @abstractmethod
     def _open(self) -> C:

@@ -4,6 +4,8 @@ Statements are written once: parameters as ``:name``, ``CAST(:x AS text) IS NULL
 cannot be guessed, and these macros, which a :class:`Dialect` puts into its own words:
 
 - ``@texts(x)``, ``@ints(x)``: a query with the elements of a JSON list as its column ``value``;
+- ``@members(x)``: the same of a column, which gives none where it holds no JSON: it was damaged;
+- ``@same(x, y)``: whether a column holds a value, which may be no text of the column's type;
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
@@ -19,8 +21,11 @@ from functools import cache
 from importlib.resources import files
 
 FOLDER = files("memoranda.store.sql")
+DECLARED = re.MULTILINE | re.DOTALL
+COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
+PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r"--[^\n]*")
-MACRO = re.compile(r"@(texts|ints|attribute|ordered)\(([^()]*)\)|\b(least|greatest)\(")
+MACRO = re.compile(r"@(texts|ints|members|same|attribute|ordered)\(([^()]*)\)|\b(least|greatest)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,30 @@ def schema_steps() -> tuple[str, ...]:
 def tables() -> tuple[str, ...]:
     """Return the names of the tables; a table comes after those to which it refers."""
     return tuple(re.findall(r"^CREATE TABLE (\w+)", "\n".join(schema_steps()), re.MULTILINE))
+
+
+@cache
+def columns(table: str) -> dict[str, str]:
+    """Return the columns of a table, with the Python type of each, such as ``str | None``."""
+    return {
+        name: PYTHON[declared] + ("" if "NOT NULL" in rest or "PRIMARY KEY" in rest else " | None")
+        for name, declared, rest in COLUMN.findall(_declared(table))
+    }
+
+
+@cache
+def primary_key(table: str) -> tuple[str, ...]:
+    """Return the columns of a table's primary key."""
+    declared = _declared(table)
+    listed = re.search(r"^    PRIMARY KEY \((.*)\)", declared, re.MULTILINE)
+    if listed:
+        return tuple(listed[1].split(", "))
+    return tuple(name for name, _, rest in COLUMN.findall(declared) if "PRIMARY KEY" in rest)
+
+
+def _declared(table: str) -> str:
+    found = re.search(rf"^CREATE TABLE {table} \(\n(.*?)^\)", "\n".join(schema_steps()), DECLARED)
+    return found[1] if found else ""
 
 
 @cache

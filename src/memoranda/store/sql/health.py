@@ -6,29 +6,35 @@ What is derived can always be made again from what is canonical. ``verify`` comp
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql import entities
+from memoranda.store.sql.damage import REMEDY, damaged_rows, keep_aside
 from memoranda.store.sql.database import Database, Row, SqlConnection, indexed
-from memoranda.store.sql.dialect import FOLDER
+from memoranda.store.sql.dialect import FOLDER, tables
 from memoranda.store.sql.entities import EntityWriter
-from memoranda.store.sql.rows import dump, insertion
+from memoranda.store.sql.rows import RowShape, dump, insertion, noted_lines, read_strings
 from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
 BATCH = 1_000
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
+LOG_LOST = "log_lost"
+LOST_LOG = (
+    "its write-ahead log (-wal) was removed after a process was killed, and with it what was "
+    "stored last"
+)
+LOST_LOG_REMEDY = "put the log back or restore a backup, or accept it with doctor --rebuild"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
-UNREADABLE_NOTES = "notes that cannot be read"
 Problems = list[str]
 
 
@@ -61,22 +67,22 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
     """Make the full-text index anew."""
     database.full_text.clear(connection)
     last = 0
-    while rows := connection.all(
-        "SELECT key, user_key, content, kind FROM records WHERE key > :last "
-        "ORDER BY key LIMIT :limit",
+    while batch := connection.all(
+        "SELECT key FROM records WHERE key > :last ORDER BY key LIMIT :limit",
         {"last": last, "limit": BATCH},
     ):
+        first, last = last, batch[-1][0]
+        rows = _texts(connection, "key > :first AND key <= :last", first=first, last=last)
         terms = {
-            key: indexed(analyzer.terms(content), items=kind == Kind.ITEM)
-            for key, _, content, kind in rows
+            each.key: indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
+            for each in rows
         }
-        joined = [(key, user, " ".join(terms[key])) for key, user, *_ in rows]
+        joined = [(each.key, each.user, " ".join(terms[each.key])) for each in rows]
         database.full_text.add(connection, joined)
         connection.run_many(
             "UPDATE records SET term_count = :count WHERE key = :key",
             [{"count": len(each), "key": key} for key, each in terms.items()],
         )
-        last = rows[-1][0]
     connection.run(f"UPDATE users SET {NEXT_EPOCH}")
 
 
@@ -84,10 +90,15 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
+        for each in tables():
+            with _damage(each, problems, database.damage):
+                problems += [f"{row}; {REMEDY}" for row in damaged_rows(connection, each)]
         for name, (find, *_) in checks().items():
             with _damage(name, problems, database.damage):
                 problems += report(name, [str(row[0]) for row in connection.all(find)])
-        problems += report("records changed behind memoranda's back", list(_altered(connection)))
+        with _damage("texts", problems, database.damage):
+            altered = list(_altered(connection))
+            problems += report("records changed behind memoranda's back", altered)
         with _damage("full-text index", problems, database.damage):
             problems += _index_problems(connection, database, analyzer)
         with _damage("sources and names", problems, database.damage):
@@ -95,7 +106,10 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
                 held = connection.all(f"SELECT {', '.join(table.columns)} FROM {table.name}")
                 wrong = table.rows.keys() ^ set(held)
                 problems += report(name, sorted({table.rows.get(row, str(row)) for row in wrong}))
-        problems += _notes_problems(connection)
+        with _damage("notes", problems, database.damage):
+            problems += _notes_problems(connection)
+        if meta(connection, LOG_LOST):
+            problems.append(f"{LOST_LOG}; {LOST_LOG_REMEDY}")
         if meta(connection, PURGE):
             problems.append(UNPURGED)
     return problems
@@ -120,9 +134,38 @@ def report(name: str, found: list[str]) -> Problems:
 
 def _altered(connection: SqlConnection) -> dict[str, str]:
     """Return the records whose text is not what was stored, with the hash of what it is."""
-    rows = connection.all("SELECT id, content, content_hash FROM records")
-    hashes = ((record, content_hash(content), known) for record, content, known in rows)
-    return {record: found for record, found, known in hashes if found != known}
+    hashes = ((each, content_hash(each.content)) for each in _texts(connection))
+    return {each.id: found for each, found in hashes if found != each.hash}
+
+
+class StoredText(NamedTuple):
+    """The text of a record, and what is derived of it."""
+
+    key: int
+    user: int
+    id: str
+    content: str
+    hash: str
+    terms: int
+    kind: str
+    enriched: int | None
+
+
+STORED_TEXT = RowShape(
+    **{name: each.__forward_arg__ for name, each in StoredText.__annotations__.items()}
+)
+
+
+def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> list[StoredText]:
+    """Return the texts of records, without those that are damaged."""
+    made = connection.made(
+        lambda row: StoredText(*STORED_TEXT.require(row)),
+        "records",
+        "SELECT key, user_key, id, content, content_hash, term_count, kind, enriched_at "
+        f"FROM records WHERE {where} ORDER BY key",
+        values,
+    )
+    return [each for each in made if each is not None]
 
 
 def _index_problems(
@@ -132,15 +175,17 @@ def _index_problems(
     known = database.full_text.keys(connection)
     missing: list[str] = []
     wrong: list[str] = []
-    rows = connection.all("SELECT key, id, user_key, content, term_count, kind FROM records")
-    for key, record, user, content, number, kind in rows:
-        terms = indexed(analyzer.terms(content), items=kind == Kind.ITEM)
+    for each in _texts(connection):
+        terms = indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
         rarest = sorted(set(terms), key=len)[-SAMPLE:]
-        if key not in known:
-            missing += [record] if terms else []  # Not every index has a row for a text of none.
-        elif len(terms) != number or not database.full_text.holds(connection, key, user, rarest):
-            wrong.append(record)
-    extra = [str(key) for key in sorted(known - {row[0] for row in rows})]
+        if each.key not in known:
+            missing += [each.id] if terms else []  # Not every index has a row for a text of none.
+        elif len(terms) != each.terms or not database.full_text.holds(
+            connection, each.key, each.user, rarest
+        ):
+            wrong.append(each.id)
+    keys = {row[0] for row in connection.all("SELECT key FROM records")}
+    extra = [str(key) for key in sorted(known - keys)]
     return [
         *report("full-text rows without a record", extra),
         *report("records missing from the full-text index", missing),
@@ -162,18 +207,29 @@ class DerivedTable(NamedTuple):
     rows: dict[Row, str]
 
 
+SPELLING = RowShape(user="int", entity="int", folded="str", name="str")
+
+
 def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, DerivedTable]:
     """Return the tables that are made anew, by what is wrong where their rows are others."""
-    cited = connection.all("SELECT user_key, key, id, source_ids FROM records")
-    spelled = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
+    cited = connection.made(
+        lambda row: (*row[:3], read_strings(row[3])),
+        "records",
+        "SELECT user_key, key, id, source_ids FROM records",
+    )
+    spelled = connection.made(
+        SPELLING.require,
+        "entity_names",
+        "SELECT user_key, entity_key, folded, name FROM entity_names",
+    )
     return {
         "sources filed under another record": DerivedTable(
             "record_sources",
             ("user_key", "source_id", "record_key"),
             {
                 (user, source, key): record
-                for user, key, record, sources in cited
-                for source in json.loads(sources)
+                for user, key, record, sources in filter(None, cited)
+                for source in sources
             },
         ),
         "names that are not found under their keys": DerivedTable(
@@ -181,48 +237,47 @@ def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, 
             ("user_key", "name_key", "entity_key", "folded"),
             {
                 (user, key, entity, folded): name
-                for user, entity, folded, name in spelled
+                for user, entity, folded, name in filter(None, spelled)
                 for key in names.keys(name)
             },
         ),
     }
 
 
-def _notes_bases(connection: SqlConnection) -> list[tuple[int, str, list[list[str]] | None]]:
-    """Return user, folder and lines of what is kept of notes; no lines where none can be read."""
-    found: list[tuple[int, str, list[list[str]] | None]] = []
-    for user, folder, text in connection.all(
-        "SELECT user_key, folder, lines FROM notes_bases ORDER BY folder"
-    ):
-        try:
-            found.append((user, folder, json.loads(text)))
-        except ValueError:
-            found.append((user, folder, None))
-    return found
-
-
 def _notes_problems(connection: SqlConnection) -> Problems:
-    bases = _notes_bases(connection)
+    bases = connection.made(
+        lambda row: (*row[:2], noted_lines(row[2])),
+        "notes_bases",
+        "SELECT user_key, folder, lines FROM notes_bases ORDER BY folder",
+    )
     # Not a check that `rebuild` can answer: what these lines are of is in a file.
     noted = [
         f"{folder} {STILL_NOTED}"
-        for user, folder, lines in bases
+        for user, folder, lines in filter(None, bases)
         if connection.value(
             "SELECT count(*) FROM (@texts(:ids)) j WHERE NOT EXISTS "
             "(SELECT 1 FROM records r WHERE r.id = j.value AND r.user_key = :user)",
-            {"ids": dump([line[0] for line in lines or ()]), "user": user},
+            {"ids": dump([line.id for line in lines]), "user": user},
         )
     ]
-    unreadable = [folder for _, folder, lines in bases if lines is None]
-    return report(UNREADABLE_NOTES, unreadable) + list(dict.fromkeys(noted))
+    return list(dict.fromkeys(noted))
 
 
 def rebuild(
-    database: Database[Any], analyzer: Analyzer, names: NameMatcher, extractor: EntityExtractor
+    database: Database[Any],
+    analyzer: Analyzer,
+    names: NameMatcher,
+    extractor: EntityExtractor,
+    file: Path | None,
 ) -> Problems:
-    """Derive again what can be derived; return the problems that were there before."""
+    """Derive again what can be derived; return the problems that were there before.
+
+    What cannot be read is kept aside, see ``damage.py``.
+    """
     problems = verify(database, analyzer, names)
     with database.write() as connection:
+        problems += keep_aside(connection, file)
+        connection.run("DELETE FROM meta WHERE name = :name", {"name": LOG_LOST})
         reindex(connection, database, analyzer)
         # The text is canonical: its hash follows it, and its vector is of another text.
         altered = [{"id": each, "hash": new} for each, new in _altered(connection).items()]
@@ -238,10 +293,6 @@ def rebuild(
             connection.run(f"DELETE FROM {table.name}")
             rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
             connection.run_many(insertion(table.name, table.columns), rows)
-        for user, folder, lines in _notes_bases(connection):
-            if lines is None:  # The file is then read as a new one.
-                unread = "DELETE FROM notes_bases WHERE user_key = :user AND folder = :folder"
-                connection.run(unread, {"user": user, "folder": folder})
         relinked = _link_again(connection, names, extractor)
         for (user,) in connection.all("SELECT key FROM users"):
             EntityWriter(connection, user, names).obey_decisions()
@@ -252,13 +303,11 @@ def _link_again(
     connection: SqlConnection, names: NameMatcher, extractor: EntityExtractor
 ) -> list[str]:
     wrong: list[str] = []
-    for key, record, user, content, enriched in connection.all(
-        "SELECT key, id, user_key, content, enriched_at FROM records WHERE indexed = 1 "
-        "AND kind <> 'item' AND key NOT IN (SELECT record_key FROM derivations WHERE work = :work)",
-        {"work": ENTITIES},
-    ):
-        writer = EntityWriter(connection, user, names)
-        mentions = extractor.extract(content)
+    done = "key NOT IN (SELECT record_key FROM derivations WHERE work = :work)"
+    for each in _texts(connection, f"indexed = 1 AND kind <> 'item' AND {done}", work=ENTITIES):
+        key, record, enriched = each.key, each.id, each.enriched
+        writer = EntityWriter(connection, each.user, names)
+        mentions = extractor.extract(each.content)
         wanted = {names.fold(mention.text) for mention in mentions} - {""}
         links = "SELECT folded FROM record_entities WHERE record_key = :key"
         known = {row[0] for row in connection.all(links, {"key": key})}

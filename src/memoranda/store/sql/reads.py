@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import accumulate, groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.erasure import KeptText
 from memoranda.model.models import (
     Change,
-    ChangeAction,
     ConversationInfo,
     Entity,
     Kind,
@@ -30,13 +28,12 @@ from memoranda.model.models import (
     TextPlace,
     Tombstone,
 )
-from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
     ORDERED,
     Filter,
     IndexChanges,
-    IndexRow,
     IndexVersion,
     Lineage,
     MetadataCondition,
@@ -52,22 +49,31 @@ from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.rows import (
+    CHANGES,
     CONVERSATION,
+    JOB_RUNS,
     MESSAGE,
     PRUNING,
     RECORD,
-    SESSION,
+    SESSIONS,
     SPAN_LIST,
     STORED_FLOAT,
+    Row,
+    RowShape,
     conversation,
     decode_namespace,
     dump,
     encode_namespace,
+    index_row,
     message,
+    noted_lines,
     pruning,
+    read_strings,
     record,
     removed_message,
 )
+
+T = TypeVar("T")
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
@@ -107,7 +113,7 @@ SELECT (SELECT coalesce(sum(e.epoch), 0) FROM noteworthy_epochs e WHERE e.user_k
         AND coalesce(r.agent, '') = a.agent AND r.valid_until > :now))
 FROM agents a WHERE CAST(:agent AS text) IS NULL OR a.agent IN ('', :agent)
 """
-SESSIONS = """
+SESSIONS_OF_SCOPE = """
 SELECT c.session_id, min(c.first_seen_at),
     CASE WHEN count(*) = count(c.consolidated_at) THEN max(c.consolidated_at) END,
     coalesce(min(c.through) FILTER (WHERE c.consolidated_at IS NULL), max(c.through)),
@@ -223,6 +229,44 @@ KEPT = {
         JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user
     """,
 }
+
+
+def _kept_name(row: Row) -> KeptText:
+    return KeptText(TextPlace(PlaceKind.NAME, row[0]), row[0])
+
+
+def _kept_system(row: Row) -> KeptText:
+    name, system, model = row
+    return KeptText(TextPlace(PlaceKind.SYSTEM, name, name), system, model=model)
+
+
+def _kept_summary(row: Row) -> KeptText:
+    pruned, name, spans = row
+    cuts = SPAN_LIST.read(spans)
+    told = "\n".join(text for cut in cuts for text in (cut.summary, *cut.named) if text)
+    return KeptText(TextPlace(PlaceKind.SUMMARY, pruned, name), told)
+
+
+def _kept_message(row: Row) -> KeptText:
+    *columns, name, model = row
+    said = message(columns)
+    return KeptText(TextPlace(PlaceKind.MESSAGE, said.id, name), message=said, model=model)
+
+
+def _kept_removed(row: Row) -> KeptText:
+    text, name, model = row
+    said = removed_message(text)
+    return KeptText(TextPlace(PlaceKind.REMOVED, said.id, name), message=said, model=model)
+
+
+# Of each kind the table, and what makes a text of a row.
+KEPT_FROM: Mapping[PlaceKind, tuple[str, Callable[[Row], KeptText]]] = {
+    PlaceKind.NAME: ("sessions", _kept_name),
+    PlaceKind.SYSTEM: ("conversations", _kept_system),
+    PlaceKind.SUMMARY: ("prunings", _kept_summary),
+    PlaceKind.MESSAGE: ("messages", _kept_message),
+    PlaceKind.REMOVED: ("removed_messages", _kept_removed),
+}
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
@@ -233,9 +277,16 @@ JOIN tombstones t ON t.conversation_key = c.key
 LEFT JOIN removed_messages r ON r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
 """
-JOB_RUNS = """
-SELECT name, done_due, done_at, done_counts FROM leases WHERE done_due IS NOT NULL ORDER BY name
+LAST_RUNS = """
+SELECT substr(name, length(:job) + 1), done_due, done_at, done_counts
+FROM leases WHERE done_due IS NOT NULL ORDER BY name
 """
+# What a row has where no class of the model has the same.
+TEXT = RowShape(key="int", content="str")
+USED = RowShape(stage="str", model="str", **{each.name: str(each.type) for each in fields(Usage)})
+DECISION = RowShape(folded="str", target="str")
+TOKENS = RowShape(key="int", size="int", tokens="any")
+ENTITY = RowShape(key="int", id="str", name="str", type="str", times="int")
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
     AND (CAST(:agent AS text) IS NULL OR agent = :agent) ORDER BY agent, folder
@@ -251,6 +302,7 @@ SELECT {epoch},
     coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = users.key), 0), vector_seq
 FROM users WHERE key = :user
 """
+NO_ROWS: list[Any] = []
 NO_VECTORS = np.empty((0, 0), np.float32)
 # Whether a text asks is seen by a question mark among its last forty characters.
 INDEX_ROWS = """
@@ -330,7 +382,7 @@ def matching(scope: Scope | None, user: int, where: Filter) -> Where:
             sql.append(condition)
             values[name] = _bound(value)
     for number, tag in enumerate(where.tags):
-        sql.append(f":tag{number} IN (@texts(r.tags))")
+        sql.append(f":tag{number} IN (@members(r.tags))")
         values[f"tag{number}"] = tag
     for number, one in enumerate(metadata_conditions(where.metadata)):
         meets, wanted = _comparison(one, f"attribute{number}")
@@ -405,6 +457,22 @@ class SqlReads:
             mine = owned(scope, user, owner)
             return connection.all(sql.replace("{mine}", mine.sql), mine.values | values)
 
+    def _made(
+        self,
+        make: Callable[[Row], T],
+        table: str,
+        scope: Scope,
+        sql: str,
+        owner: str = "r",
+        **values: Any,
+    ) -> list[T]:
+        """Return what ``make`` makes of the rows of a statement, without those that are damaged."""
+        with self._reading(scope) as (connection, user):
+            mine = owned(scope, user, owner)
+            every = mine.values | values
+            found = connection.made(make, table, sql.replace("{mine}", mine.sql), every)
+            return [each for each in found if each is not None]
+
     # Records
 
     def get(self, scope: Scope, keys: Sequence[Key]) -> dict[Key, Record]:
@@ -412,13 +480,17 @@ class SqlReads:
         by_id = bool(keys) and isinstance(keys[0], str)
         column, listed = ("r.id", "@texts(:keys)") if by_id else ("r.key", "@ints(:keys)")
         sql = f"SELECT {column}, {RECORD} FROM records r WHERE {column} IN ({listed}) AND {{mine}}"
-        rows = self._query(scope, sql, keys=dump(list(keys)))
-        found = {row[0]: record(scope.user, row[1:]) for row in rows}
+
+        def make(row: Row) -> tuple[Key, Record]:
+            return row[0], record(scope.user, row[1:])
+
+        found = dict(self._made(make, "records", scope, sql, keys=dump(list(keys))))
         return {key: found[key] for key in keys if key in found}
 
     def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
         """Return what these records say, as far as they exist."""
-        return dict(self._query(scope, TEXTS, keys=dump(list(ordinals))))
+        found: Any = self._made(TEXT.require, "records", scope, TEXTS, keys=dump(list(ordinals)))
+        return dict(found)
 
     def records(
         self,
@@ -444,38 +516,55 @@ class SqlReads:
         end = "" if after is None else other
         page = "" if limit is None else " LIMIT :limit OFFSET :offset"
         end += f"ORDER BY {FILTERS['orders'][order]}{page}"
-        rows = self._of_matching(
-            scope,
-            where,
-            f"(SELECT name FROM users WHERE key = r.user_key), {RECORD}",
-            end,
-            after=after,
-            limit=limit,
-            offset=offset,
-        )
-        return [record(row[0], row[1:]) for row in rows]
+        found: list[Record] = []
+        while True:  # A page that damaged rows leave short is filled: it is no last page.
+            missing = None if limit is None else limit - len(found)
+            made = self._of_matching(
+                scope,
+                where,
+                f"(SELECT name FROM users WHERE key = r.user_key), {RECORD}",
+                end,
+                lambda row: record(row[0], row[1:]),
+                after=after,
+                limit=missing,
+                offset=offset,
+            )
+            found += [each for each in made if each is not None]
+            offset += len(made)
+            if limit is None or len(found) == limit or not made:
+                return found
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""
-        rows = self._of_matching(scope, where, "r.kind, count(*)", "GROUP BY r.kind")
-        return {Kind(kind): number for kind, number in rows}
+        made = self._of_matching(
+            scope, where, "r.kind, count(*)", "GROUP BY r.kind", lambda row: (Kind(row[0]), row[1])
+        )
+        return dict(each for each in made if each is not None)
 
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once."""
-        rows = self._of_matching(scope, where, "DISTINCT r.namespace")
-        return sorted(decode_namespace(row[0]) for row in rows)
+        made = self._of_matching(
+            scope, where, "DISTINCT r.namespace", make=lambda row: decode_namespace(row[0])
+        )
+        return sorted(each for each in made if each is not None)
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""
         return [row[0] for row in self._of_matching(scope, where, "r.key")]
 
     def _of_matching(
-        self, scope: Scope | None, where: Filter, columns: str, end: str = "", **values: Any
+        self,
+        scope: Scope | None,
+        where: Filter,
+        columns: str,
+        end: str = "",
+        make: Callable[[Row], Any] = tuple,
+        **values: Any,
     ) -> list[Any]:
         with self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
             sql = f"SELECT {columns} FROM {clause.source} WHERE {clause.sql} {end}"
-            return connection.all(sql, clause.values | values)
+            return connection.made(make, "records", sql, clause.values | values)
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
@@ -487,12 +576,16 @@ class SqlReads:
     def _learned_only_from(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         gone = set(ids)
         learned: list[str] = []
+
+        def make(row: Row) -> tuple[str, str, tuple[str, ...]]:
+            return row[0], row[1], read_strings(row[2])
+
         while True:
-            rows = self._query(scope, RESTING, ids=dump(sorted(gone)))
+            rows = self._made(make, "records", scope, RESTING, ids=dump(sorted(gone)))
             new = [
                 found
                 for found, kind, sources in rows
-                if kind != Kind.FACT or gone.issuperset(json.loads(sources))
+                if kind != Kind.FACT or gone.issuperset(sources)
                 if found not in gone
             ]
             if not new:
@@ -502,11 +595,9 @@ class SqlReads:
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        rows = self._query(scope, HISTORY, ids=dump([id]))
-        return [
-            Change(from_ms(at), ChangeAction(action), reason, record, json.loads(detail))
-            for at, action, reason, record, detail in rows
-        ]
+        return self._made(
+            lambda row: Change(**CHANGES.fields(row)), "history", scope, HISTORY, ids=dump([id])
+        )
 
     # Upkeep
 
@@ -528,26 +619,32 @@ class SqlReads:
             chosen.append("c.session_id <> :exclude")
         if pending:
             chosen.append(PENDING_SESSIONS)
-        sql = SESSIONS.replace("{chosen}", " AND ".join(chosen))
-        rows = self._query(scope, sql, id=id, exclude=exclude)
-        return {row[0]: SessionInfo(**SESSION.fields(row)) for row in rows}
+        sql = SESSIONS_OF_SCOPE.replace("{chosen}", " AND ".join(chosen))
+        found = self._made(
+            lambda row: SessionInfo(**SESSIONS.fields(row)),
+            "sessions",
+            scope,
+            sql,
+            id=id,
+            exclude=exclude,
+        )
+        return {each.id: each for each in found}
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
         counts = [field.name for field in fields(Usage)]
         return [
             StageUsage(stage, model, Usage(**dict(zip(counts, used, strict=True))))
-            for stage, model, *used in self._query(scope, USAGE)
+            for stage, model, *used in self._made(USED.require, "model_usage", scope, USAGE)
         ]
 
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
         with self._reading(None) as (connection, _):
-            rows = connection.all(JOB_RUNS)
-        return [
-            JobRun(name.removeprefix(JOB), from_ms(due), from_ms(at), json.loads(counts))
-            for name, due, at, counts in rows
-        ]
+            made = connection.made(
+                lambda row: JobRun(**JOB_RUNS.fields(row)), "leases", LAST_RUNS, {"job": JOB}
+            )
+        return [each for each in made if each is not None]
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
@@ -575,32 +672,42 @@ class SqlReads:
             reset = since.epoch != epoch
             start = IndexVersion(epoch) if reset else since
             values = {"user": user, "ordinal": start.ordinal, "seq": start.vector}
-            rows = [IndexRow(*row) for row in connection.all(index_rows, values)]
-            found = connection.all(index_vectors, values) if vector > start.vector else []
+            made = connection.made(index_row, "records", index_rows, values)
+            rows = [row for row in made if row is not None]
+            numbered = NO_ROWS
+            if vector > start.vector:
+                numbered = connection.made(_vector_of(connection), "vectors", index_vectors, values)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or any(row.kind != Kind.EPISODE for row in rows):
                 pairs: list[Any] = [connection.all(sql, values) for sql in (SOURCES, REPLACED)]
                 lineage = Lineage(*pairs)
-        stored = np.frombuffer(b"".join(row[2] for row in found), STORED_FLOAT)
+        found = [row for row in numbered if row is not None]
         return IndexChanges(
             version=IndexVersion(epoch, last, vector),
             reset=reset,
             rows=rows,
-            ordinals=[row[1] for row in found],
-            vectors=stored.reshape(len(found), -1 if found else 0).astype(np.float32),
+            ordinals=[ordinal for ordinal, _ in found],
+            vectors=np.stack([row for _, row in found]) if found else NO_VECTORS,
             lineage=lineage,
         )
 
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
-        rows = self._query(scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
-        return {key: np.frombuffer(blob, STORED_FLOAT).astype(np.float32) for key, blob in rows}
+
+        def make(row: Row) -> tuple[int, Vector]:
+            return row[0], np.frombuffer(row[1], STORED_FLOAT).astype(np.float32)
+
+        rows = self._made(make, "vectors", scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
+        return dict(rows)
 
     def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
         """Return the vectors of the tokens of these records, of those that have some."""
-        rows = self._query(scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals)))
-        rows = [row for row in rows if row[2]]
+        rows = self._made(
+            _tokens, "token_vectors", scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals))
+        )
+        # Those of another model are of another size, until they are made anew.
+        rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
         if not rows:
             return RecordTokens((), (0,), np.empty((0, 0), np.int8))
         keys, sizes, blobs = zip(*rows, strict=True)
@@ -641,7 +748,9 @@ class SqlReads:
         }
         with self.snapshot(), self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
-            rows = connection.all(
+            rows = connection.made(
+                ENTITY.require,
+                "entities",
                 f"{COUNTED} WHERE {clause.sql}{chosen} GROUP BY e.key, e.id, e.name, e.type "
                 "ORDER BY times DESC, e.name, e.key LIMIT :limit",
                 clause.values | asked,
@@ -655,19 +764,22 @@ class SqlReads:
                     mention_count=row[4],
                 )
                 for row in rows
+                if row is not None
             ]
 
     def decisions(self, scope: Scope) -> dict[str, str]:
         """Return to which names' entities persons gave names."""
-        return dict(self._query(scope, DECIDED))
+        found: Any = self._made(DECISION.require, "entity_decisions", scope, DECIDED)
+        return dict(found)
 
     # Conversations
 
     def conversations(self, scope: Scope, id: str | None = None) -> dict[str, ConversationInfo]:
         """Return the conversations that the scope sees, or the one of that id; newest first."""
         chosen = "" if id is None else "AND c.id = :id"
-        rows = self._query(scope, f"{CONVERSATIONS} {chosen} {NEWEST_FIRST}", "c", id=id)
-        return {row[0]: conversation(row) for row in rows}
+        sql = f"{CONVERSATIONS} {chosen} {NEWEST_FIRST}"
+        found = self._made(conversation, "conversations", scope, sql, "c", id=id)
+        return {each.id: each for each in found}
 
     def messages(
         self,
@@ -697,7 +809,9 @@ class SqlReads:
         if pinned:
             chosen.append("m.pinned = 1")
         limit = "" if last is None else "LIMIT :last"
-        rows = self._query(
+        found = self._made(
+            message,
+            "messages",
             scope,
             f"{MESSAGES} AND {' AND '.join(chosen)} ORDER BY m.position DESC {limit}",
             "c",
@@ -707,7 +821,7 @@ class SqlReads:
             last=last,
             now=None if now is None else to_ms(now),
         )
-        return [message(row) for row in rows][::-1]
+        return found[::-1]
 
     def expired_through(self, scope: Scope, id: str, *, now: datetime) -> int:
         """Return the position of the message that expired last; -1, if none has."""
@@ -716,53 +830,47 @@ class SqlReads:
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        return [pruning(row) for row in self._query(scope, PRUNINGS, "c", id=id)]
+        return self._made(pruning, "prunings", scope, PRUNINGS, "c", id=id)
 
     def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first, or one."""
         chosen = "" if tombstone is None else " AND t.id = :tombstone"
         sql = TOMBSTONES.replace("{chosen}", chosen)
-        rows = self._query(scope, sql, "c", id=id, tombstone=tombstone)
+
+        def make(row: Row) -> tuple[str, datetime, int, Message | None]:
+            name, at, count, left = row
+            return name, from_ms(at), count, None if left is None else removed_message(left)
+
+        rows = self._made(make, "tombstones", scope, sql, "c", id=id, tombstone=tombstone)
         return [
             Tombstone(
                 id=name,
-                at=from_ms(at),
+                at=at,
                 count=count,
-                messages=tuple(removed_message(row[3]) for row in left if row[3] is not None),
+                messages=tuple(row[3] for row in left if row[3] is not None),
             )
-            for (name, at, count), left in groupby(rows, key=lambda row: tuple(row[:3]))
+            for (name, at, count), left in groupby(rows, key=lambda row: row[:3])
         ]
 
     def kept_texts(self, scope: Scope) -> list[KeptText]:
         """Return every text of the user that is kept beside the records."""
         with self.snapshot():
-            rows = {kind: self._query(scope, sql) for kind, sql in KEPT.items()}
-        found = [
-            KeptText(TextPlace(PlaceKind.NAME, name), name) for (name,) in rows[PlaceKind.NAME]
-        ]
-        for name, system, model in rows[PlaceKind.SYSTEM]:
-            found.append(KeptText(TextPlace(PlaceKind.SYSTEM, name, name), system, model=model))
-        for pruned, name, spans in rows[PlaceKind.SUMMARY]:
-            cuts = SPAN_LIST.read(spans)
-            told = "\n".join(text for cut in cuts for text in (cut.summary, *cut.named) if text)
-            found.append(KeptText(TextPlace(PlaceKind.SUMMARY, pruned, name), told))
-        for kind in (PlaceKind.MESSAGE, PlaceKind.REMOVED):
-            for *row, name, model in rows[kind]:
-                said = message(row) if kind is PlaceKind.MESSAGE else removed_message(row[0])
-                place = TextPlace(kind, said.id, name)
-                found.append(KeptText(place, message=said, model=model))
-        return found
+            return [
+                text
+                for kind, (table, make) in KEPT_FROM.items()
+                for text in self._made(make, table, scope, KEPT[kind])
+            ]
 
     # Notes
 
     def notes_bases(self, scope: Scope) -> dict[tuple[Scope, str], NotesBase]:
         """Return what MEMORY.md last said, by whose it is and its folder."""
-        return {
-            (Scope(scope.user, agent or None), folder): NotesBase(
-                folder, tuple(NotedLine(*line) for line in json.loads(lines))
-            )
-            for agent, folder, lines in self._query(scope, NOTES)
-        }
+
+        def make(row: Row) -> tuple[tuple[Scope, str], NotesBase]:
+            agent, folder, lines = row
+            return (Scope(scope.user, agent or None), folder), NotesBase(folder, noted_lines(lines))
+
+        return dict(self._made(make, "notes_bases", scope, NOTES))
 
     def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
         """Return a text that is another whenever other facts are noteworthy.
@@ -781,7 +889,32 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
         {"model": MODEL, "dimensions": DIMENSIONS},
     )
     meta: dict[str, Any] = dict(rows)
-    return (meta[MODEL], int(meta[DIMENSIONS])) if meta else None
+    if not str(meta.get(DIMENSIONS, "")).isdecimal() or not isinstance(meta.get(MODEL), str):
+        return None  # None yet, or damaged: the vectors are made anew.
+    return meta[MODEL], int(meta[DIMENSIONS])
+
+
+def _vector_of(connection: SqlConnection) -> Callable[[Row], tuple[int, Vector]]:
+    """Return what makes ordinal and vector of a row, for vectors of the store's model alone."""
+    _, dimensions = vector_model(connection) or ("", 0)
+
+    def make(row: Row) -> tuple[int, Vector]:
+        vector = np.frombuffer(row[-1], STORED_FLOAT).astype(np.float32)
+        if len(vector) != dimensions or not np.isfinite(vector).all():
+            message = f"a vector is no {dimensions} numbers"
+            raise ValueError(message)
+        return row[-2], vector
+
+    return make
+
+
+def _tokens(row: Row) -> Row:
+    """Return ordinal, size and vectors of the tokens of a record; raises where it is damaged."""
+    _, size, blob = TOKENS.require(row)
+    if size < 1 or len(blob) % size:
+        message = f"{len(blob)} bytes are no tokens of {size}"
+        raise ValueError(message)
+    return row
 
 
 def _aliases(connection: SqlConnection, where: Where, entity: int, name: str) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from types import MappingProxyType, NoneType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import (
     NO_METADATA,
     Calibration,
+    Change,
+    ChangeAction,
     ConversationInfo,
     Image,
     Kind,
@@ -28,9 +30,23 @@ from memoranda.model.models import (
     ToolResult,
     Trust,
 )
-from memoranda.model.sessions import SessionInfo
+from memoranda.model.notes import NotedLine
+from memoranda.model.query import IndexRow
+from memoranda.model.sessions import JobRun, SessionInfo
 
 Row = Sequence[Any]
+
+# What is raised where a value is made of a damaged row.
+DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
+# The types of a column's values, by the annotation of the field that they are of.
+PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (float, int),
+    "bool": (int, bool),
+    "bytes": (bytes,),
+    "None": (NoneType,),
+}
 
 # How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
@@ -76,10 +92,26 @@ def _choice(kind: type[StrEnum]) -> Codec:
 
 TIME = Codec(to_ms, from_ms)
 OPTIONAL_TIME = Codec(optional_ms, optional_time)
-STRINGS = Codec(
-    lambda texts: dump(texts) if texts else EMPTY_LIST,
-    lambda text: () if text == EMPTY_LIST else tuple(json.loads(text)),
-)
+
+
+def read_strings(text: str) -> tuple[str, ...]:
+    """Return the texts of a JSON list."""
+    if text == EMPTY_LIST:
+        return ()
+    found = json.loads(text)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        message = "it is no list of texts"
+        raise TypeError(message)
+    return tuple(found)
+
+
+def read_object(text: str) -> Mapping[str, Any]:
+    """Return a JSON object."""
+    return NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
+
+
+STRINGS = Codec(lambda texts: dump(texts) if texts else EMPTY_LIST, read_strings)
+OBJECT = Codec(lambda given: dump(dict(given)) if given else EMPTY_OBJECT, read_object)
 
 
 def encode_namespace(parts: Sequence[str]) -> str:
@@ -96,6 +128,40 @@ def decode_namespace(text: str) -> tuple[str, ...]:
     return tuple(json.loads(f"[{text[:-1]}]")) if text else ()
 
 
+class RowShape:
+    """The types that the values of a row have: a file that was damaged keeps to none.
+
+    Args:
+        expected: the annotation of each value, such as ``str | None``; one that is no plain type
+            is not looked at.
+    """
+
+    def __init__(self, **expected: str) -> None:
+        """Look up the types."""
+        self._names = tuple(expected)
+        parts = [annotation.split(" | ") for annotation in expected.values()]
+        self._allowed = tuple(
+            {kind for part in each for kind in PLAIN[part]} if PLAIN.keys() >= {*each} else None
+            for each in parts
+        )
+        self._sound: set[tuple[type, ...]] = set()
+
+    def require(self, row: Row) -> Row:
+        """Return a row whose values have these types.
+
+        Raises:
+            TypeError: one has another.
+        """
+        types = tuple(map(type, row))
+        if types not in self._sound:  # There are few combinations, and many rows.
+            for name, allowed, kind in zip(self._names, self._allowed, types, strict=False):
+                if allowed is not None and kind not in allowed:
+                    message = f"{name} is of type {kind.__name__}"
+                    raise TypeError(message)
+            self._sound.add(types)
+        return row
+
+
 class Columns:
     """The columns of the fields of a dataclass: each has the name of its field.
 
@@ -110,10 +176,20 @@ class Columns:
         self, model: type[Any], codecs: dict[str, Codec], without: str = "", **renamed: str
     ) -> None:
         """Look up the fields."""
-        self._fields = tuple(each.name for each in fields(model) if each.name != without)
+        kept = [each for each in fields(model) if each.name != without]
+        self._fields = tuple(each.name for each in kept)
+        self._shape = RowShape(
+            **{each.name: "any" if each.name in codecs else str(each.type) for each in kept}
+        )
         self.names = tuple(renamed.get(name, name) for name in self._fields)
         self._codecs = tuple((name, *codecs[name]) for name in self._fields if name in codecs)
         self._get = attrgetter(*self._fields)
+
+    @property
+    def readers(self) -> dict[str, Callable[[Any], Any]]:
+        """What reads the values that are not kept as they are, by column."""
+        columns = dict(zip(self._fields, self.names, strict=True))
+        return {columns[name]: read for name, _, read in self._codecs}
 
     def selected(self, table: str, **others: str) -> str:
         """Return the columns as a query names them; ``others`` has those with another name."""
@@ -132,10 +208,18 @@ class Columns:
         return {name: write[name](value) for name, value in values.items()}
 
     def fields(self, row: Row) -> dict[str, Any]:
-        """Return the fields of a row that begins with these columns, by name."""
-        values = dict(zip(self._fields, row, strict=False))
+        """Return the fields of a row that begins with these columns, by name.
+
+        Raises:
+            ValueError: the row is damaged; or another of ``DAMAGE``.
+        """
+        values = dict(zip(self._fields, self._shape.require(row), strict=False))
         for name, _, read in self._codecs:
-            values[name] = read(values[name])
+            try:
+                values[name] = read(values[name])
+            except DAMAGE as error:
+                message = f"{name} cannot be read ({type(error).__name__}: {error})"
+                raise ValueError(message) from error
         return values
 
 
@@ -153,12 +237,7 @@ RECORDS = Columns(
         "source_ids": STRINGS,
         "trust": _choice(Trust),
         "tags": STRINGS,
-        "metadata": Codec(
-            lambda given: dump(dict(given)) if given else EMPTY_OBJECT,
-            lambda text: (
-                NO_METADATA if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
-            ),
-        ),
+        "metadata": OBJECT,
         "namespace": Codec(
             lambda parts: encode_namespace(parts) if parts else "", decode_namespace
         ),
@@ -198,7 +277,13 @@ SPAN_LIST = Codec(
     ),
 )
 PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
-SESSION = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
+SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
+CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
+JOB_RUNS = Columns(JobRun, {"due": TIME, "finished_at": TIME, "counts": OBJECT})
+INDEX_ROW = RowShape(
+    **{name: each.__forward_arg__ for name, each in IndexRow.__annotations__.items()}
+)
+KINDS = frozenset(Kind)
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 LAST_CLEARED = (
@@ -257,6 +342,22 @@ def removed_message(text: str) -> Message:
     """Make a message from its row as JSON."""
     stored = json.loads(text)
     return message([stored[name] for name in MESSAGES.names])
+
+
+def noted_lines(text: str) -> tuple[NotedLine, ...]:
+    """Return the lines of a notes base."""
+    return tuple(NotedLine(*line) for line in json.loads(text))
+
+
+def index_row(row: Row) -> IndexRow:
+    """Make what ranking reads of a record from a row."""
+    made = IndexRow(*INDEX_ROW.require(row))
+    if made.kind not in KINDS:
+        message = f"kind is {made.kind!r}"
+        raise ValueError(message)
+    for moment in (made.event_ms, made.created_ms, made.event_until_ms):
+        optional_time(moment)
+    return made
 
 
 def pruning(row: Row) -> Pruning:

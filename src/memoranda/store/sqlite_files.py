@@ -1,0 +1,110 @@
+"""The files of an SQLite database: made private, and watched while it is open.
+
+SQLite does not notice that a file was deleted or replaced: it goes on writing into what nobody
+will ever open again. So the file and its log are looked at before and after each write.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from memoranda.errors import StoreError, StoreReadOnly
+
+LOG, INDEX = "-wal", "-shm"
+# The head of the index of a log: version, whether it is filled, frames of the log; and, behind a
+# copy of the head, how many of these frames are in the database (SQLite's walformat).
+HEAD, VERSION = struct.Struct("<I8xB3xI76xI"), 3_007_000
+_creating = threading.Lock()
+
+
+def create_private(path: str) -> None:
+    """Make a file that nobody else can read, where there is none.
+
+    Only a file that is not there is opened here. Closing any handle of a file frees every lock
+    this process holds on it, also those of another SQLite connection.
+
+    Raises:
+        StoreReadOnly: it cannot be made.
+    """
+    if Path(path).is_dir():
+        message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
+        raise StoreReadOnly(message)
+    try:
+        with _creating:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        message = f"{path:.200} cannot be created or written: {why}; choose another place"
+        raise StoreReadOnly(message) from error
+
+
+def unlock_index(path: str) -> None:
+    """Let the log and its index be written where the database may be.
+
+    Who opens a database that is read-only leaves both as read-only as it was, and they stay so
+    when the database may be written again.
+    """
+    with suppress(OSError):
+        mode = stat.S_IMODE(Path(path).stat().st_mode)
+        for suffix in (LOG, INDEX):
+            beside = Path(path + suffix)
+            with suppress(FileNotFoundError):
+                if mode & ~stat.S_IMODE(beside.stat().st_mode) & stat.S_IWUSR:
+                    beside.chmod(mode)
+
+
+def log_is_lost(path: str) -> bool:
+    """Return whether somebody removed a log with transactions that the database does not have.
+
+    The index of a log stays where a process was killed, and tells of every transaction; who
+    closes a database removes both. Where both were removed, nothing tells of it.
+    """
+    if Path(path + LOG).exists():
+        return False
+    try:
+        with Path(path + INDEX).open("rb") as file:
+            version, filled, frames, copied = HEAD.unpack(file.read(HEAD.size))
+    except (OSError, struct.error):
+        return False
+    return bool(version == VERSION and filled and frames > copied)
+
+
+class OpenedFile:
+    """Tells whether the files of a database are still those that were opened.
+
+    Args:
+        path: of the database; its log is there, as the database was read.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Look at the files."""
+        self._path = path
+        self._log = path + LOG
+        self._identity = self._look()
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            file, log = os.stat(self._path), os.stat(self._log)  # noqa: PTH116 - half the time
+        except OSError:
+            return None
+        return file.st_dev, file.st_ino, log.st_ino
+
+    def require_same(self) -> None:
+        """Refuse to go on where a file was deleted, moved or replaced.
+
+        Raises:
+            StoreError: it was; what is written would be lost.
+        """
+        if self._look() != self._identity:
+            message = (
+                f"{self._path} or its log (-wal) was deleted, moved or replaced while it was "
+                f"open, so this is not stored; put the files back and open the memory again"
+            )
+            raise StoreError(message)

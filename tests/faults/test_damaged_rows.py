@@ -1,0 +1,238 @@
+"""Rows that cannot be read: every read goes on without them, and a rebuild keeps them aside."""
+
+import json
+import logging
+import shutil
+import stat
+
+import apsw
+import pytest
+
+from memoranda import Memory
+from memoranda.testing.embedders import HashEmbedder
+
+NO_UTF8 = "CAST(x'ff41' AS TEXT)"
+FAR = "9000000000000000000"
+# How a record is damaged, each in another way.
+OF_RECORDS = {
+    "content": NO_UTF8,
+    "id": NO_UTF8,
+    "tags": "'['",
+    "metadata": "'[1]'",
+    "source_ids": "'{'",
+    "kind": "'nonsense'",
+    "trust": "'nobody'",
+    "event_time": FAR,
+    "created_at": "'yesterday'",
+    "confidence": "x'00'",
+    "origin": "x'6170'",
+}
+OF_MESSAGES = {"content": NO_UTF8, "tool_calls": "'['", "timestamp": FAR, "role": "x'75'"}
+# What is damaged once each, and what is then still to be read of it after a rebuild.
+OF_OTHERS = {
+    "conversations": "created_at = 'long ago'",
+    "entities": f"name = {NO_UTF8}",
+    "entity_names": f"name = {NO_UTF8}",
+    "history": "detail = '{'",
+    "vectors": "embedding = x'0102'",
+    "sessions": f"first_seen_at = {FAR}",
+    "prunings": "spans = '['",
+    "tombstones": "at = 'then'",
+    "removed_messages": "message = '{'",
+    "notes_bases": "lines = '[['",
+    "leases": "done_counts = '['",
+    "users": f"name = {NO_UTF8}",
+    "model_usage": f"model = {NO_UTF8}",
+    "meta": "value = 'no number'",
+}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A database with something in every table, and the facts in it."""
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    with Memory(path, user="ana", embedder=HashEmbedder()) as memory:
+        return path, fill(memory)
+
+
+@pytest.fixture
+def kept(template, tmp_path):
+    """The facts in the test's database, of which the last three are never damaged."""
+    shutil.copy(template[0], tmp_path)
+    return template[1]
+
+
+@pytest.fixture
+def open_memory(tmp_path):
+    """Open the memory of a user; closed after the test."""
+    opened = []
+
+    def open_one(user="ana"):
+        opened.append(Memory(tmp_path / "memory.db", user=user, embedder=HashEmbedder()))
+        return opened[-1]
+
+    yield open_one
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def plant(tmp_path):
+    """Change the database behind memoranda's back."""
+
+    def change(*statements):
+        connection = apsw.Connection(str(tmp_path / "memory.db"))
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        for sql in statements:
+            connection.execute(sql)
+        connection.close()
+
+    return change
+
+
+def fill(memory):
+    """Leave something in every table; return the facts."""
+    kept = [
+        memory.remember(f"Zoe Lund likes tea of kind {number}", tags=["tea"], metadata={"n": 1})
+        for number in range(len(OF_RECORDS) + 3)
+    ]
+    memory.confirm(kept[0].id)
+    chat = memory.conversation("trip", system="You plan.")
+    for number in range(6):
+        chat.add("user", f"We go to Porto on day {number}.")
+        chat.add("assistant", f"Day {number} is noted.")
+    chat.remove(chat.messages[-1].id)
+    chat.prune(max_tokens=60)
+    memory.maintain(["consolidate"])
+    memory.embed_pending()
+    memory.entities()
+    return kept
+
+
+def read_all(memory, folder):
+    """Call every verb that reads; return what it gave."""
+    for path in folder.glob("*.jsonl"):
+        path.unlink()
+    return {
+        "records": memory.records(),
+        "tagged": memory.records(tags=["tea"], metadata={"n": {"gte": 1}}),
+        "search": memory.search("Zoe Lund tea", limit=50),
+        "search tagged": memory.search("tea", tags=["tea"], metadata={"n": 1}, limit=50),
+        "recall": memory.recall("Which tea does Zoe Lund like?"),
+        "count": memory.count(),
+        "stats": memory.stats(),
+        "facts": memory.facts(),
+        "sessions": memory.sessions(),
+        "entities": memory.entities(),
+        "entity": memory.entity("Zoe Lund"),
+        "conversations": memory.conversations(),
+        "context": memory.conversation("trip").context("Which tea?").messages,
+        "export": memory.export(folder / "all.jsonl"),
+        "users": memory.admin.users(),
+        "usage": memory.usage(),
+        "verify": memory.verify(),
+    }
+
+
+def damage_records(plant, kept):
+    """Damage each of the first records in another column."""
+    for record, (column, value) in zip(kept, OF_RECORDS.items(), strict=False):
+        plant(f"UPDATE records SET {column} = {value} WHERE id = '{record.id}'")  # noqa: S608 - a test
+
+
+def aside(folder):
+    """Return the rows that were kept aside, by table."""
+    (path,) = folder.glob("memory.db.damaged*")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_every_verb_goes_on_without_damaged_records(kept, open_memory, plant, tmp_path):
+    """Eleven records, each damaged in another column, take nothing from the three sound ones."""
+    damage_records(plant, kept)
+    memory, sound = open_memory(), {record.id for record in kept[-3:]}
+    found = read_all(memory, tmp_path) | {"audit": memory.audit(), "upkeep": memory.maintain()}
+    for verb in ("records", "tagged"):
+        facts = {record.id for record in found[verb] if "tea" in record.tags}
+        assert facts == sound, verb
+    for verb in ("search", "search tagged"):
+        assert {hit.record.id for hit in found[verb] if "tea" in hit.record.tags} == sound, verb
+    assert [record.id for record in memory.records(tags=["tea"], limit=2)] == sorted(sound)[:2]
+    assert [memory.get(it.id).content for it in kept[-3:]] == [it.content for it in kept[-3:]]
+    lines = [line for line in found["verify"] if line.startswith("damaged row in records")]
+    assert len(lines) == len(OF_RECORDS)
+    for column, record in zip(OF_RECORDS, kept, strict=False):
+        (line,) = (line for line in lines if f"): {column}: " in line)
+        assert "doctor --rebuild" in line
+        assert column == "id" or record.id in line
+    assert any("damaged row in records" in (check.detail or "") for check in memory.doctor())
+
+
+def test_a_rebuild_keeps_the_bytes_of_damaged_records(kept, open_memory, plant, tmp_path):
+    """What is taken out is in a private file that the report names, whole, and no fault stays."""
+    damage_records(plant, kept)
+    memory = open_memory()
+    report = memory.rebuild()
+    assert any(str(tmp_path / "memory.db.damaged.jsonl") in line for line in report)
+    rows = {row["row"]["key"]: row for row in aside(tmp_path)}
+    for number, (column, record) in enumerate(zip(OF_RECORDS, kept, strict=False), 1):
+        assert list(rows[number]["wrong"]) == [column]
+        assert column == "content" or rows[number]["row"]["content"] == record.content
+    assert rows[1]["row"]["content"] == {"base64": "/0E="}
+    assert [line for line in memory.verify() if "erased" not in line] == []
+    assert {record.id for record in memory.records(tags=["tea"])} == {it.id for it in kept[-3:]}
+
+
+@pytest.mark.usefixtures("kept")
+def test_damaged_messages_leave_the_others(open_memory, plant, tmp_path):
+    """A transcript is read without its damaged messages, before a rebuild and after it."""
+    for place, (column, value) in enumerate(OF_MESSAGES.items()):
+        plant(f"UPDATE messages SET {column} = {value} WHERE position = {place}")  # noqa: S608
+    memory = open_memory()
+    before = memory.stored_conversations.open_read_only("trip").messages
+    assert min(message.position for message in before if message.position >= 0) == len(OF_MESSAGES)
+    read_all(memory, tmp_path)
+    memory.rebuild()
+    assert len(aside(tmp_path)) == len(OF_MESSAGES)
+    assert memory.stored_conversations.open_read_only("trip").messages == before
+    memory.conversation("trip").add("user", "And home.")
+
+
+@pytest.mark.parametrize("table", OF_OTHERS)
+def test_any_damaged_table_is_read_and_mended(kept, open_memory, plant, tmp_path, table):
+    """With every row of a table damaged each verb answers, and a rebuild leaves a sound store."""
+    first = open_memory()
+    text = [message.content for message in first.conversation("trip").messages]
+    first.close()
+    plant(
+        "INSERT INTO leases (name, done_due, done_at, done_counts) VALUES ('job:x', 1, 1, '{}')",
+        "INSERT INTO model_usage VALUES (1, '', 'reflect', 'x', 1, 0, 1, 1, 1.0, 1.0)",
+        f"UPDATE {table} SET {OF_OTHERS[table]}",  # noqa: S608
+    )
+    memory = open_memory()
+    if table == "conversations":  # Nothing else is called so meanwhile.
+        memory.verify()
+    else:
+        read_all(memory, tmp_path)
+    memory.rebuild()
+    assert [line for line in memory.verify() if "erased" not in line] == []
+    user = open_memory("damaged-1") if table == "users" else memory
+    assert {record.id for record in kept} <= {record.id for record in user.records()}
+    (name,) = {each.id for each in user.conversations() if each.messages}
+    told = [message.content for message in user.conversation(name).messages]
+    assert told == text
+
+
+def test_one_warning_for_each_table(kept, open_memory, plant, caplog):
+    """However many rows are damaged and however often they are read, a table is told of once."""
+    plant("UPDATE records SET metadata = '{' WHERE kind = 'fact'")
+    memory = open_memory()
+    with caplog.at_level(logging.WARNING, "memoranda.store"):
+        for _ in range(3):
+            assert not memory.records(tags=["tea"])
+            assert memory.get(kept[0].id) is None
+            memory.search("Zoe Lund tea")
+    told = [entry.getMessage() for entry in caplog.records if entry.name == "memoranda.store"]
+    assert len(told) == 1
+    assert "metadata" in told[0]
+    assert "memoranda doctor --rebuild" in told[0]
