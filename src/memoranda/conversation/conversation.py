@@ -581,7 +581,9 @@ class Conversation:
             notes=notes,
             instructions=instructions,
             recapped=recapped,
-            tools=[json.dumps(json_value(tool), ensure_ascii=False) for tool in tools],
+            tools=[
+                json.dumps(json_value(tool), ensure_ascii=False) for tool in several(tools, "tools")
+            ],
         )
 
     def calibrate(self, actual: object) -> None:
@@ -674,7 +676,8 @@ class Conversation:
         Raises:
             NotFound: it is not in this conversation.
         """
-        self._transcript.pin(id, pinned=pinned)
+        pinned = bool(pinned)
+        self._transcript.pin(clean(id, "id"), pinned=pinned)
         for unit in Ledger(messages=self._transcript.messages()).units:
             ids = [message.id for message in unit.messages]
             if len(ids) > 1 and id in ids:
