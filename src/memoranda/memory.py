@@ -675,6 +675,7 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
+        required_callable(progress, "progress")
         waiting = (
             [each.id for each in self.sessions(pending=True)] if session is None else [session]
         )
@@ -997,10 +998,10 @@ class Memory:
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
-        told = required_callable(progress, "progress")
+        required_callable(progress, "progress")
         self._services.derivations.start_over()
         self._services.lazy.forget_index()
-        return self._services.derivations.finish(None, progress=told)
+        return self._services.derivations.finish(None, progress=progress)
 
     def export(
         self, path: str | Path | BinaryIO, *, conversation: str | None = None

@@ -37,9 +37,11 @@ def file_path(value: object, name: str = "path") -> Path:
     if not isinstance(value, str | Path):
         message = f"{name} must be a path, got {type(value).__name__}: {value!r:.80}"
         raise InvalidInput(message)
+    path = Path(value)
     try:
-        path = Path(value)
-        path.exists()
+        path.stat()  # What `exists` would keep to itself is told.
+    except (FileNotFoundError, NotADirectoryError):
+        return path
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         message = f"{name}={str(value)!r:.200} cannot be used: {why}; choose another path"
