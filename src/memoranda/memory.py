@@ -22,6 +22,7 @@ from memoranda.model.checks import (
     named,
     number,
     parse_metadata,
+    required_callable,
     several,
 )
 from memoranda.model.clock import Clock
@@ -51,6 +52,7 @@ from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_t
 from memoranda.records.service import RecordService
 from memoranda.services import Services
 from memoranda.store.locations import MEMORY
+from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
@@ -682,6 +684,7 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
+        required_callable(progress, "progress")
         waiting = (
             [each.id for each in self.sessions(pending=True)] if session is None else [session]
         )
@@ -888,10 +891,10 @@ class Memory:
         from memoranda.maintenance.audit import audit_file, audit_memory  # noqa: PLC0415 - see the module
 
         if path is not None:
-            found = audit_file(Path(path), now)
+            found = audit_file(file_path(path), now)
         else:
             found = audit_memory(store, self._scope, now)
-        return found if kind is None else found.only(kind)
+        return found if kind is None else found.only(clean(kind, "kind"))
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).
@@ -1007,6 +1010,7 @@ class Memory:
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
+        required_callable(progress, "progress")
         self._services.derivations.start_over()
         self._services.lazy.forget_index()
         return self._services.derivations.finish(None, progress=progress)
@@ -1031,7 +1035,7 @@ class Memory:
             self._services.store,
             self._scope,
             self._services.clock.now(),
-            Path(path) if isinstance(path, str) else path,
+            path,
             conversation=named(conversation, "conversation"),
         )
 
@@ -1060,7 +1064,8 @@ class Memory:
 
         services, zone = self._services, self.settings.zone
         target = ImportTarget(self._records, services.conversations, zone, services.extractor)
-        report = porting.import_file(target, Path(path), format, progress)
+        file, told = file_path(path), required_callable(progress, "progress")
+        report = porting.import_file(target, file, format, told)
         services.derivations.notify()
         return report
 
@@ -1070,7 +1075,7 @@ class Memory:
         Raises:
             InvalidInput: there is a file at ``path`` already.
         """
-        self._services.store.backup(str(path))
+        self._services.store.backup(str(file_path(path)))
 
     def _where(self, **conditions: Any) -> Filter:
         return Filter(now=self._services.clock.now(), **conditions)

@@ -3,36 +3,63 @@
 import random
 
 PAGE = 4096
-KINDS = ("flips", "zeroed", "garbage", "truncated", "swapped", "invalid text", "head")
 
 
-def damage(content, seed):  # noqa: C901 - a case for each kind of damage
+def flip_bits(made, chance):
+    """Change single bits anywhere behind the first page."""
+    for _ in range(chance.randint(1, 64)):
+        made[chance.randrange(PAGE, len(made))] ^= 1 << chance.randrange(8)
+
+
+def zero_pages(made, chance):
+    """Leave zeros, as what was allocated and never written."""
+    for page in _some_pages(made, chance):
+        made[page : page + PAGE] = bytes(PAGE)
+
+
+def fill_pages(made, chance):
+    """Leave what is of another file."""
+    for page in _some_pages(made, chance):
+        made[page : page + PAGE] = chance.randbytes(PAGE)
+
+
+def truncate(made, chance):
+    """Lose the end."""
+    del made[chance.randrange(PAGE, len(made)) :]
+
+
+def swap_pages(made, chance):
+    """Write pages to each other's places."""
+    for page in _some_pages(made, chance):
+        (other,) = _some_pages(made, chance, 1)
+        first, second = made[page : page + PAGE], made[other : other + PAGE]
+        made[page : page + PAGE], made[other : other + PAGE] = second, first
+
+
+def spoil_text(made, chance):
+    """Leave bytes in texts that are not UTF-8."""
+    places = [at for at in range(len(made) - 3) if made[at : at + 4] == b"word"]
+    for at in chance.sample(places, min(len(places), 9)):
+        made[at] = 0xFF
+
+
+def flip_head(made, chance):
+    """Change bits of the first page: the head of the file, and the schema."""
+    for _ in range(chance.choice((1, 20, 500))):
+        made[chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+
+
+KINDS = (flip_bits, zero_pages, fill_pages, truncate, swap_pages, spoil_text, flip_head)
+
+
+def _some_pages(made, chance, number=4):
+    return [PAGE * chance.randrange(1, len(made) // PAGE) for _ in range(chance.randint(1, number))]
+
+
+def damage(content, seed):
     """Return the bytes of a file with some damage, which depends on the seed alone."""
-    chance, made = random.Random(seed), bytearray(content)  # noqa: S311 - makes examples
-    kind = KINDS[seed % len(KINDS)]
-    pages = len(made) // PAGE
-    some = [chance.randrange(1, pages) for _ in range(chance.randint(1, 4))]
-    if kind == "flips":
-        for _ in range(chance.randint(1, 64)):
-            made[chance.randrange(PAGE, len(made))] ^= 1 << chance.randrange(8)
-    elif kind in {"zeroed", "garbage"}:
-        for page in some:
-            new = bytes(PAGE) if kind == "zeroed" else chance.randbytes(PAGE)
-            made[page * PAGE : (page + 1) * PAGE] = new
-    elif kind == "truncated":
-        del made[chance.randrange(PAGE, len(made)) :]
-    elif kind == "swapped":
-        for page in some:
-            one, other = page * PAGE, chance.randrange(1, pages) * PAGE
-            first, second = made[one : one + PAGE], made[other : other + PAGE]
-            made[one : one + PAGE], made[other : other + PAGE] = second, first
-    elif kind == "invalid text":
-        places = [at for at in range(len(made) - 3) if made[at : at + 4] == b"word"]
-        for at in chance.sample(places, min(len(places), 9)):
-            made[at] = 0xFF
-    else:  # The first page: the head of the file, and the schema.
-        for _ in range(chance.choice((1, 20, 500))):
-            made[chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+    made = bytearray(content)
+    KINDS[seed % len(KINDS)](made, random.Random(seed))  # noqa: S311 - no secret
     return bytes(made)
 
 

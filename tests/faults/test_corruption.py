@@ -4,8 +4,10 @@ import re
 from contextlib import suppress
 
 import pytest
+from typer.testing import CliRunner
 
 from memoranda import Memory
+from memoranda.cli import app
 from memoranda.errors import MemorandaError, NotADatabase, SchemaTooNew
 from memoranda.store.sqlite import salvage
 from memoranda.testing.embedders import HashEmbedder
@@ -92,3 +94,31 @@ def test_damage_is_an_answer(tmp_path, sound, seed):
 def test_much_damage_is_an_answer(tmp_path, sound, seed):
     """The same of five hundred files."""
     sweep(tmp_path / "memory.db", sound, seed)
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_the_doctor_saves_what_cannot_be_opened(tmp_path, sound):
+    """A file without its head is refused with the remedy, which makes it anew and keeps the old."""
+    content, texts, _ = sound
+    path = tmp_path / "memory.db"
+    path.write_bytes(b"\0" * PAGE + content[PAGE:])
+    at = ["--db", str(path), "--user", "ana"]
+    refused = CliRunner().invoke(app, ["list", *at])
+    assert refused.exit_code != 0
+    assert "doctor --rebuild" in refused.stderr
+    saved = CliRunner().invoke(app, ["doctor", "--rebuild", *at])
+    assert "made anew with all rows" in saved.stderr
+    assert path.with_name("memory.db.damaged").stat().st_size == len(content)
+    with Memory(path, user="ana", embedder=HashEmbedder()) as memory:
+        assert {record.content for record in memory.records(limit=1_000)} >= set(texts.values())
+
+
+def test_what_holds_no_memory_is_left_alone(tmp_path):
+    """A file of somebody else is not made anew, and nothing stands beside it."""
+    path = tmp_path / "diary.db"
+    path.write_bytes(b"Dear diary, today " * 4_000)
+    before = path.read_bytes()
+    with pytest.raises(NotADatabase, match="nothing of memoranda's"):
+        salvage(str(path))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

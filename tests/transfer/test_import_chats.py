@@ -137,6 +137,14 @@ def test_broken_exports_are_named(plain, tmp_path):
     for value, complaint in cases:
         with pytest.raises(InvalidInput, match=complaint):
             plain.import_(written(tmp_path / "c.json", value))
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b" " * (20 * 1024**2) + b"]")
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(
+        InvalidInput, match=r"conversations\.json unpacks [\d,]+ bytes to 20,971,522"
+    ):
+        plain.import_(bomb)
     (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     with pytest.raises(InvalidInput, match=r"bad\.zip holds no conversations\.json"):
         plain.import_(tmp_path / "bad.zip")

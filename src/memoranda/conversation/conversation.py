@@ -576,7 +576,9 @@ class Conversation:
         are by what they leave.
         """
         with self._lock:
-            self._tools = [json.dumps(json_value(tool), ensure_ascii=False) for tool in tools]
+            self._tools = [
+                json.dumps(json_value(tool), ensure_ascii=False) for tool in several(tools, "tools")
+            ]
             meter = self._states.read().meter
             self._states.carried = sum(map(meter.message, self._tools))
 
@@ -709,7 +711,8 @@ class Conversation:
         Raises:
             NotFound: it is not in this conversation.
         """
-        self._transcript.pin(id, pinned=pinned)
+        pinned = bool(pinned)
+        self._transcript.pin(clean(id, "id"), pinned=pinned)
         for unit in Ledger(messages=self._transcript.messages()).units:
             ids = [message.id for message in unit.messages]
             if len(ids) > 1 and id in ids:

@@ -29,6 +29,8 @@ PERCENT = 100
 NAMES = ("prompt_tokens", "input_tokens")
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 LEAST, MOST = 0.5, 3.0  # beyond these it is not the same text that was counted
+# Tokens that no context has.
+MOST_TOKENS = 1 << 40
 NEWEST = 0.5  # weight of the newest count against all before
 
 
@@ -122,7 +124,7 @@ def read_usage(usage: object) -> int:
 
     given = counts(NAMES)[:1]
     parts = [usage] if _is_count(usage) else [*given, *counts(CACHED)] if given else []
-    if not parts or min(parts) < 0 or sum(parts) < 1:
+    if not parts or min(parts) < 0 or not 1 <= sum(parts) <= MOST_TOKENS:
         raise InvalidInput(
             f"actual={usage!r:.80} must be the tokens of the prompt, or the reply's usage"
         )

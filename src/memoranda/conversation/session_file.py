@@ -55,6 +55,7 @@ from memoranda.text.files import (
     FORBIDDEN,
     FULL,
     PRIVATE,
+    file_path,
     open_at_end,
     sync_folder,
     write_at_once,
@@ -106,8 +107,9 @@ class FileTranscript(MemoryTranscript):
     ) -> None:
         """Touch nothing yet."""
         try:
-            self.path = Path(path).resolve()  # A link stays one, wherever the process goes later.
-        except (OSError, ValueError, RuntimeError) as error:
+            # A link stays one, wherever the process goes later.
+            self.path = file_path(path).resolve()
+        except (OSError, RuntimeError) as error:
             message = f"{str(path)!r:.200} is no path of a file ({error}); choose another"
             raise InvalidInput(message) from error
         super().__init__(ConversationInfo(id=self.path.stem, created_at=created_at))

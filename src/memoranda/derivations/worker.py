@@ -16,6 +16,7 @@ import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
+from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import (
     ENTITIES,
@@ -161,6 +162,7 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
+        required_callable(progress, "progress")
         self._check_model()
         total = self.waiting(scope, work) if self._can_do(work) else 0
         if not total:
@@ -170,12 +172,14 @@ class DerivationWorker:
         # thread may have taken some: what is left in the queue says how much is done.
         for _ in range(-(-total // BATCH[work])):
             derived = self._derive_batch(scope, work)
+            before, left = left, min(left, self.waiting(scope, work))
             if progress is not None:
-                left = min(left, self.waiting(scope, work))
                 progress(total - left, total)
             if not derived:
                 break
-            if seconds is not None and time.monotonic() - start > seconds:
+            # Where others add faster than this can derive, no wait would be long enough.
+            late = seconds is not None and time.monotonic() - start > seconds
+            if late or (seconds is not None and left == before):
                 self.notify()
                 break
         return total - min(left, self.waiting(scope, work))

@@ -24,7 +24,7 @@ from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
 from memoranda.errors import MemorandaError
 from memoranda.maintenance import decay
 from memoranda.model.actions import Action, Enrich, Fade, Retire
-from memoranda.model.checks import refuse_unknown, require_aware
+from memoranda.model.checks import refuse_unknown, require_aware, several
 from memoranda.model.models import Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
@@ -208,7 +208,7 @@ def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: there is no such stage.
     """
-    wanted = tuple(names)
+    wanted = tuple(several(names, "stages"))
     refuse_unknown(wanted, STAGES, "stage")
     return tuple(name for name in STAGES if name in wanted)
 

@@ -9,7 +9,7 @@ from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
 from memoranda.maintenance.service import STAGES, Maintenance, parse_stages
 from memoranda.model.actions import DeleteUser, only_erasure
-from memoranda.model.checks import clean
+from memoranda.model.checks import clean, required_callable, several
 from memoranda.model.clock import Clock
 from memoranda.model.models import ForgetReceipt, Kind, Scope
 from memoranda.model.ports import Progress, Store
@@ -92,7 +92,9 @@ class Admin:
             InvalidInput: there is no such stage.
         """
         chosen = STAGES if stages is None else parse_stages(stages)
-        names, done = self.users() if users is None else list(users), []
+        named = self.users() if users is None else several(users, "users")
+        names, done = [clean(each, "user") for each in named], []
+        required_callable(progress, "progress")
         for number, name in enumerate(names):
             if progress is not None:
                 progress(number, len(names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -102,8 +102,10 @@ def require_aware(moment: object, name: str) -> datetime:
         raise InvalidInput(message) from error
 
 
+LARGEST = sys.float_info.max
 MOST = 2**53  # More than there is of anything, and within the integers of any database.
 Item = TypeVar("Item")
+Function = TypeVar("Function")
 
 
 def limited(value: object, name: str, least: int = 1) -> int:
@@ -126,8 +128,20 @@ def number(value: object, name: str) -> float | None:
     """
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
-        message = f"{name}={value!r} must be a number"
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:  # noqa: PLR0124 - NaN
+        message = f"{name}={value!r:.80} must be a number"
+        raise InvalidInput(message)
+    return max(-LARGEST, min(value, LARGEST))
+
+
+def required_callable(value: Function, name: str) -> Function:
+    """Return ``value`` if it can be called, or ``None``.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    if value is not None and not callable(value):
+        message = f"{name} must be callable, got {type(value).__name__}: {value!r:.80}"
         raise InvalidInput(message)
     return value
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from memoranda.errors import StoreError
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
 
 # Records of one page.
 PAGE = 500
+REMEDY = "memoranda doctor --rebuild saves what can be read"
 
 
 def record_pages(
@@ -21,9 +23,14 @@ def record_pages(
     All memory, or only records of ``kinds``.
     """
     where, after = Filter(now=now, retired=True, kinds=kinds), None
+    seen: set[str] = set()
     while page := store.records(scope, where, limit=PAGE, after=after):
-        yield page
         after = page[-1].id
+        if after in seen:  # Or this would never end.
+            message = f"{store.location} is damaged: {after} comes twice; {REMEDY}"
+            raise StoreError(message)
+        seen.add(after)
+        yield page
 
 
 def session_episodes(

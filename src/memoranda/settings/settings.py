@@ -74,9 +74,10 @@ class Settings(BaseSettings):
             super().__init__(**values)
         except ValidationError as error:
             message = explain_errors(error, Settings, origins(type(self), values))
-            raise ConfigError(message) from error
-        except SettingsError as error:
-            raise ConfigError(explain_not_json(Settings)) from error
+            # It says all that pydantic's does, in words of ours.
+            raise ConfigError(message) from None
+        except SettingsError:
+            raise ConfigError(explain_not_json(Settings)) from None
         refuse_variables(Settings)
 
     @classmethod

@@ -57,6 +57,8 @@ BUSY_TIMEOUT = 60.0
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
+# Seconds between two looks at a lock that another process has.
+ASK_EVERY = 0.001
 RETURNING = "RETURNING"
 SETUP = (
     "PRAGMA foreign_keys = ON",
@@ -93,8 +95,8 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.NotADBError | apsw.CorruptError: (
         errors.NotADatabase,
         (
-            "{path} is not a memoranda database, or it is damaged ({error}); choose another path "
-            "or restore a backup"
+            "{path} is not a memoranda database, or it is damaged ({error}); choose another path, "
+            "restore a backup, or save what can be read: memoranda doctor --rebuild"
         ),
     ),
     apsw.FullError: (
@@ -264,6 +266,25 @@ class Fts5:
 
 def _token(user: int, term: str) -> str:
     return f"{user}q{term}" if term else ""
+
+
+def wait_fairly(raw: apsw.Connection, seconds: float) -> None:
+    """Let a connection wait for a lock of others for so long, asking for it all the time.
+
+    SQLite's own waiting sleeps longer the longer it waits, up to a tenth of a second: who waited
+    longest gets it last, and seconds go by where several write without a pause.
+    """
+    since = 0.0
+
+    def ask_again(asked: int) -> bool:
+        nonlocal since
+        since = since if asked else time.monotonic()
+        if time.monotonic() - since >= seconds:
+            return False
+        time.sleep(ASK_EVERY)
+        return True
+
+    raw.set_busy_handler(ask_again)
 
 
 class SqliteDatabase(Database[SqliteConnection]):
@@ -447,7 +468,7 @@ class SqliteDatabase(Database[SqliteConnection]):
             try:
                 # Else SQLite plans anew for every other value of a range or a limit.
                 raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-                raw.set_busy_timeout(round(self.busy_timeout * 1000))
+                wait_fairly(raw, self.busy_timeout)
                 for pragma in SETUP:
                     self._patiently(raw, pragma)
                 self._version(raw)
@@ -534,9 +555,8 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             connection.raw.execute("VACUUM")
             if not self.in_memory:
                 # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-                connection.raw.set_busy_timeout(round(min(self.busy_timeout, PATIENCE) * 1000))
-                usual = round(self.busy_timeout * 1000)
-                afterwards.callback(connection.raw.set_busy_timeout, usual)
+                wait_fairly(connection.raw, min(self.busy_timeout, PATIENCE))
+                afterwards.callback(wait_fairly, connection.raw, self.busy_timeout)
                 state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
                 if state is None or state[0]:
                     return False

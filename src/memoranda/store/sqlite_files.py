@@ -31,10 +31,10 @@ def create_private(path: str) -> None:
     Raises:
         StoreReadOnly: it cannot be made.
     """
-    if Path(path).is_dir():
-        message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
-        raise StoreReadOnly(message)
     try:
+        if Path(path).is_dir():
+            message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
+            raise StoreReadOnly(message)
         with _creating:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:

@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 
+from memoranda.errors import InvalidInput
+
 # The permissions of a new file: it is its owner's alone.
 PRIVATE = 0o600
 # Windows would change line ends without it.
@@ -24,6 +26,27 @@ NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
+
+
+def file_path(value: object, name: str = "path") -> Path:
+    """Return ``value`` as a path of which this machine can say whether there is something.
+
+    Raises:
+        InvalidInput: it is no path, or one that no file can have.
+    """
+    if not isinstance(value, str | Path):
+        message = f"{name} must be a path, got {type(value).__name__}: {value!r:.80}"
+        raise InvalidInput(message)
+    path = Path(value)
+    try:
+        path.stat()  # What `exists` would keep to itself is told.
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        message = f"{name}={str(value)!r:.200} cannot be used: {why}; choose another path"
+        raise InvalidInput(message) from error
+    return path
 
 
 def write_whole(

@@ -64,8 +64,11 @@ CHAT = frozenset({*ROLES, *SAME_ROLE})
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
 # What they are called in an archive; large exports have several: ``conversations-000.json``.
 CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
-# Bytes of a file in an archive that are still read.
-MOST = 4 * 1024**3
+# Bytes that the files in an archive may have together. They are read at once.
+MOST = 1024**3
+# How many times smaller than itself a file may be in an archive. Exports are packed to a fifth or a
+# twentieth; what is packed further is made to fill the memory. Smaller files harm nobody.
+MOST_PACKED, BELIEVED = 100, 16 * 1024**2
 CORRECT = f"correct it and import again; {KNOWN}"
 FETCH = "get the export again"
 
@@ -212,14 +215,22 @@ def _unzipped(path: Path) -> dict[str, Any]:
         InvalidInput: it cannot be read, or holds none.
     """
     found: dict[str, Any] = {}
+    unpacked = 0
     try:
         with zipfile.ZipFile(path) as archive:
             for info in sorted(archive.infolist(), key=lambda info: info.filename):
                 if not CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name):
                     continue
                 place, size = f"{path}, {info.filename}", info.file_size
-                if size > MOST:
+                unpacked += size
+                if unpacked > MOST:
                     message = f"{place} has {size:,} bytes, too many to read; unpack and split it"
+                    raise InvalidInput(message)
+                if size > max(BELIEVED, MOST_PACKED * info.compress_size):
+                    message = (
+                        f"{place} unpacks {info.compress_size:,} bytes to {size:,}, as no export "
+                        f"does; {FETCH}"
+                    )
                     raise InvalidInput(message)
                 found[place] = _parse(archive.read(info), place, remedy=FETCH)
     # A damaged member raises zlib's error, an encrypted one RuntimeError.

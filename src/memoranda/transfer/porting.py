@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.checks import located, refuse_unknown
@@ -18,7 +18,7 @@ from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.model.short_repr import ShortRepr
 from memoranda.records.drafts import parse_draft
-from memoranda.text.files import write_whole
+from memoranda.text.files import file_path, write_whole
 from memoranda.transfer import (
     chatgpt,
     chroma,
@@ -69,11 +69,11 @@ def export(
     store: Store,
     scope: Scope,
     now: datetime,
-    path: Path | BinaryIO,
+    to: str | Path | BinaryIO,
     *,
     conversation: str | None = None,
 ) -> PortingReport:
-    """Write all that the scope sees to ``path``, as it was at one moment.
+    """Write all that the scope sees to a file, as it was at one moment.
 
     The file appears when it is complete, readable by its owner alone. A page of records, or
     one conversation, is in memory at a time.
@@ -82,7 +82,7 @@ def export(
         store: where it is.
         scope: whose memory.
         now: the moment, for the header.
-        path: the file to make, or an open one.
+        to: the file to make, or an open one.
         conversation: instead of all, only this conversation, in the format ``session``, with
             which it can go on without a memory.
 
@@ -90,6 +90,9 @@ def export(
         InvalidInput: the file exists already, or cannot be written.
         NotFound: there is no such conversation.
     """
+    path: Path | BinaryIO
+    is_open = not isinstance(to, str | Path) and hasattr(to, "writelines")
+    path = cast("BinaryIO", to) if is_open else file_path(to)
     counts: Counter[str] = Counter()
     form = FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION
 

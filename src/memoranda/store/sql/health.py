@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memoranda.errors import StoreError
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
@@ -72,6 +73,9 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
         {"last": last, "limit": BATCH},
     ):
         first, last = last, batch[-1][0]
+        if last <= first:
+            message = f"the keys of records in {database.location} are not in order: it is damaged"
+            raise StoreError(message)
         rows = _texts(connection, "key > :first AND key <= :last", first=first, last=last)
         terms = {
             each.key: indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)

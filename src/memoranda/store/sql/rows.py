@@ -357,7 +357,8 @@ def index_row(row: Row) -> IndexRow:
         raise ValueError(message)
     for moment in (made.event_ms, made.created_ms, made.event_until_ms):
         optional_time(moment)
-    return made
+    # A number beyond these is damaged, but says nothing that ranking could not do without.
+    return made._replace(confidence=min(max(made.confidence, 0.0), 1.0))
 
 
 def pruning(row: Row) -> Pruning:

@@ -1,0 +1,115 @@
+"""Arguments of any type and size: every public verb answers, or refuses with an error of ours."""
+
+import inspect
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.shared.effort import examples
+
+from memoranda import Conversation, Memory
+from memoranda.errors import MemorandaError
+from memoranda.testing.embedders import HashEmbedder
+
+LONG = "x" * 5_000
+HOSTILE = [
+    *(None, True, 0, -1, 2**64, 10**400, -(10**400), 1.5, float("nan"), float("inf"), 1j),
+    *("", " ", "x", "a\0b", "\ud800", LONG, "a/" * 3_000, "..", b"x", b"\xff"),
+    *([], [1], [None], ["a\0b"], ["\ud800"], ["x"] * 3, [[["a"]]], (), ("a",), set(), range(3)),
+    *({}, {1: 2}, {"a": 1}, {"a": 10**400}, {"a": {"gt": 2**64}}, {"\ud800": 1}, {"a": "\ud800"}),
+    *(datetime(1, 1, 1), datetime.min.replace(tzinfo=UTC), timedelta(1)),  # noqa: DTZ001 - hostile
+    *(datetime.max.replace(tzinfo=UTC), object(), iter([1])),
+    *(Path("x\0y"), Path(f"/{LONG}"), {"role": "user", "content": None}),
+    *([{"role": "user", "content": "hi"}], [{"role": 5}], [{"role": "user", "content": [5]}]),
+]
+# What closes, or runs on in the background; and what is given to other parts of the package alone.
+LEFT_OUT = {"close", "run_upkeep", "schedule", "on", "over", "maintenance", "admin", "notes"}
+NOTES = (
+    *("read_memory", "write_memory", "append_history", "append_history_rotated"),
+    *("search", "history", "sync", "restore"),
+)
+LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
+SOUND = {
+    "id": "trip",
+    "query": "tea",
+    "content": "Zoe drinks tea",
+    "prompt": "tea?",
+    "role": "user",
+}
+ANY = inspect.Parameter("any", inspect.Parameter.KEYWORD_ONLY)
+
+
+def verbs(holder, names=None):
+    """Return the public methods of a class with the names of their arguments."""
+    found = []
+    for name in names or (each for each in dir(holder) if each[0] != "_"):
+        if name in LEFT_OUT or not callable(verb := getattr(holder, name)):
+            continue
+        parameters = inspect.signature(verb).parameters.values()
+        listed = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+        more = LIMITS if any(each.kind is each.VAR_KEYWORD for each in parameters) else ()
+        found += [(name, argument) for argument in (*listed, *more) if argument != "self"]
+    return found
+
+
+def call(holder, name, argument, value):
+    """Call a verb with one hostile argument; anything but an error of memoranda's is a failure."""
+    with suppress(MemorandaError):
+        verb = getattr(holder, name)
+        parameters = inspect.signature(verb).parameters
+        if parameters.get(argument, ANY).kind is inspect.Parameter.VAR_POSITIONAL:
+            verb(value)
+            return
+        given = {
+            each.name: SOUND.get(each.name, "x")
+            for each in parameters.values()
+            if each.default is each.empty
+            and each.kind not in {each.VAR_KEYWORD, each.VAR_POSITIONAL}
+        }
+        verb(**(given | {argument: value}))
+
+
+@pytest.fixture(scope="module")
+def holders(tmp_path_factory):
+    """All objects whose verbs are called, each with something in it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Memory(folder / "memory.db", user="ana", embedder=HashEmbedder()) as memory,
+    ):
+        patch.chdir(folder)
+        memory.remember("Zoe drinks tea")
+        chat = memory.conversation("trip")
+        chat.add("user", "hello")
+        yield {
+            "memory": memory,
+            "stored": chat,
+            "alone": Conversation(),
+            "notes": memory.notes,
+            "admin": memory.admin,
+        }
+
+
+@settings(max_examples=examples(150))
+@given(data=st.data())
+def test_any_argument_of_any_verb(holders, data):
+    """One argument is of any type or size, the others are sound."""
+    name = data.draw(st.sampled_from(sorted(holders)))
+    holder, only = holders[name], NOTES if name == "notes" else None
+    verb, argument = data.draw(st.sampled_from(verbs(type(holder), only)))
+    call(holder, verb, argument, data.draw(st.sampled_from(HOSTILE)))
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: f"{value!r:.20}")
+def test_any_argument_of_opening(value, tmp_path, monkeypatch):
+    """Nothing that is given to open a memory or a conversation raises an exception of others."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("location", "user", "agent", "settings", "embedder", "llm", "clock"):
+        with suppress(MemorandaError):
+            Memory(**({"location": ":memory:"} | {name: value})).close()
+    for name in ("system", "model", *LIMITS):
+        with suppress(MemorandaError):
+            Conversation(**{name: value})
