@@ -275,6 +275,11 @@ class SqliteDatabase(Database[SqliteConnection]):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
+    def _end_snapshot(self, connection: SqliteConnection) -> None:
+        # SQLite itself gives up a transaction in which a page cannot be read.
+        if connection.raw.in_transaction:
+            super()._end_snapshot(connection)
+
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
