@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Programs that tests start find the byte code of those before them.
 export PYTHONDONTWRITEBYTECODE =
+# How long `make torture` kills, fails and fuzzes, and more of its arguments: ARGS="--part kills".
+MINUTES ?= 30
+ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test torture lint quickstart bench conformance clean
@@ -26,7 +29,8 @@ demo: $(READY)  ## Show what memoranda does, on a conversation that ships with i
 test: $(READY)  ## Run every test
 	$(BIN)/python -m pytest --numprocesses 2
 
-torture: $(READY)  ## Run the property tests with many more examples, and all replays; takes an hour
+torture: $(READY)  ## Try to break it for MINUTES=30, then the property tests at length: an hour more
+	$(BIN)/python -m benchmarks torture --minutes $(MINUTES) $(ARGS)
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile torture -m "hypothesis or torture" --timeout 3600
 
 lint: $(READY)  ## Check style, types and the import contract

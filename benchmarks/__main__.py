@@ -36,6 +36,8 @@ from benchmarks import (
     storing,
     updates,
 )
+from benchmarks.torture.runner import PARTS
+from benchmarks.torture.runner import run as torture
 from memoranda.conversation.strategies import STRATEGIES
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -70,19 +72,30 @@ def main() -> None:
     """Measure what was asked for; everything, if nothing was."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=(*QUALITY, "frozen", "speed"), help="default: all"
+        "what",
+        nargs="?",
+        choices=(*QUALITY, "frozen", "speed", "torture"),
+        help="default: all but frozen and torture",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--ablate", action="store_true", help="retrieval: part by part")
     parser.add_argument("--only", choices=SPEED, help="one part of speed")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with data/ and eval/")
     parser.add_argument(
-        "--part", action="append", default=[], choices=frozen.PARTS, help="one part of frozen"
+        "--part",
+        action="append",
+        default=[],
+        choices=(*frozen.PARTS, *PARTS),
+        help="one part of frozen or torture",
     )
+    parser.add_argument("--minutes", type=float, default=10.0, help="torture: for how long")
+    parser.add_argument("--seed", type=int, help="torture: the same choices again")
     parser.add_argument("--keep", action="store_true", help="frozen: keep the figures of now")
     asked = parser.parse_args()
     if asked.what == "frozen":
         sys.exit(not frozen.run(asked.shared, asked.part, keep=asked.keep))
+    if asked.what == "torture":
+        sys.exit(not torture(asked.minutes, asked.part, asked.seed))
     print(
         f"{platform.system()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"files in {tempfile.gettempdir()}"

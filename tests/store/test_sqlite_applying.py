@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from memoranda.errors import StoreError
-from memoranda.testing.samples import ANA, User
+from memoranda.testing.samples import ALL, ANA, User
 
 STEPS = 101  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 
@@ -44,3 +44,28 @@ def test_a_failure_at_the_borders(store, place):
     assert User(store).everything() == before
     store.apply(ANA, plan)
     assert User(store).everything() != before
+
+
+def test_a_snapshot_that_fails_is_given_up(store):
+    """Whatever statement of a reader fails, the next snapshot begins anew, and sees what is new."""
+    with store.snapshot():
+        reader = store._local.pinned.raw
+    for point in count():
+        left = iter(range(point))
+        reader.exec_trace = lambda _cursor, sql, _values, left=left: (
+            sql == "ROLLBACK" or next(left, None) is not None
+        )
+        try:
+            with store.snapshot():
+                store.records(ANA, ALL)
+            whole = True
+        except StoreError:
+            whole = False
+        reader.exec_trace = None
+        User(store).remember(f"text {point}")
+        with store.snapshot():
+            assert store._local.pinned.raw is reader
+            assert len(store.records(ANA, ALL)) == point + 1
+        if whole:
+            break
+    assert point >= 2

@@ -354,6 +354,11 @@ class SqliteDatabase(Database[SqliteConnection]):
         if self._opened is not None:
             self._opened.require_same()
 
+    def _end_snapshot(self, connection: SqliteConnection) -> None:
+        # SQLite itself gives up a transaction in which a page cannot be read.
+        if connection.raw.in_transaction:
+            super()._end_snapshot(connection)
+
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""

@@ -241,7 +241,11 @@ class Database(ABC, Generic[C]):
                 yield
             finally:
                 self._local.pinned = None
-                connection.raw.execute("COMMIT")
+                self._end_snapshot(connection)
+
+    def _end_snapshot(self, connection: C) -> None:
+        """Give up a snapshot. A commit could fail, and leave the next reader in an old moment."""
+        connection.raw.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""
