@@ -311,7 +311,7 @@ def test_places_that_cannot_be(tmp_path):
         FileTranscript(tmp_path / "no" / "where.jsonl").begin(info)
     with pytest.raises(InvalidInput, match="is a folder"):
         FileTranscript(tmp_path).info()
-    with pytest.raises(InvalidInput, match="no path"):
+    with pytest.raises(InvalidInput, match="cannot be used"):
         FileTranscript("a\x00b")
 
 

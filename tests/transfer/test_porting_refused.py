@@ -163,7 +163,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         "nothing.jsonl": "there is no file .* check the path",
         ".": "holds no memory to import; looked for MEMORY.md",
         "latin.jsonl": r"line 2: not UTF-8 text \(byte 0xe9 at position 16\).*iconv",
-        "a\0b": "cannot be read",
+        "a\0b": "cannot be used",
     }
     with opened() as memory:
         for name, complaint in cases.items():
@@ -173,7 +173,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
             memory.import_(tmp_path, "openai")
         with pytest.raises(InvalidInput, match="format='csv' is unknown; use one of memoranda"):
             memory.import_(tmp_path / "latin.jsonl", "csv")
-        with pytest.raises(InvalidInput, match="cannot be written"):
+        with pytest.raises(InvalidInput, match="cannot be used"):
             memory.export(tmp_path / "a\0b")
         assert every(memory) == []
 
