@@ -228,5 +228,5 @@ def insert_salvaged(
 def _insert(connection: SqlConnection, sql: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert each row that fits what is there: of two with one key, the first."""
     for row in rows:
-        with suppress(apsw.ConstraintError):
+        with suppress(apsw.ConstraintError, apsw.MismatchError):
             connection.run(sql, row)
