@@ -399,7 +399,7 @@ def test_doctor_names_the_model_without_asking_it(told, monkeypatch):
         (("facts", "show", "fact_nope"), "'fact_nope'"),
         (("audit", "no-such-file.md"), "no-such-file.md"),
         (("audit", "--kind", "noise"), "'noise'"),
-        (("audit", "--kind", ""), "''"),
+        (("audit", "--kind", ""), "kind is empty"),
     ],
 )
 @pytest.mark.usefixtures("talked")

@@ -91,7 +91,7 @@ def test_a_leak_is_seen(task, monkeypatch):
         return plant(memory)
 
     monkeypatch.setattr(crossing, "plant", planting)
-    monkeypatch.setattr(crossing.Memory, "count", lambda _: planted[0].records())
+    monkeypatch.setattr(crossing.Memory, "count", lambda *_, **__: planted[0].records())
     (figure,) = crossing.run(task(400))
     assert not figure.held
 

@@ -98,7 +98,7 @@ async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
     monkeypatch.setenv("MEMORANDA_CONVERSATION__WINDOW", "3")
     monkeypatch.setenv("MEMORANDA_EMBEDDING__API_KEY", "sesame")
     async with sitting(runtimes()) as person:
-        assert "MEMORANDA_CONV" in await find(person, "conversation.window")
+        assert "MEMORANDA_C" in await find(person, "conversation.window")
         await person.press("enter")
         person.app.screen.focused.value = "4"
         await person.press("ctrl+s")

@@ -21,7 +21,7 @@ from itertools import chain, islice
 from typing import Any, Final, Protocol
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
-from memoranda.errors import MemorandaError
+from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance import decay
 from memoranda.model.actions import Action, Enrich, Fade, Retire
 from memoranda.model.checks import refuse_unknown, require_aware, several
@@ -208,6 +208,9 @@ def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: there is no such stage.
     """
+    if isinstance(names, str):
+        message = f"stages must be a list, got {names!r}; write some of {', '.join(STAGES)} in one"
+        raise InvalidInput(message)
     wanted = tuple(several(names, "stages"))
     refuse_unknown(wanted, STAGES, "stage")
     return tuple(name for name in STAGES if name in wanted)

@@ -80,9 +80,9 @@ def _log_to_stderr(repeats: int) -> None:
     # The command line's own handler shows one line; the log of a server has tracebacks, too.
     logging.getLogger("memoranda").handlers.clear()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(RepeatLimit(repeats, time.monotonic))
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RepeatLimit(repeats, time.monotonic))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, format=form)
 
 
 def serve_stdio(server: MCPServer[Any], memory: LateMemory) -> NoReturn:

@@ -208,25 +208,32 @@ def _luhn(digits: Sequence[int]) -> bool:
 # Seed phrases
 
 _SEED_WORDS = 12
+# Of these so many are different: nobody's phrase is one word again and again.
+_DIFFERENT = 8
 _BESIDE_SEEDS = ".,;:|()[]\"'`*-"
 _NUMBERED = _BESIDE_SEEDS + "0123456789"
 
 
 def _find_seeds(lowered: str) -> Iterator[SecretSpan]:
-    start, end, count = 0, 0, 0
+    start, end = 0, 0
+    found: list[str] = []
     for part in lowered.split():
         at = lowered.index(part, end)
         word = part.lstrip(_NUMBERED).rstrip(_BESIDE_SEEDS)
         if word in _seed_words():
-            start = start if count else at
-            count += 1
+            start = start if found else at
+            found.append(word)
         elif word:
-            if count >= _SEED_WORDS:
+            if _is_seed(found):
                 yield SecretSpan(start, end, SEED)
-            count = 0
+            found = []
         end = at + len(part)
-    if count >= _SEED_WORDS:
+    if _is_seed(found):
         yield SecretSpan(start, end, SEED)
+
+
+def _is_seed(words: list[str]) -> bool:
+    return len(words) >= _SEED_WORDS and len(set(words)) >= _DIFFERENT
 
 
 @cache
