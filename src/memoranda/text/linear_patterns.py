@@ -346,11 +346,11 @@ class LinearPattern:
     def _prepare(self, text: str, anchor: Any, pos: int) -> tuple[_Finder | None, _View]:
         """Return what finds the pattern, and what it is to read; nothing, if it cannot fit."""
         view = _View(self._encode(text))
-        exact = not self._looks_around and not (self._has_end and text.endswith("\n"))
-        if exact:
+        # An end before the last newline is known only by a mark.
+        needs_mark = self._has_end and text.endswith("\n")
+        if not self._looks_around and not needs_mark:
             return self._loose, view
-        # An end before the last newline is not loose.
-        loose = None if self._has_end and text.endswith("\n") else self._loose
+        loose = None if needs_mark else self._loose
         if loose and loose(anchor, view.data, pos, len(text))[0] == _NOWHERE:
             return None, view
         return self._exact, _mark(self, text)
