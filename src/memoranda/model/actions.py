@@ -83,14 +83,14 @@ class ReplacedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class Redaction:
     """Says where a ``Redact`` cut something out."""
 
     places: tuple[TextPlace, ...]
 
 
 # What a store tells of an action that it carried out, where that needs telling.
-Outcome = KnownFact | ReplacedItem | Erasure | Redacted | Tombstone
+Outcome = KnownFact | ReplacedItem | Erasure | Redaction | Tombstone
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from memoranda.model.actions import (
     DeleteConversation,
     Erase,
     Redact,
-    Redacted,
+    Redaction,
     only_erasure,
 )
 from memoranda.model.clock import Clock
@@ -38,7 +38,14 @@ from memoranda.model.models import (
 )
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexVersion, RecordRelation
-from memoranda.text.erased import ErasedTexts, Found, cut_message, cut_out, says_nothing, texts_of
+from memoranda.text.erased import (
+    ErasedPassage,
+    ErasedTexts,
+    cut_message,
+    cut_out,
+    says_nothing,
+    texts_of,
+)
 
 REASON = "erased on request"
 USER = "user"
@@ -76,7 +83,7 @@ class ErasedFiles(Protocol):
         """
 
 
-class SpokenAt(NamedTuple):
+class TextOrigin(NamedTuple):
     """Who said a text, and where: by this what one says again is told from a copy.
 
     Attributes:
@@ -150,7 +157,7 @@ class Eraser:
             action = replace(action, copies=tuple(plan.copies))
         outcomes = self.store.apply(self.scope, [action, *self._changes(plan)])
         done = only_erasure(outcomes)
-        places = [each for it in outcomes if isinstance(it, Redacted) for each in it.places]
+        places = [each for it in outcomes if isinstance(it, Redaction) for each in it.places]
         for _ in range(LOOKS):  # What came while the plan was made.
             later = search.plan()
             if not later.copies and not later.cuts:
@@ -158,7 +165,7 @@ class Eraser:
             again = Erase(tuple(later.copies), self.clock.now(), REASON)
             actions = [*([again] if later.copies else ()), *self._changes(later)]
             for it in self.store.apply(self.scope, actions):
-                places += it.places if isinstance(it, Redacted) else ()
+                places += it.places if isinstance(it, Redaction) else ()
         cleaned += notes.lines()  # It changes the store, too: before the wipe.
         left = self.store.get(self.scope, likely)
         return ForgetReceipt.of(
@@ -235,7 +242,7 @@ class _CopySearch:
             self._traced[conversation] = frozenset(each.id for each in found)
         return self._traced[conversation]
 
-    def _is_copy(self, found: Found, speaker: SpokenAt) -> bool:
+    def _is_copy(self, found: ErasedPassage, speaker: TextOrigin) -> bool:
         """Return whether what says the same was not said on an occasion of its own."""
         if found.short:
             return False
@@ -264,7 +271,7 @@ class _CopySearch:
                 continue
             found = hits[key]
             if record.kind is Kind.EPISODE:
-                speaker = SpokenAt(record.source_role or USER, record.session_id)
+                speaker = TextOrigin(record.source_role or USER, record.session_id)
                 copied = [each for each in found if self._is_copy(each, speaker)]
             else:
                 learned = record.source_ids and record.origin not in OWN_WORD
@@ -277,7 +284,11 @@ class _CopySearch:
             self._decide(plan, record, found, copied)
 
     def _decide(
-        self, plan: ErasurePlan, record: Record, found: Sequence[Found], copied: Sequence[Found]
+        self,
+        plan: ErasurePlan,
+        record: Record,
+        found: Sequence[ErasedPassage],
+        copied: Sequence[ErasedPassage],
     ) -> None:
         pieces = tuple(each.piece for each in copied)
         if len(copied) < len(found):
@@ -307,7 +318,7 @@ class _CopySearch:
         found = [each for part in parts for each in self._texts.find(part)]
         if not found:
             return
-        speaker = SpokenAt(message.role if message is not None else "", place.conversation)
+        speaker = TextOrigin(message.role if message is not None else "", place.conversation)
         copied = [each for each in found if self._is_copy(each, speaker)]
         if message is not None and len(copied) < len(found) and message.record_id is None:
             plan.independent[message.id] = message.content

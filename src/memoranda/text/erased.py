@@ -31,7 +31,7 @@ RECORD_ID = compile_pattern(r"\b(?:fact|ep|ctx|ref|item)_[0-9A-Z]{26}\b")
 Words = tuple[str, ...]
 
 
-class Word(NamedTuple):
+class FoldedWord(NamedTuple):
     """A word of a text as it is compared, and where it stands."""
 
     folded: str
@@ -39,7 +39,7 @@ class Word(NamedTuple):
     end: int
 
 
-class Found(NamedTuple):
+class ErasedPassage(NamedTuple):
     """A piece of a text that says what was erased.
 
     Attributes:
@@ -55,23 +55,23 @@ class Found(NamedTuple):
     short: bool = False
 
 
-def split_words(text: str) -> list[Word]:
+def split_words(text: str) -> list[FoldedWord]:
     """Return the words of a text; of a script without spaces, its signs."""
-    found: list[Word] = []
+    found: list[FoldedWord] = []
     for run in WORD.finditer(text):
         start, end = run.span()
         if text.isascii() or UNSPACED.search(run[0]) is None:
-            found.append(Word(fold(normalize(run[0])), start, end))
+            found.append(FoldedWord(fold(normalize(run[0])), start, end))
             continue
         last = start
         for at in range(start, end):
             if UNSPACED.match(text[at]):
                 if last < at:
-                    found.append(Word(fold(normalize(text[last:at])), last, at))
-                found.append(Word(fold(normalize(text[at])), at, at + 1))
+                    found.append(FoldedWord(fold(normalize(text[last:at])), last, at))
+                found.append(FoldedWord(fold(normalize(text[at])), at, at + 1))
                 last = at + 1
         if last < end:
-            found.append(Word(fold(normalize(text[last:end])), last, end))
+            found.append(FoldedWord(fold(normalize(text[last:end])), last, end))
     return found
 
 
@@ -138,7 +138,7 @@ class ErasedTexts:
             for at in range(len(words) - len(phrase) + 1)
         )
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[ErasedPassage]:
         """Return the pieces of a text that say what was erased, in order, none overlapping.
 
         Lines of recall go whole. Of fewer than five words a piece counts only in a text that
@@ -152,7 +152,7 @@ class ErasedTexts:
             if not any(start <= word.start < end for start, end in lines)
         ]
         folded = [word.folded for word in words]
-        found: list[Found] = []
+        found: list[ErasedPassage] = []
         at = 0
         while at < len(words):
             phrase = self._phrase_at(folded, at, named)
@@ -161,10 +161,10 @@ class ErasedTexts:
                 continue
             last = at + len(phrase) - 1
             piece = text[words[at].start : words[last].end]
-            found.append(Found(piece, frozenset(self._sources[phrase])))
+            found.append(ErasedPassage(piece, frozenset(self._sources[phrase])))
             at = last + 1
         if not found and not lines and tuple(folded) in self._sources:
-            found.append(Found(text, frozenset(self._sources[tuple(folded)]), short=True))
+            found.append(ErasedPassage(text, frozenset(self._sources[tuple(folded)]), short=True))
         return [*lines.values(), *found]
 
     def _phrase_at(self, words: Sequence[str], at: int, named: set[str]) -> Words | None:
@@ -176,14 +176,14 @@ class ErasedTexts:
                     return phrase
         return None
 
-    def _recalled_lines(self, text: str) -> Iterator[tuple[tuple[int, int], Found]]:
+    def _recalled_lines(self, text: str) -> Iterator[tuple[tuple[int, int], ErasedPassage]]:
         if "- [" not in text:
             return
         for line in LINE.finditer(text):
             said = line[1].strip()
             sources = [each for each, told in self._contents.items() if is_line_of(said, told)]
             if sources:
-                yield line.span(), Found(line[0].strip(), frozenset(sources), recalled=True)
+                yield line.span(), ErasedPassage(line[0].strip(), frozenset(sources), recalled=True)
 
 
 def cut_out(text: str, pieces: Iterable[str]) -> str:

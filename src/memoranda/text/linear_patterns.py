@@ -168,7 +168,7 @@ _Finder = Callable[[Any, bytes, int, int], _Spans]
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
+class _EncodedText:
     """A text as RE2 sees it: its bytes, and where each character stands if marks are between."""
 
     data: bytes
@@ -312,7 +312,7 @@ class LinearPattern:
                 break
         return bytes(holding)
 
-    def mark(self, text: str) -> _View:
+    def mark(self, text: str) -> _EncodedText:
         """Return a text with a mark wherever one of the assertions holds."""
         data = self._encode(text)
         held = [self._holding(each, text, data) for each in self._assertions]
@@ -327,7 +327,7 @@ class LinearPattern:
             offsets.append(len(marked))
             marked += clusters[holding]
             marked += data[place : place + 1]
-        return _View(bytes(marked), offsets)
+        return _EncodedText(bytes(marked), offsets)
 
     def _find(self, anchor: Any, text: str, pos: int, endpos: int | None) -> LinearMatch | None:
         if endpos is not None and pos > _FARTHEST:
@@ -343,9 +343,9 @@ class LinearPattern:
         found = finder(anchor, view.data, view.offset(pos), len(view.data))
         return None if found[0] == _NOWHERE else self._match(found, text, view)
 
-    def _prepare(self, text: str, anchor: Any, pos: int) -> tuple[_Finder | None, _View]:
+    def _prepare(self, text: str, anchor: Any, pos: int) -> tuple[_Finder | None, _EncodedText]:
         """Return what finds the pattern, and what it is to read; nothing, if it cannot fit."""
-        view = _View(self._encode(text))
+        view = _EncodedText(self._encode(text))
         # An end before the last newline is known only by a mark.
         needs_mark = self._has_end and text.endswith("\n")
         if not self._looks_around and not needs_mark:
@@ -362,7 +362,7 @@ class LinearPattern:
         """Return a text with the byte of its class for each character."""
         return self._alphabet.encode(text)
 
-    def _match(self, found: _Spans, text: str, view: _View) -> LinearMatch:
+    def _match(self, found: _Spans, text: str, view: _EncodedText) -> LinearMatch:
         if view.offsets is not None:
             found = [(view.place(begin), view.place(end)) for begin, end in found]
         return LinearMatch(self, text, found)
@@ -442,7 +442,7 @@ class LinearPattern:
 
 # Those who go through a long text call with the same text again and again.
 @lru_cache(maxsize=16)
-def _mark(pattern: LinearPattern, text: str) -> _View:
+def _mark(pattern: LinearPattern, text: str) -> _EncodedText:
     return pattern.mark(text)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memoranda.model.actions import Redact, Redacted
+from memoranda.model.actions import Redact, Redaction
 from memoranda.model.checks import content_hash
 from memoranda.model.erasure import TextCut
 from memoranda.model.models import ChangeAction, Kind, PlaceKind, PrunedSpan
@@ -46,7 +46,7 @@ WHERE key = :key
 NAMED_SESSION = ("records", "sessions", "recalls")
 
 
-def redact(tx: Transaction, action: Redact) -> Redacted:
+def redact(tx: Transaction, action: Redact) -> Redaction:
     """Put a mark in the place of erased text, and make anew what was derived from it."""
     torn: defaultdict[int, set[int]] = defaultdict(set)
     # Names last: the other places are found by them.
@@ -57,7 +57,7 @@ def redact(tx: Transaction, action: Redact) -> Redacted:
         tx.revise(conversation)
     if changed:
         tx.ask_for_purge()
-    return Redacted(changed)
+    return Redaction(changed)
 
 
 def _tear(places: set[int]) -> Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]]:

@@ -49,7 +49,7 @@ def touched(times: int) -> dict[str, Any]:
     return {"access_count": times, "last_accessed": SOON, "strength_at": SOON}
 
 
-class NoFiles:
+class NoErasedFiles:
     """A store of which nothing is beside it: no notes, and no files to be searched."""
 
     def history(self) -> int:
@@ -72,8 +72,8 @@ def erasing_of(user: User) -> Eraser:
         scope=user.scope,
         store=user.store,
         clock=FrozenClock(),
-        erase_from_notes=lambda *_: NoFiles(),
-        files=NoFiles(),
+        erase_from_notes=lambda *_: NoErasedFiles(),
+        files=NoErasedFiles(),
         count_tokens=lambda *_: 7,
     )
 
@@ -464,14 +464,14 @@ class EraseContract(Contract):
         cuts.append(TextCut(TextPlace(PlaceKind.RECORD, turn.id), ("Zoe", "tea")))
         theirs = [TextCut(each.place, ("Zoe", "tea"), "stolen") for each in ben.kept_texts()]
         (done,) = ana.apply(do.Redact((*cuts, *theirs), LATER, "asked"))
-        assert isinstance(done, do.Redacted)
+        assert isinstance(done, do.Redaction)
         assert {each.kind for each in done.places} == set(PlaceKind) - {PlaceKind.TYPED}
         left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("about [erased] 2")])
         assert ("Zoe" in left, "tea" in left) == (False, False)
         assert ana.page() == ["[erased] likes [erased]. So be it."]
         assert ana.records(replace(ALL, waiting="vectors")) == ana.records(ALL)
         assert ben.everything() == before
-        assert ana.apply(do.Redact(tuple(cuts), LATER, "asked")) == [do.Redacted(())]
+        assert ana.apply(do.Redact(tuple(cuts), LATER, "asked")) == [do.Redaction(())]
         store.purge()
         assert store.verify() == []
 
