@@ -1,11 +1,14 @@
 """Disks that are full or cannot be written: a clear error, and nothing is lost."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
 
+from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from memoranda.model.actions import Erase
+from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.samples import ANA, User, insert, moment, record
 
 LONG = "tea " * 50_000
@@ -131,3 +134,29 @@ def test_a_writer_that_does_not_let_go(open_store):
         assert User(store).page() == ["tea"]
     User(store).remember("cake")
     assert User(store).page() == ["tea", "cake"]
+
+
+def test_a_write_waits_for_others_as_long_as_it_is_told(open_store):
+    """With patience it gives up soon, whether a process or a thread holds the file."""
+    store, other = open_store(), open_store()
+    for holder in (store, other):
+        with ThreadPoolExecutor(1) as threads, holder.write():
+            plan = [insert(record(f"tea {holder is store}"))]
+            with pytest.raises(StoreBusy):
+                threads.submit(store.apply, ANA, plan, patience=0.01).result()
+    assert User(store).page() == []
+    User(store).remember("cake")
+    assert User(store).page() == ["cake"]
+
+
+def test_a_search_does_not_wait_for_other_writers(path, open_store):
+    """While they hold the file, words find what has no vector yet; it gets one later."""
+    settings = Settings(timezone="UTC", embedding={"background": False})
+    with Memory(path, user="ana", settings=settings, embedder=HashEmbedder()) as memory:
+        memory.remember("I drink tea.")
+        with open_store().write():
+            (hit,) = memory.search("tea")
+        assert (set(hit.why.arms), memory.stats().pending_vectors) == ({"lexical", "length"}, 1)
+        memory.derive()
+        (hit,) = memory.search("tea")
+        assert "vector" in hit.why.arms

@@ -11,10 +11,11 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
-from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
+from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
@@ -44,6 +45,10 @@ LONGEST_BURST = 5.0
 RETRY = 30.0
 # Seconds that a search waits for what it needs; then it goes on with what is there.
 LONGEST_WAIT = 2.0
+# Seconds of it for other processes and threads that write; and how long no search tries again,
+# where that was not enough.
+PATIENCE = 0.05
+BUSY = 1.0
 
 
 class DerivationWorker:
@@ -79,6 +84,8 @@ class DerivationWorker:
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
         self._lock = threading.Lock()
+        self._storing = False
+        self._busy_until = 0.0
         self._wake = threading.Condition()
         self._waiting = False
         self._added_at = 0.0
@@ -157,7 +164,8 @@ class DerivationWorker:
             scope: of one user, or of all.
             work: ``VECTORS`` or ``ENTITIES``.
             progress: told after each batch.
-            seconds: go on with the rest in the background after so long.
+            seconds: go on with the rest in the background after so long, or at once where
+                others write all the time.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
@@ -165,13 +173,13 @@ class DerivationWorker:
         required_callable(progress, "progress")
         self._check_model()
         total = self.waiting(scope, work) if self._can_do(work) else 0
-        if not total:
-            return 0
         left, start = total, time.monotonic()
+        if not total or (seconds is not None and start < self._busy_until):
+            return 0
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
         for _ in range(-(-total // BATCH[work])):
-            derived = self._derive_batch(scope, work)
+            derived = self._derive_batch(scope, work, seconds)
             before, left = left, min(left, self.waiting(scope, work))
             if progress is not None:
                 progress(total - left, total)
@@ -241,22 +249,49 @@ class DerivationWorker:
             log.warning("%s", self.problem)
             self._mismatched, self._embedder = self._embedder, None
 
-    def _derive_batch(self, scope: Scope | None, work: str) -> int:
+    def _derive_batch(self, scope: Scope | None, work: str, seconds: float | None = None) -> int:
         # One batch at a time: the thread and a search must not derive the same twice.
-        with self._lock:
+        if not self._enter(seconds):
+            return self._give_up()
+        with ExitStack() as afterwards:
+            afterwards.callback(self._lock.release)
             if not self._can_do(work):
                 return 0
             records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             plan = self._link_entities if work == ENTITIES else self._put_vectors
             for user in dict.fromkeys(record.user for record in records):
                 own = [record for record in records if record.user == user]
+                actions = plan(own)
+                self._storing = True
                 try:
-                    self._store.apply(Scope(user), plan(own))
+                    patience = None if seconds is None else PATIENCE
+                    self._store.apply(Scope(user), actions, patience=patience)
                 except InvalidInput:
                     self._check_model()
                     if self.has_model:
                         raise
+                except StoreBusy:
+                    if seconds is None:
+                        raise
+                    return self._give_up()
+                finally:
+                    self._storing = False
             return len(records)
+
+    def _enter(self, seconds: float | None) -> bool:
+        """Wait until nobody else derives, but not for one who waits for other writers."""
+        if seconds is None:
+            return self._lock.acquire()
+        until = time.monotonic() + seconds
+        while not self._lock.acquire(timeout=PATIENCE):
+            if self._storing or time.monotonic() > until:
+                return False
+        return True
+
+    def _give_up(self) -> int:
+        self._busy_until = time.monotonic() + BUSY
+        self.notify()
+        return 0
 
     def _link_entities(self, records: Sequence[Record]) -> list[Action]:
         extract = self._extractor.extract

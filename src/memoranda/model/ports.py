@@ -327,7 +327,9 @@ class Store(SearchStore, JobStore, Protocol):
         Every other method that takes such a scope raises ``UserDeleted`` then.
         """
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[Outcome]:
+    def apply(
+        self, scope: Scope, actions: Sequence[Action], *, patience: float | None = None
+    ) -> list[Outcome]:
         """Carry out ``actions`` in order, in one transaction: all of them or none.
 
         When it returns, they survive a kill of the process, and every other reader
@@ -335,8 +337,15 @@ class Store(SearchStore, JobStore, Protocol):
         stored because it was known, which items took the place of others, and what was taken
         out by those that remove messages, erase or delete.
 
+        Args:
+            scope: whose rows.
+            actions: what to do.
+            patience: seconds to wait for other writers, at most; ``None`` is as long as the store
+                waits for them.
+
         Raises:
             NotFound: an action names a record or conversation that is not there.
+            StoreBusy: others wrote for longer than that; nothing was changed.
             StoreError: the storage failed; nothing was changed.
         """
 

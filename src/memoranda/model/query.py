@@ -362,14 +362,16 @@ class IndexVersion:
     """The version up to which a reader knows the index.
 
     Attributes:
-        epoch: changes when known rows changed or went away.
+        epoch: changes when known rows went away, or changed beyond ``revision``.
         ordinal: the last record read.
         vector: the number of the last vector read.
+        revision: the number of the last change read of a known row.
     """
 
     epoch: int = -1
     ordinal: int = 0
     vector: int = 0
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +395,7 @@ class IndexChanges:
         version: where it will be then.
         reset: whether to forget what is known first: these are all rows there are.
         rows: records that came.
+        revised: known records that ended, or changed otherwise.
         ordinals: records whose vectors came, one for each row of ``vectors``.
         vectors: float32 array of shape (len(ordinals), dimensions).
         lineage: of all records that there are; ``None`` where it is as it was before.
@@ -401,6 +404,7 @@ class IndexChanges:
     version: IndexVersion
     reset: bool
     rows: Sequence[IndexRow]
+    revised: Sequence[IndexRow]
     ordinals: Sequence[int]
     vectors: Vectors
     lineage: Lineage | None = None

@@ -310,7 +310,7 @@ class UserIndex:
             changes = store.index_changes(scope, self._version, items=self._items)
             if changes.reset:
                 self._forget()
-            if changes.rows or changes.ordinals or self._rows is None:
+            if changes.rows or changes.revised or changes.ordinals or self._rows is None:
                 self._rows = self._extended(changes)
                 if changes.lineage is not None:
                     self._rows = self._rows.with_lineage(changes.lineage)
@@ -330,6 +330,12 @@ class UserIndex:
         self._reserve(count, dimensions)
         if changes.rows:
             self._table[start:count] = [self._row(row) for row in changes.rows]
+        if changes.revised:
+            self._table = self._table.copy()  # Whoever ranks by the rows of before goes on so.
+            known = self._table[:start]
+            places = np.searchsorted(known["ordinal"], [row.ordinal for row in changes.revised])
+            threads = known["thread"][places].tolist()
+            known[places] = list(map(self._row, changes.revised, threads))
         table = self._table[:count]
         if changes.ordinals:
             places = np.searchsorted(table["ordinal"], np.asarray(changes.ordinals))
@@ -355,11 +361,11 @@ class UserIndex:
                 self._vectors.codes[: len(known)] = known.codes
                 self._vectors.scales[: len(known)] = known.scales
 
-    def _row(self, row: IndexRow) -> tuple[float, ...]:
+    def _row(self, row: IndexRow, thread: int | None = None) -> tuple[float, ...]:
         session = self._number("session", row.session_id)
         return (
             row.ordinal,
-            self._thread(row, session),
+            self._thread(row, session) if thread is None else thread,
             row.ordinal if row.session_id is None else row.position or 0,
             row.length,
             row.terms,

@@ -215,14 +215,22 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         except UnicodeEncodeError as error:
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
+        except psycopg.errors.LockNotAvailable as error:
+            message = f"{self.location}: others write to it all the time; try again"
+            raise errors.StoreBusy(message) from error
         except psycopg.Error as error:
             message = f"{self.location}: {type(error).__name__}: {error}"
             raise errors.StoreError(message) from error
 
     @contextmanager
-    def write(self) -> Iterator[PostgresConnection]:
+    def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection inside one transaction: committed, or never begun."""
         with self._lend() as connection, connection.raw.transaction():
+            if patience is not None:
+                connection.value(
+                    "SELECT set_config('lock_timeout', :most, TRUE)",
+                    {"most": f"{max(1, round(1000 * patience))}ms"},
+                )
             connection.value("SELECT pg_advisory_xact_lock(:lock)", {"lock": WRITER})
             yield connection
 

@@ -18,7 +18,7 @@ import apsw
 from memoranda.model.checks import content_hash
 from memoranda.store.sql.damage import READERS
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.dialect import columns, primary_key
+from memoranda.store.sql.dialect import added_defaults, columns, primary_key
 from memoranda.store.sql.rows import DAMAGE, RowShape, insertion
 
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02
@@ -182,8 +182,11 @@ def _fitted(table: str, shape: RowShape, key: int | None, values: Values) -> dic
     """Return values as a row of a table, if they can be one."""
     names = columns(table)
     has_key = "key" in names
-    if len(values) != len(names) or has_key != (key is not None):
+    added = added_defaults(table)
+    missing = len(names) - len(values)
+    if not 0 <= missing <= len(added) or has_key != (key is not None):
         return None
+    values = [*values, *added[len(added) - missing :]]
     # A key of its own is kept beside the values.
     if key is not None and (values[0] is not None or not 0 < key < MOST_KEYS):
         return None

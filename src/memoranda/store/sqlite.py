@@ -333,8 +333,12 @@ class SqliteDatabase(Database[SqliteConnection]):
         return self._errors
 
     @contextmanager
-    def _lend_writer(self) -> Iterator[SqliteConnection]:
-        with self._write_lock, self._translated():
+    def _lend_writer(self, patience: float | None = None) -> Iterator[SqliteConnection]:
+        if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
+            message = f"{self.location}: another thread of this process writes to it; try again"
+            raise errors.StoreBusy(message)
+        with ExitStack() as afterwards, self._translated():
+            afterwards.callback(self._write_lock.release)
             self._require_open()
             yield self._writer
 
@@ -360,12 +364,13 @@ class SqliteDatabase(Database[SqliteConnection]):
             super()._end_snapshot(connection)
 
     @contextmanager
-    def write(self) -> Iterator[SqliteConnection]:
+    def write(self, patience: float | None = None) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
-        with self._lend_writer() as connection:
+        with self._lend_writer(patience) as connection:
             self._require_same_files()
             try:
-                self._begin(connection)
+                with self._waiting(connection, patience):
+                    self._begin(connection)
                 yield connection
                 self._commit(connection)
                 self._require_same_files()
@@ -373,6 +378,18 @@ class SqliteDatabase(Database[SqliteConnection]):
                 if connection.raw.in_transaction:
                     connection.raw.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _waiting(self, connection: SqliteConnection, patience: float | None) -> Iterator[None]:
+        """Wait for locks of other processes for so long at most, inside the block."""
+        if patience is None:
+            yield
+            return
+        wait_fairly(connection.raw, min(patience, self.busy_timeout))
+        try:
+            yield
+        finally:
+            wait_fairly(connection.raw, self.busy_timeout)
 
     def _begin(self, connection: SqliteConnection) -> None:
         connection.raw.execute("BEGIN IMMEDIATE")
@@ -554,15 +571,14 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
 
     def purge(self) -> bool:
         """Rewrite the index and the file without what was erased; false while others read it."""
-        with self._lend_writer() as connection, ExitStack() as afterwards:
+        with self._lend_writer() as connection:
             asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
             connection.raw.execute("VACUUM")
             if not self.in_memory:
                 # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-                wait_fairly(connection.raw, min(self.busy_timeout, PATIENCE))
-                afterwards.callback(wait_fairly, connection.raw, self.busy_timeout)
-                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
+                with self._waiting(connection, PATIENCE):
+                    state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
                 if state is None or state[0]:
                     return False
             values = {"name": PURGE, "asked": asked}

@@ -92,7 +92,11 @@ class ChromaStore(SqlStore):
         with self._replicas.reading(user) as replica, replica.read() as connection:
             yield connection, NOBODY if scope is None else self._user_key(connection, scope)
 
-    def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
+    def _write(
+        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+    ) -> T:
+        del patience  # The writers of a user take turns by trying, each for a moment.
+
         def carry_out(replica: Replica) -> T:
             with replica.write() as connection:
                 return work(connection)

@@ -65,6 +65,7 @@ MENDED: Final[Mapping[str, Mapping[str, str]]] = {
         "vector_seq": "(SELECT coalesce(max(seq), 0) FROM vectors WHERE user_key = users.key)",
         "index_epoch": "0",
         "item_epoch": "0",
+        "revision": "(SELECT coalesce(max(revised), 0) FROM records WHERE user_key = users.key)",
         "deletions": "0",
         "deleted": "0",
         "digest": "NULL",

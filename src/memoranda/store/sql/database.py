@@ -180,8 +180,12 @@ class Database(ABC, Generic[C]):
         """Raise one of our errors in place of any of the driver's."""
 
     @abstractmethod
-    def write(self) -> AbstractContextManager[C]:
-        """Lend a connection inside one transaction: committed, or never begun."""
+    def write(self, patience: float | None = None) -> AbstractContextManager[C]:
+        """Lend a connection inside one transaction: committed, or never begun.
+
+        Args:
+            patience: seconds to wait for other writers, at most.
+        """
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the database itself; a server checks its own pages."""

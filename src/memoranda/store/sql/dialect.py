@@ -80,10 +80,22 @@ def tables() -> tuple[str, ...]:
 @cache
 def columns(table: str) -> dict[str, str]:
     """Return the columns of a table, with the Python type of each, such as ``str | None``."""
+    declared = COLUMN.findall(_declared(table)) + _added(table)
     return {
-        name: PYTHON[declared] + ("" if "NOT NULL" in rest or "PRIMARY KEY" in rest else " | None")
-        for name, declared, rest in COLUMN.findall(_declared(table))
+        name: PYTHON[kind] + ("" if "NOT NULL" in rest or "PRIMARY KEY" in rest else " | None")
+        for name, kind, rest in declared
     }
+
+
+@cache
+def added_defaults(table: str) -> tuple[int, ...]:
+    """Return the defaults of the columns that migrations add: rows of before do not hold them."""
+    return tuple(int(rest.split("DEFAULT")[1]) for _, _, rest in _added(table))
+
+
+def _added(table: str) -> list[tuple[str, str, str]]:
+    added = re.compile(rf"^ALTER TABLE {table} ADD COLUMN (\w+) (\w+)([^;]*);", re.MULTILINE)
+    return added.findall("\n".join(schema_steps()))
 
 
 @cache

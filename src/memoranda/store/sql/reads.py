@@ -299,10 +299,12 @@ JOIN records r ON r.key = l.record_key
 # An IndexVersion: most searches find that nothing has changed, and read no more than this.
 NEWEST = """
 SELECT {epoch},
-    coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = users.key), 0), vector_seq
+    coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = users.key), 0), vector_seq,
+    revision
 FROM users WHERE key = :user
 """
 NO_ROWS: list[Any] = []
+NOTHING_STORED = (0, 0, 0, 0)
 NO_VECTORS = np.empty((0, 0), np.float32)
 # Whether a text asks is seen by a question mark among its last forty characters.
 INDEX_ROWS = """
@@ -310,8 +312,10 @@ SELECT key, session_id, position, length(content), term_count, kind, agent, sour
     event_time, created_at, valid_until, confidence, subject, attribute, event_until,
     length(replace(replace(substr(content, greatest(length(content) - 39, 1)), '?', ''),
         '{question}', '')) < least(length(content), 40)
-FROM records r WHERE user_key = :user AND key > :ordinal AND {part} ORDER BY key
+FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
 """
+# Those that have changed since; the last condition names an index.
+REVISED = "revised > :revision AND revised > 0"
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
 WHERE v.user_key = :user AND v.seq > :seq AND {part} ORDER BY v.seq
@@ -328,8 +332,13 @@ WHERE record_key IN (@ints(:keys)) AND user_key = :user
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
     items: tuple(
-        sql.format(epoch=epoch, part=part, question="\N{FULLWIDTH QUESTION MARK}")
-        for sql in (NEWEST, INDEX_ROWS, INDEX_VECTORS)
+        sql.format(epoch=epoch, part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
+        for sql, new in (
+            (NEWEST, ""),
+            (INDEX_ROWS, "key > :ordinal"),
+            (INDEX_ROWS, REVISED),
+            (INDEX_VECTORS, ""),
+        )
     )
     for items, epoch, part in (
         (False, "index_epoch", "r.kind <> 'item'"),
@@ -662,31 +671,43 @@ class SqlReads:
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
-        newest_rows, index_rows, index_vectors = INDEX_STATEMENTS[items]
+        newest_rows, new_rows, revised_rows, new_vectors = INDEX_STATEMENTS[items]
         with self._reading(scope) as (connection, user):
-            newest = connection.one(newest_rows, {"user": user}) or (0, 0, 0)
+            newest = connection.one(newest_rows, {"user": user}) or NOTHING_STORED
         if IndexVersion(*newest) == since:
-            return IndexChanges(since, reset=False, rows=[], ordinals=[], vectors=NO_VECTORS)
+            return IndexChanges(
+                since, reset=False, rows=[], revised=[], ordinals=[], vectors=NO_VECTORS
+            )
         with self.snapshot(), self._reading(scope) as (connection, user):
-            epoch, last, vector = connection.one(newest_rows, {"user": user}) or (0, 0, 0)
-            reset = since.epoch != epoch
-            start = IndexVersion(epoch) if reset else since
-            values = {"user": user, "ordinal": start.ordinal, "seq": start.vector}
-            made = connection.made(index_row, "records", index_rows, values)
+            version = IndexVersion(*(connection.one(newest_rows, {"user": user}) or NOTHING_STORED))
+            reset = since.epoch != version.epoch
+            start = IndexVersion(version.epoch) if reset else since
+            values = {
+                "user": user,
+                "ordinal": start.ordinal,
+                "seq": start.vector,
+                "revision": start.revision,
+            }
+            made = connection.made(index_row, "records", new_rows, values)
             rows = [row for row in made if row is not None]
+            revised = NO_ROWS
+            if version.revision > start.revision and not reset:
+                made = connection.made(index_row, "records", revised_rows, values)
+                revised = [row for row in made if row and row.ordinal <= start.ordinal]
             numbered = NO_ROWS
-            if vector > start.vector:
-                numbered = connection.made(_vector_of(connection), "vectors", index_vectors, values)
+            if version.vector > start.vector:
+                numbered = connection.made(_vector_of(connection), "vectors", new_vectors, values)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
-            if reset or any(row.kind != Kind.EPISODE for row in rows):
+            if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
                 pairs: list[Any] = [connection.all(sql, values) for sql in (SOURCES, REPLACED)]
                 lineage = Lineage(*pairs)
         found = [row for row in numbered if row is not None]
         return IndexChanges(
-            version=IndexVersion(epoch, last, vector),
+            version=version,
             reset=reset,
             rows=rows,
+            revised=revised,
             ordinals=[ordinal for ordinal, _ in found],
             vectors=np.stack([row for _, row in found]) if found else NO_VECTORS,
             lineage=lineage,

@@ -316,7 +316,7 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
         "strength_at = :at, decay_rate = :decay_rate WHERE key = :key",
         detail | {"at": to_ms(action.at), "key": target.key},
     )
-    tx.raise_epoch()
+    tx.tell_revised([target.key])
     tx.log([target], action.at, "reweigh", action.reason, **detail)
 
 
@@ -361,7 +361,7 @@ def fade(tx: Transaction, action: act.Fade) -> None:
         {"confidence": action.confidence, "key": target.key, "at": to_ms(action.at)},
     )
     if changed:
-        tx.raise_epoch()
+        tx.tell_revised([target.key])
 
 
 def retire(tx: Transaction, action: act.Retire) -> None:
@@ -381,6 +381,7 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     for table in (*VECTOR_TABLES, "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
     tx.entity_writer.forget_unmentioned(mentioned)
+    tx.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
     tx.tell_end([target], action.at, "retire", action.reason)
 
 

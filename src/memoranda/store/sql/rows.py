@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType, NoneType
@@ -284,6 +284,8 @@ INDEX_ROW = RowShape(
     **{name: each.__forward_arg__ for name, each in IndexRow.__annotations__.items()}
 )
 KINDS = frozenset(Kind)
+FIRST_MS = to_ms(datetime.min.replace(tzinfo=UTC))
+LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 LAST_CLEARED = (
@@ -356,9 +358,13 @@ def index_row(row: Row) -> IndexRow:
         message = f"kind is {made.kind!r}"
         raise ValueError(message)
     for moment in (made.event_ms, made.created_ms, made.event_until_ms):
-        optional_time(moment)
+        if moment is not None and not FIRST_MS <= moment <= LAST_MS:
+            message = f"{moment} is the time of no date"
+            raise ValueError(message)
     # A number beyond these is damaged, but says nothing that ranking could not do without.
-    return made._replace(confidence=min(max(made.confidence, 0.0), 1.0))
+    if not 0 <= made.confidence <= 1:
+        return made._replace(confidence=min(max(made.confidence, 0.0), 1.0))
+    return made
 
 
 def pruning(row: Row) -> Pruning:

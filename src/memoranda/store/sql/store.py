@@ -71,6 +71,8 @@ INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT (work, record_key) DO NOTHING
 """
+HELD_VECTOR = "SELECT embedding FROM vectors WHERE record_key = :record"
+NEXT_VECTOR = "UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user"
 ADD_VECTOR = """
 INSERT INTO vectors (user_key, seq, record_key, embedding)
 SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
@@ -109,10 +111,11 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
             continue
         blob = vector.astype(STORED_FLOAT).tobytes()
         values = {"user": tx.user, "record": key, "blob": blob, "work": VECTORS}
-        if tx.connection.run("DELETE FROM vectors WHERE record_key = :record", values):
-            tx.raise_epoch()
-        tx.connection.run("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user", values)
-        tx.connection.run(ADD_VECTOR, values)
+        # Two processes may have made the same one: readers need not read it twice.
+        if tx.connection.value(HELD_VECTOR, values) != blob:
+            tx.connection.run("DELETE FROM vectors WHERE record_key = :record", values)
+            tx.connection.run(NEXT_VECTOR, values)
+            tx.connection.run(ADD_VECTOR, values)
         tx.connection.run("DELETE FROM token_vectors WHERE record_key = :record", values)
         tokens = action.tokens.get(record)
         if tokens is not None and len(tokens):
@@ -212,9 +215,11 @@ class SqlStore(SqlReads):
     _analyzer: Analyzer
     full_text: ClassVar[FullText]
 
-    def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
+    def _write(
+        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+    ) -> T:
         """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        raise NotImplementedError(scope, work)
+        raise NotImplementedError(scope, work, patience)
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
@@ -226,7 +231,9 @@ class SqlStore(SqlReads):
         with self._reading(scope) as (connection, _):
             return replace(scope, deletions=_known_user(connection, scope).deletions)
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> list[act.Outcome]:
+    def apply(
+        self, scope: Scope, actions: Sequence[Action], *, patience: float | None = None
+    ) -> list[act.Outcome]:
         """Carry out ``actions`` in one transaction; return what came of them."""
 
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
@@ -250,7 +257,7 @@ class SqlStore(SqlReads):
                         done.append(outcome)
             return done
 
-        return self._write(scope, carry_out) if actions else []
+        return self._write(scope, carry_out, patience) if actions else []
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
@@ -340,9 +347,11 @@ class DatabaseStore(Database[C], SqlStore):
                 known[scope] = self._user_key(connection, scope)
             yield connection, NOBODY if scope is None else known[scope]
 
-    def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
+    def _write(
+        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+    ) -> T:
         del scope
-        with self.write() as connection:
+        with self.write(patience) as connection:
             return work(connection)
 
     def capabilities(self) -> tuple[Capability, ...]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import FullText, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
@@ -37,6 +37,10 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 LOG = """
 INSERT INTO history (at, user_key, agent, record_id, action, reason, detail)
 VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
+"""
+SET_REVISED = """
+UPDATE records SET revised = (SELECT u.revision FROM users u WHERE u.key = :user)
+WHERE key IN (@ints(:keys))
 """
 COUNT_NOTEWORTHY = """
 INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
@@ -150,13 +154,13 @@ class Transaction(SqlReads):
 
     def restore_confidence(self, records: Sequence[int]) -> None:
         """Let records be as sure as before they decayed; tell readers only of what changed."""
-        changed = self.connection.run(
+        changed = self.connection.all(
             "UPDATE records SET confidence = strength "
-            "WHERE key IN (@ints(:keys)) AND confidence <> strength",
+            "WHERE key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
             {"keys": dump(list(records))},
         )
         if changed:
-            self.raise_epoch()
+            self.tell_revised([row[0] for row in changed])
 
     def tell_end(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any
@@ -164,11 +168,17 @@ class Transaction(SqlReads):
         """Tell the index, the notes and the history that records ended."""
         if on:
             self.raise_noteworthy(each.agent for each in on if each.can_be_noteworthy)
-            self.raise_epoch(only_items=all(each.kind == Kind.ITEM for each in on))
+            self.tell_revised([each.key for each in on])
             self.log(on, at, action, reason, **detail)
 
+    def tell_revised(self, records: Sequence[int]) -> None:
+        """Tell readers of the index that these records, which they know, have changed."""
+        values = {"user": self.user, "keys": dump(list(records))}
+        self.connection.run("UPDATE users SET revision = revision + 1 WHERE key = :user", values)
+        self.connection.run(SET_REVISED, values)
+
     def raise_epoch(self, *, only_items: bool = False) -> None:
-        """Tell readers of the index that rows they know have changed or gone."""
+        """Tell readers of the index that rows they know have gone, or changed altogether."""
         raised = NEXT_ITEM_EPOCH if only_items else NEXT_EPOCH
         self.connection.run(f"UPDATE users SET {raised} WHERE key = :user", {"user": self.user})
 

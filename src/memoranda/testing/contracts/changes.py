@@ -14,7 +14,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.erasure import TextCut
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter, IndexChanges, RecordRelation
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.erasing import Eraser
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -38,10 +38,10 @@ from memoranda.testing.samples import (
 )
 
 
-def epoch(ana: User) -> int:
-    """Return the number that grows when rows a reader knows have changed."""
-    changes: IndexChanges = ana.index_changes(UNREAD)
-    return changes.version.epoch
+def changed(ana: User) -> tuple[int, int]:
+    """Return the numbers that grow when rows a reader knows have changed."""
+    version = ana.index_changes(UNREAD).version
+    return version.epoch, version.revision
 
 
 def touched(times: int) -> dict[str, Any]:
@@ -168,15 +168,15 @@ class BeliefContract(Contract):
     def test_fading_and_recalling(self, ana: User) -> None:
         """Fading leaves the strength, to which a recall restores; history is silent on both."""
         (item,) = ana.remember("tea", confidence=0.8, decay_rate=0.1)
-        before = epoch(ana)
+        before = changed(ana)
         same: list[do.Action] = [do.Fade(item.id, SOON, 0.8), do.Touch((item.id, "no"), SOON)]
         ana.apply(*same)
-        assert epoch(ana) == before  # Only a change is told to readers.
+        assert changed(ana) == before  # Only a change is told to readers.
         ana.apply(do.Fade(item.id, SOON, 0.5))
-        faded = epoch(ana)
+        faded = changed(ana)
         assert ana.found(item) == replace(item, **touched(1), confidence=0.5)
         ana.apply(do.Touch((item.id, item.id), SOON))
-        assert before != faded != epoch(ana)
+        assert before != faded != changed(ana)
         ana.apply(do.Fade(item.id, moment(999_999), 0.1))  # Reckoned before the recall.
         assert ana.found(item) == replace(item, **touched(2))
         assert [change.action for change in ana.history(item.id)] == ["insert"]
@@ -285,11 +285,11 @@ class BeliefContract(Contract):
         assert (ana.passing(tags=("new",), now=moment(0)), ana.passing(now=LATER)) == (["tea"], [])
         (row,) = ana.index_changes(UNREAD).rows
         assert row.valid_until_ms == to_ms(SOON)
-        before, version = epoch(ana), ana.noteworthy_version(now=moment(0))
+        before, version = changed(ana), ana.noteworthy_version(now=moment(0))
         cleared: dict[str, Any] = {"tags": (), "metadata": {}, "valid_until": None}
         ana.apply(do.UpdateRecord(id=item.id, at=moment(2), **cleared))
         assert ana.found(item) == replace(item, **cleared)
-        assert epoch(ana) != before
+        assert changed(ana) != before
         assert ana.noteworthy_version(now=moment(0)) != version
         ana.apply(do.UpdateRecord(id=item.id, at=moment(3)))
         changes = [change.detail["changed"] for change in ana.history(item.id)[1:]]
@@ -305,9 +305,9 @@ class BeliefContract(Contract):
         ana.embed([item])
         plan = [do.Retire(each.id, SOON, "faded away") for each in (item, ended)]
         ana.apply(*plan)
-        before = epoch(ana)
+        before = changed(ana)
         ana.apply(replace(plan[0], at=LATER))
-        assert epoch(ana) == before
+        assert changed(ana) == before
         assert ana.found(ended) == ended
         assert ana.found(item) == replace(item, valid_until=SOON)
         assert ana.page(ACTIVE) == ["Zoe sings"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import PutVectors
+from memoranda.model.actions import Close, PutVectors
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Store
@@ -40,7 +40,8 @@ class Reader:
             self.rows.clear()
             self.vectors.clear()
         self.version = changes.version
-        self.rows.update((row.ordinal, row) for row in changes.rows)
+        assert {row.ordinal for row in changes.revised} <= set(self.rows)
+        self.rows.update((row.ordinal, row) for row in (*changes.rows, *changes.revised))
         self.vectors.update(zip(changes.ordinals, changes.vectors.tolist(), strict=True))
         assert set(self.vectors) <= set(self.rows)
         return changes
@@ -115,6 +116,20 @@ class IndexContract(Contract):
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
+    def test_what_ended_comes_again_alone(self, store: Store, ana: User) -> None:
+        """A reader is told which known row has changed, and what it has now; the rest stays."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        old, other = ana.remember("old", "other")
+        ana.embed([old, other])
+        reader = Reader()
+        reader.read(ana)
+        ana.apply(Close(old.id, moment(1), "ended"))
+        changes = reader.read(ana)
+        assert (changes.reset, list(changes.rows), list(changes.ordinals)) == (False, [], [])
+        assert [row.valid_until_ms for row in changes.revised] == [to_ms(moment(1))]
+        ana.embed([other])  # The vector that it has.
+        assert list(reader.read(ana).ordinals) == []
+
     def test_what_records_say_comes_by_ordinal(self, store: Store, ana: User, ben: User) -> None:
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""
         old, other = ana.remember("Ana moved to Oslo", "\N{SNOWMAN} 100% 'quoted'")
@@ -152,7 +167,7 @@ class IndexContract(Contract):
     ) -> None:
         """Whatever is done, changes lead to what is there, and others see none.
 
-        Where what a reader knows has changed, it gets all anew; no ordinal is used again.
+        What a reader knows and has changed comes again; no ordinal is used again.
         """
         store.reset_vectors(MODEL, DIMENSIONS)
         ben.remember("his")
