@@ -48,7 +48,7 @@ LONGEST_WAIT = 2.0
 # Seconds of it for other processes and threads that write; and how long no search tries again,
 # where that was not enough.
 PATIENCE = 0.05
-BUSY = 1.0
+BUSY = 3.0
 
 
 class DerivationWorker:

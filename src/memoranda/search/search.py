@@ -188,7 +188,8 @@ class Retriever:
         if rows.vectors.complete:
             return rows
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
+            if not self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT):
+                return rows
         return index.rows(self.store, scope)
 
     def _embed(self, query: str) -> EmbeddedText | None:
