@@ -186,7 +186,8 @@ def test_the_room_of_an_index_holds_nothing(opened, folder):
     files = [each / index_files.VECTORS for each in index_files.folders(folder)]
     assert files
     for file in files:
-        whole, used = file.read_bytes(), index_files._used(file.parent)
+        whole, layout = file.read_bytes(), index_files._layout(file.parent)
+        used = layout.number * layout.size
         assert whole[used:].count(0) == len(whole) - used > 0
         file.write_bytes(whole[:used] + b"Xylophon" + whole[used + 8 :])
     again = opened(folder)
