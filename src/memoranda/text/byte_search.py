@@ -73,9 +73,9 @@ class ByteSearch:
             key = min(keys, key=shared.__getitem__)
             self._needles[key].append((keys[key], needle, text))
         self._longest = max((len(needle) for needle, *_ in needles), default=KEY)
-        keys = np.array(list(self._needles), np.uint64)
+        known = np.array(list(self._needles), np.uint64)
         self._table = np.zeros(1 << (64 - int(SHIFT)), np.bool_)
-        self._table[keys * FACTOR >> SHIFT] = True
+        self._table[known * FACTOR >> SHIFT] = True
 
     def files(self, files: Iterable[tuple[str, BinaryIO]]) -> dict[str, set[str]]:
         """Return which texts are in files: text → the names of these."""

@@ -235,8 +235,8 @@ class ChromaStore(SqlStore):
 
         The journal of each user who erased something begins anew, with what there is now. But
         Chroma keeps what was removed in its log, its indexes and in free pages: in a folder it is
-        overwritten there while nobody has it open. On a server the calls of a client do not reach that far; that there is something to
-        purge stays known, for whoever opens its folder.
+        overwritten there, while nobody has it open. On a server the calls of a client do not reach
+        that far; that there is something to purge stays known, for whoever opens its folder.
         """
         with self._settled() as replicas:
             place, journal = replicas.collections.place, replicas.journal
