@@ -62,6 +62,10 @@ def split_words(text: str) -> list[FoldedWord]:
     return [FoldedWord(_folded(word[0]), *word.span()) for word in WORD.finditer(text)]
 
 
+def _words_of(text: str) -> Words:
+    return tuple(word.folded for word in split_words(text))
+
+
 def _folded(word: str) -> str:
     return word.lower() if word.isascii() else _folded_sign(word)
 
@@ -82,17 +86,18 @@ def is_long(words: Iterable[str]) -> bool:
     return False
 
 
-def long_phrases(text: str) -> list[str]:
-    """Return a text and its sentences, as far as they have five words, each once.
+def long_phrases(text: str) -> dict[str, Words]:
+    """Return a text and its sentences, as far as they have five words, with these.
 
     Without what stands before the first word and behind the last.
     """
-    found: dict[str, None] = {}
+    found: dict[str, Words] = {}
     for part in dict.fromkeys((text, *cut_sentences(text))):
         words = split_words(part)
-        if is_long(word.folded for word in words):
-            found[part[words[0].start : words[-1].end]] = None
-    return list(found)
+        folded = tuple(word.folded for word in words)
+        if is_long(folded):
+            found[part[words[0].start : words[-1].end]] = folded
+    return found
 
 
 class ErasedTexts:
@@ -106,16 +111,15 @@ class ErasedTexts:
     def __init__(self, contents: Mapping[str, str], *, quoting: Collection[str] = ()) -> None:
         """Look at the words of each text and of its sentences."""
         self._contents = contents
-        self._phrases = {
-            id_: {text} if id_ in quoting else {text, *long_phrases(text)}
-            for id_, text in contents.items()
-        }
+        self._phrases: dict[str, set[str]] = {}
         self._sources: dict[Words, set[str]] = {}
-        for id_, phrases in self._phrases.items():
-            for phrase in phrases:
-                words = tuple(word.folded for word in split_words(phrase))
-                if words:
-                    self._sources.setdefault(words, set()).add(id_)
+        for id_, text in contents.items():
+            phrases = long_phrases(text) if id_ not in quoting else {}
+            self._phrases[id_] = {text, *phrases}
+            # The first one is the text itself, as no sentence is longer.
+            whole = next(iter(phrases.values()), None) or _words_of(text)
+            for words in filter(None, (whole, *phrases.values())):
+                self._sources.setdefault(words, set()).add(id_)
         # How long the phrases are that begin with some words, the longest first.
         lengths: defaultdict[Words, set[int]] = defaultdict(set)
         for words in self._sources:
@@ -129,11 +133,11 @@ class ErasedTexts:
 
     def is_whole(self, text: str) -> bool:
         """Return whether a text says just what one of these does, however short."""
-        return tuple(word.folded for word in split_words(text)) in self._sources
+        return _words_of(text) in self._sources
 
     def is_in(self, text: str) -> bool:
         """Return whether a text holds the words of one of these, however few they are."""
-        words = tuple(word.folded for word in split_words(text))
+        words = _words_of(text)
         return any(
             words[at : at + len(phrase)] == phrase
             for phrase in self._sources
