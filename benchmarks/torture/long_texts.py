@@ -111,7 +111,7 @@ VERBS: Mapping[str, tuple[Use, Use]] = {
     "extend": (lambda m, t: None, _import),
     "view": (_told, lambda m, t: m.conversation("talk").view()),
     "context": (_told, lambda m, t: m.conversation("talk").context("And tea?", budget=4_000)),
-    "context for it": (_told, lambda m, t: m.conversation("other").context(t, budget=90_000)),
+    "context for it": (_told, lambda m, t: m.conversation("other").context(t, budget=1_000_000)),
     "prune": (_import, lambda m, t: m.conversation("talk").prune(max_tokens=60_000)),
     "replace": (
         _told,

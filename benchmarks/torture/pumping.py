@@ -20,7 +20,7 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from benchmarks.torture.figures import Figure, Task
-from memoranda.text import terms
+from memoranda.text import erased, terms
 from memoranda.text.patterns import compile_pattern
 from memoranda.tokens import estimate
 
@@ -149,7 +149,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 def _scanners(rng: random.Random) -> Figure:
     """Return the worst of the few patterns that run on :mod:`re`, on what is made for them."""
     worst, number = Worst(), 0
-    for module in (terms, estimate):
+    for module in (erased, terms, estimate):
         for value in vars(module).values():
             if not isinstance(value, re.Pattern):
                 continue

@@ -24,7 +24,7 @@ OWN_TEXT = {
 # They make the patterns of all others.
 ENGINE = {"text/linear_patterns.py", "text/patterns.py", "facts/forms.py"}
 # They read word by word, without going back.
-SCANNERS = {"text/terms.py", "tokens/estimate.py"}
+SCANNERS = {"text/erased.py", "text/terms.py", "tokens/estimate.py"}
 COMPILING = {
     "compile",
     "search",

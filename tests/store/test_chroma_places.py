@@ -157,6 +157,40 @@ def test_what_is_erased_is_in_no_file(opened, folder):
     assert len(User(again).page()) == MANY
 
 
+def test_what_chroma_derived_of_erased_text_is_in_no_file(opened, folder):
+    """Vectors, letters and names of metadata go with a record; those of others stay."""
+    store = opened(folder)
+    store.reset_vectors(MODEL, DIMENSIONS)
+    kept = User(store).remember(*(f"note {number}" for number in range(150)))
+    rows = np.random.default_rng(1).standard_normal((151, DIMENSIONS)).astype(np.float32)
+    (secret,) = User(store).remember(ERASED, metadata={"secretive": 1})
+    made = {item.id: vector(*row) for item, row in zip([*kept, secret], rows, strict=True)}
+    store.apply(ANA, [PutVectors(MODEL, made)])
+    store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
+    assert store.purge()
+    store.close()
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = (rows / lengths).round(2)
+    for file in (each / index_files.VECTORS for each in index_files.folders(folder)):
+        stored = np.frombuffer(file.read_bytes(), np.float32).round(2).tobytes()
+        assert unit[-1].tobytes() not in stored
+    data = (folder / "chroma.sqlite3").read_bytes()
+    assert not [part for part in (b"secretive", b"xyl", b"phonq") if part in data.lower()]
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
+        (queued,) = database.execute("SELECT count(*) FROM embeddings_queue").fetchone()
+    assert queued <= len(("who was purged is noted", "the last number"))
+    with bare(folder) as other:
+        memories = other.get_collection("memories", embedding_function=None)
+        found = memories.get(ids=[item.id for item in kept], include=["embeddings", "documents"])
+        memories.add(ids=["later"], embeddings=[vector(*rows[-1])], documents=["tea for two"])
+        near = memories.query(
+            query_embeddings=[rows[-1]], n_results=1, where_document={"$contains": "tea for"}
+        )
+    stored = dict(zip(found["documents"], found["embeddings"], strict=True))
+    assert all(stored[item.content] == pytest.approx(made[item.id], abs=1e-3) for item in kept)
+    assert near["ids"] == [["later"]]
+
+
 def test_what_is_erased_is_in_no_row_of_a_server(opened, chroma_server):
     """On a server no row of any collection tells of it, and the store says what may remain."""
     store = opened(parse(f"chroma+http://{chroma_server}/erasing"))
@@ -186,7 +220,8 @@ def test_the_room_of_an_index_holds_nothing(opened, folder):
     files = [each / index_files.VECTORS for each in index_files.folders(folder)]
     assert files
     for file in files:
-        whole, used = file.read_bytes(), index_files._used(file.parent)
+        whole, layout = file.read_bytes(), index_files._layout(file.parent)
+        used = layout.number * layout.size
         assert whole[used:].count(0) == len(whole) - used > 0
         file.write_bytes(whole[:used] + b"Xylophon" + whole[used + 8 :])
     again = opened(folder)

@@ -101,7 +101,7 @@ def _find_names(text: str) -> Iterator[Mention]:
         if _HEADING.match(line[0]):
             continue
         label = _LABEL.match(line[0])
-        tokens = _split_words(text, line.start() + (label.end() if label else 0), line.end())
+        tokens = _split_words(line[0], label.end() if label else 0, line.start())
         yield from _lower_case(text, tokens)
         capitals = sum(token.name[0].isupper() for token in tokens)
         long = [token.name for token in tokens if len(token.name) > 1]
@@ -121,13 +121,13 @@ def _find_names(text: str) -> Iterator[Mention]:
                     yield mention
 
 
-def _split_words(text: str, start: int, end: int) -> list[WordToken]:
-    """Cut a line into words."""
+def _split_words(line: str, start: int, offset: int) -> list[WordToken]:
+    """Cut a line of a text, which begins at ``offset``, into words from ``start`` on."""
     tokens: list[WordToken] = []
     opens, before = True, start
-    for match in _TOKEN.finditer(text, start, end):
+    for match in _TOKEN.finditer(line, start):
         word, begin = match[0], match.start()
-        gap = text[before:begin]
+        gap = line[before:begin]
         ending = None if word.isalnum() else _EN.pattern("suffix", 0).search(word)
         name = word[: ending.start()] if ending and ending.start() else word
         if gap == " ":
@@ -137,7 +137,7 @@ def _split_words(text: str, start: int, end: int) -> list[WordToken]:
             previous = tokens[-1].name
             stop = gap == ". " and (len(previous) == 1 or previous.lower() in names.titles)
             opens = not stop and _START.search(gap) is not None
-        tokens.append(WordToken(name, begin, gap, ending is not None, opens))
+        tokens.append(WordToken(name, offset + begin, gap, ending is not None, opens))
         before = match.end()
     return tokens
 

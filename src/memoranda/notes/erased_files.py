@@ -52,7 +52,8 @@ class ErasedFileCleaner:
         if found is None:
             able = next(each for each in self.store.capabilities() if each.name == PURGE)
             return f"no row holds it, but the files of a server cannot be searched: {able.detail}"
-        beside = ByteSearch(wanted).files(self._files())
+        files = list(self._files())
+        beside = ByteSearch(wanted).files(files) if files else {}
         left = {text: {*found.get(text, ()), *beside.get(text, ())} for text in {*found, *beside}}
         left = {text: names for text, names in left.items() if not _in_any(text, staying)}
         for text in self._said_otherwise(left, wanted) if left else ():

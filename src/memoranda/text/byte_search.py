@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import BinaryIO
 
@@ -15,6 +15,8 @@ KEY = 8
 # Bytes that are looked for of a longer text at each of some places: a database spreads it out.
 PROBE, MOST_PROBES = 96, 6
 BLOCK = 1 << 23
+# Parts between the places of a text at which it is looked at.
+PLACES = 4
 # By this the place of a key in a table of 2^20 is known.
 FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(44)
 
@@ -42,6 +44,13 @@ def _in_base64(data: bytes) -> Iterator[bytes]:
         yield coded[first : (before + len(data)) // 3 * 4]
 
 
+def _keys(needle: bytes) -> dict[int, int]:
+    """Return the bytes at some places of a text, as numbers, with the place."""
+    last = len(needle) - KEY
+    places = (last * part // PLACES for part in range(PLACES + 1))
+    return {int.from_bytes(needle[at : at + KEY], "little"): at for at in places}
+
+
 class ByteSearch:
     """Searches files for texts.
 
@@ -51,19 +60,22 @@ class ByteSearch:
     """
 
     def __init__(self, texts: Collection[str], *, coded: bool = False) -> None:
-        """Look at the middle of each: texts often begin alike."""
+        """Know each by that of some places which the fewest have in common with it."""
+        needles = [
+            (needle, text, _keys(needle))
+            for text in texts
+            for needle in forms(text, coded=coded)
+            if len(needle) >= KEY
+        ]
+        shared = Counter(key for *_, keys in needles for key in keys)
         self._needles: defaultdict[int, list[tuple[int, bytes, str]]] = defaultdict(list)
-        self._longest = KEY
-        for text in texts:
-            for needle in forms(text, coded=coded):
-                if len(needle) >= KEY:
-                    at = (len(needle) - KEY) // 2
-                    key = int.from_bytes(needle[at : at + KEY], "little")
-                    self._needles[key].append((at, needle, text))
-                    self._longest = max(self._longest, len(needle))
-        keys = np.array(list(self._needles), np.uint64)
+        for needle, text, keys in needles:
+            key = min(keys, key=shared.__getitem__)
+            self._needles[key].append((keys[key], needle, text))
+        self._longest = max((len(needle) for needle, *_ in needles), default=KEY)
+        known = np.array(list(self._needles), np.uint64)
         self._table = np.zeros(1 << (64 - int(SHIFT)), np.bool_)
-        self._table[keys * FACTOR >> SHIFT] = True
+        self._table[known * FACTOR >> SHIFT] = True
 
     def files(self, files: Iterable[tuple[str, BinaryIO]]) -> dict[str, set[str]]:
         """Return which texts are in files: text → the names of these."""

@@ -11,21 +11,23 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memoranda.model.models import Image, Message, ToolCall
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, compile_scanner
 from memoranda.text.recalled import LINE, is_line_of
 from memoranda.text.terms import cut_sentences, fold, normalize
 
 # What stands in the place of erased text.
 ERASED = "[erased]"
 LEAST_WORDS = 5
-WORD = compile_pattern("[\\w\u0300-\u036f]+")
 # Scripts without spaces between words: a sign counts as half a word.
-UNSPACED = compile_pattern(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+_SIGNS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
+UNSPACED = compile_pattern(f"[{_SIGNS}]")
+WORD = compile_scanner(f"(?:[^\\W{_SIGNS}]|[\u0300-\u036f])++|\\w")
 RECORD_ID = compile_pattern(r"\b(?:fact|ep|ctx|ref|item)_[0-9A-Z]{26}\b")
 
 Words = tuple[str, ...]
@@ -57,40 +59,45 @@ class ErasedPassage(NamedTuple):
 
 def split_words(text: str) -> list[FoldedWord]:
     """Return the words of a text; of a script without spaces, its signs."""
-    found: list[FoldedWord] = []
-    for run in WORD.finditer(text):
-        start, end = run.span()
-        if text.isascii() or UNSPACED.search(run[0]) is None:
-            found.append(FoldedWord(fold(normalize(run[0])), start, end))
-            continue
-        last = start
-        for at in range(start, end):
-            if UNSPACED.match(text[at]):
-                if last < at:
-                    found.append(FoldedWord(fold(normalize(text[last:at])), last, at))
-                found.append(FoldedWord(fold(normalize(text[at])), at, at + 1))
-                last = at + 1
-        if last < end:
-            found.append(FoldedWord(fold(normalize(text[last:end])), last, end))
-    return found
+    return [FoldedWord(_folded(word[0]), *word.span()) for word in WORD.finditer(text)]
+
+
+def _words_of(text: str) -> Words:
+    return tuple(word.folded for word in split_words(text))
+
+
+def _folded(word: str) -> str:
+    return word.lower() if word.isascii() else _folded_sign(word)
+
+
+@lru_cache(maxsize=8192)
+def _folded_sign(word: str) -> str:
+    """Fold a word beyond ASCII; remembered, because signs come again and again."""
+    return fold(normalize(word))
 
 
 def is_long(words: Iterable[str]) -> bool:
     """Return whether so many words are hardly said twice by chance."""
-    return sum(0.5 if UNSPACED.match(word) else 1 for word in words) >= LEAST_WORDS
+    length = 0.0
+    for word in words:
+        length += 0.5 if not word.isascii() and UNSPACED.match(word) else 1
+        if length >= LEAST_WORDS:
+            return True
+    return False
 
 
-def long_phrases(text: str) -> list[str]:
-    """Return a text and its sentences, as far as they have five words, each once.
+def long_phrases(text: str) -> dict[str, Words]:
+    """Return a text and its sentences, as far as they have five words, with these.
 
     Without what stands before the first word and behind the last.
     """
-    found: dict[str, None] = {}
-    for part in (text, *cut_sentences(text)):
+    found: dict[str, Words] = {}
+    for part in dict.fromkeys((text, *cut_sentences(text))):
         words = split_words(part)
-        if is_long(word.folded for word in words):
-            found[part[words[0].start : words[-1].end]] = None
-    return list(found)
+        folded = tuple(word.folded for word in words)
+        if is_long(folded):
+            found[part[words[0].start : words[-1].end]] = folded
+    return found
 
 
 class ErasedTexts:
@@ -104,16 +111,15 @@ class ErasedTexts:
     def __init__(self, contents: Mapping[str, str], *, quoting: Collection[str] = ()) -> None:
         """Look at the words of each text and of its sentences."""
         self._contents = contents
-        self._phrases = {
-            id_: {text} if id_ in quoting else {text, *long_phrases(text)}
-            for id_, text in contents.items()
-        }
+        self._phrases: dict[str, set[str]] = {}
         self._sources: dict[Words, set[str]] = {}
-        for id_, phrases in self._phrases.items():
-            for phrase in phrases:
-                words = tuple(word.folded for word in split_words(phrase))
-                if words:
-                    self._sources.setdefault(words, set()).add(id_)
+        for id_, text in contents.items():
+            phrases = long_phrases(text) if id_ not in quoting else {}
+            self._phrases[id_] = {text, *phrases}
+            # The first one is the text itself, as no sentence is longer.
+            whole = next(iter(phrases.values()), None) or _words_of(text)
+            for words in filter(None, (whole, *phrases.values())):
+                self._sources.setdefault(words, set()).add(id_)
         # How long the phrases are that begin with some words, the longest first.
         lengths: defaultdict[Words, set[int]] = defaultdict(set)
         for words in self._sources:
@@ -127,11 +133,11 @@ class ErasedTexts:
 
     def is_whole(self, text: str) -> bool:
         """Return whether a text says just what one of these does, however short."""
-        return tuple(word.folded for word in split_words(text)) in self._sources
+        return _words_of(text) in self._sources
 
     def is_in(self, text: str) -> bool:
         """Return whether a text holds the words of one of these, however few they are."""
-        words = tuple(word.folded for word in split_words(text))
+        words = _words_of(text)
         return any(
             words[at : at + len(phrase)] == phrase
             for phrase in self._sources

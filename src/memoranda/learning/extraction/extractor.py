@@ -443,13 +443,14 @@ class _TurnReader:
 
     def _goes_on_with_other(self, sentence: TurnPart) -> bool:
         """Return whether a sentence without subject follows one about somebody else."""
-        words = [_APOSTROPHE.split(each.low)[0] for each in split_tokens(sentence.shown)]
         before = split_tokens(self.lead[-1].shown) if self.lead else []
         first = _APOSTROPHE.split(before[0].low)[0] if before else ""
         # A name alone is how somebody says who they are: "Leonard Kowalchuk. Go by Len."
         tells = any(each.text[0].islower() for each in before)
         other = (tells and first in self.people) or first in {"he", "she", "they"}
-        return other and {"i", "im", "we", "my", "our", "me"}.isdisjoint(words)
+        return other and {"i", "im", "we", "my", "our", "me"}.isdisjoint(
+            _APOSTROPHE.split(each.low)[0] for each in split_tokens(sentence.shown)
+        )
 
     def _spanning(
         self, sentence: TurnPart, said: str, read: Sequence[FactStatement]

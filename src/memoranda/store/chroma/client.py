@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
+import apsw
 import chromadb
 import httpx
 from chromadb.api import ClientAPI
@@ -44,8 +45,6 @@ POLL = 0.001
 # Seconds to wait for them where the folder is only left.
 CLOSING = 1.0
 FOLDER_MODE = 0o700
-# Tables of Chroma's with a row or several for each of an embedding.
-BEHIND = ("embedding_metadata", "embedding_metadata_array")
 REFUSED = "{place} refuses the token; set storage.token to one that it knows"
 
 
@@ -94,20 +93,6 @@ class Connection:
                 yield
             finally:
                 self.client = _embedded(place)
-
-    def _vacuum(self, place: Folder) -> None:
-        """Write the database without its free pages, and drop the indexes that are not used."""
-        with self.left(place):
-            with closing(sqlite3.connect(place.database)) as database:
-                used = {row[0] for row in database.execute("SELECT id FROM segments")}
-                for table in BEHIND:  # Chroma leaves what belonged to rows that it removed.
-                    database.execute(
-                        f"DELETE FROM {table} WHERE id NOT IN (SELECT id FROM embeddings)"
-                    )
-                database.commit()
-                database.execute("VACUUM")
-            index_files.drop(place.path, used)
-            index_files.blank(place.path)
 
     @property
     def shared(self) -> bool:
@@ -260,7 +245,7 @@ def translated(place: Place) -> Iterator[None]:
         match error:
             case ChromaAuthError() | AuthorizationError():
                 told: MemorandaError = StoreError(REFUSED.format(place=place))
-            case ChromaError() | sqlite3.Error():
+            case ChromaError() | sqlite3.Error() | apsw.Error():
                 told = _of_engine(place, error)
             case httpx.HTTPError():
                 why = str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""The collections of a place: opened, made, called, copied and written anew.
+"""The collections of a place: opened, made, called and purged of what was removed.
 
 ``memories`` has the records and their embeddings for other readers, ``journal`` all rows, as
 :mod:`memoranda.store.chroma.journal` keeps them. All embeddings of a
@@ -11,24 +11,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
 from chromadb.api.models.Collection import Collection as ChromaCollection
-from chromadb.errors import ChromaError
 
+from memoranda.store.chroma import index_files, removed_rows
 from memoranda.store.chroma.client import Connection, translated
 from memoranda.store.chroma.place import Folder, Place
 
 MEMORIES, JOURNAL = "memories", "journal"
 OURS = re.compile(rf"{JOURNAL}|{MEMORIES}(-\d+)?")
-# Behind the name under which a collection is written anew.
-NEXT = "-next"
-EVERYTHING = ["metadatas", "documents", "embeddings"]
 PAGE = 1_000
 # Writes after which Chroma's index is stored: what comes after is replayed at each opening.
 SYNC = 100
+# A user whom nobody can be: what is written of them changes nothing.
+NOBODY = "-"
 T = TypeVar("T")
 
 
@@ -52,33 +50,21 @@ class Collections(Connection):
     def look(self) -> None:
         """See which collections there are, as other processes make some, too."""
         with translated(self.place):
-            client = self.client
-            found: dict[str, ChromaCollection] = {c.name: c for c in client.list_collections()}
-            for name in [name for name in found if name.endswith(NEXT)]:
-                base = name.removesuffix(NEXT)
-                # A writing anew was broken off: before the old one was dropped, or after. Another
-                # process may be mending it at this moment.
-                with suppress(ChromaError):
-                    if base in found:
-                        client.delete_collection(name)
-                    else:
-                        found[name].modify(name=base)
-                        found[base] = found[name]
-        self._open |= {name: each for name, each in found.items() if OURS.fullmatch(name)}
+            found = self.client.list_collections()
+        self._open |= {each.name: each for each in found if OURS.fullmatch(each.name)}
 
     def _opened(self, name: str) -> ChromaCollection:
         if name not in self._open:
             self._open[name] = self._made(name)
         return self._open[name]
 
-    def _made(self, name: str, like: ChromaCollection | None = None) -> ChromaCollection:
-        space = "cosine" if like is None else like.configuration_json["hnsw"]["space"]
-        index = {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
+    def _made(self, name: str) -> ChromaCollection:
+        index = {"space": "cosine", "sync_threshold": SYNC, "batch_size": SYNC}
         with translated(self.place):
             made: ChromaCollection = self.client.get_or_create_collection(
                 name,
                 embedding_function=None,
-                metadata={"hnsw:space": space} if like is None else like.metadata,
+                metadata={"hnsw:space": "cosine"},
                 configuration={"hnsw": index},
             )
             return made
@@ -116,24 +102,30 @@ class Collections(Connection):
             if len(found["ids"]) < PAGE:
                 return
 
-    # All of it
+    # What was removed
 
-    def rewrite(self, place: Folder) -> None:
-        """Write all of a folder anew and drop the old, with what was removed from it."""
-        for name in (*self.homes(), JOURNAL):
-            new = self._made(name + NEXT, like=self._open[name])
-            for page in self.pages(name, None, EVERYTHING):
-                told = {each: page[each] for each in EVERYTHING if each != "documents"}
-                if any(page["documents"] or ()):
-                    told["documents"] = page["documents"]
-                if page["ids"]:
-                    with translated(self.place):
-                        new.upsert(ids=page["ids"], **told)
-            with translated(self.place):
-                self.client.delete_collection(name)
-                new.modify(name=name)
-        self._vacuum(place)
+    def purge(self, place: Folder) -> None:
+        """Overwrite what is left in a folder of rows that were removed, or had another text.
+
+        Chroma takes a vector out of an index by a mark, keeps the latest writes in its log, the
+        letters of a document in its full-text index, and names of metadata in its schema.
+        """
         self.look()
+        for name, collection in self._open.items():
+            self._save_index(name, collection)
+        with self.left(place):
+            used = removed_rows.overwrite(place.database, self._open)
+            index_files.drop(place.path, used)
+            index_files.blank(place.path, removed=True)
+        self.look()
+
+    def _save_index(self, name: str, collection: ChromaCollection) -> None:
+        """Let Chroma save an index, after which nothing needs the log: it is time by then."""
+        if _dimension(collection) is None:
+            return  # Nothing was written.
+        writes = collection.configuration_json["hnsw"]["sync_threshold"]
+        for ids in batches([f"{NOBODY}{number}" for number in range(writes)], PAGE):
+            self.call(name, "update", ids=ids, metadatas=[{"user": NOBODY}] * len(ids))
 
 
 def _dimension(collection: ChromaCollection) -> int | None:

@@ -47,7 +47,7 @@ CAPABILITIES = {
 }
 OF_FOLDERS = {
     named.PROCESSES: "one at a time; start chroma run and use chroma+http:// for more",
-    named.PURGE: "the collections are written anew and free pages are overwritten",
+    named.PURGE: "the log, the indexes and the free pages are written without what was removed",
 }
 OF_SERVERS = {
     named.PROCESSES: "any number through the server",
@@ -238,10 +238,9 @@ class ChromaStore(SqlStore):
         """Overwrite what is left of erased text, where the files can be reached.
 
         The journal of each user who erased something begins anew, with what there is now. But
-        Chroma keeps what was removed in its log and in free pages: in a folder all collections are
-        written anew and the old ones dropped, and then the database is written without what is
-        free. On a server the calls of a client do not reach that far; that there is something to
-        purge stays known, for whoever opens its folder.
+        Chroma keeps what was removed in its log, its indexes and in free pages: in a folder it is
+        overwritten there, while nobody has it open. On a server the calls of a client do not reach
+        that far; that there is something to purge stays known, for whoever opens its folder.
         """
         with self._settled() as replicas:
             place, journal = replicas.collections.place, replicas.journal
@@ -252,7 +251,7 @@ class ChromaStore(SqlStore):
                     with replicas.reading(user) as replica:
                         done = replicas.rebase(replica)
             if isinstance(place, Folder) and (erasing or journal.unpurged()):
-                replicas.collections.rewrite(place)
+                replicas.collections.purge(place)
                 journal.purged()
             return isinstance(place, Folder)
 
