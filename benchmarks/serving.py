@@ -75,12 +75,23 @@ def listening(command: list[str]) -> Iterator[str]:
 
 def run(*, quick: bool) -> None:
     """Print the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder, "memory.db"))
-        ours = [sys.executable, "-m", "memoranda", "--db", path, "mcp", "--http", "127.0.0.1:0"]
-        with listening(ours) as url, listening([sys.executable, "-c", BARE]) as bare:
-            anyio.run(_measure, url, bare, 50 if quick else 300)
-            _measure_beside_slow_clients(url, 50 if quick else 300)
+    rounds = 50 if quick else 300
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        listening(our_server(Path(folder))) as url,
+        listening([sys.executable, "-c", BARE]) as bare,
+    ):
+        anyio.run(_measure, url, bare, rounds)
+        alone, beside = answer_times(url, rounds), answer_times(url, rounds, slow=SLOW)
+    print(f"\nAnswers on new connections, ms ({rounds} each): median, 99 of 100, slowest")
+    for name, found in ((f"beside {SLOW} slow clients", beside), ("alone", alone)):
+        print(f"  {name:24} {median(found):7.1f} {found[rounds * 99 // 100]:7.1f} {found[-1]:7.1f}")
+
+
+def our_server(folder: Path) -> list[str]:
+    """Return the command of an MCP server whose memory is in a folder."""
+    path = str(folder / "memory.db")
+    return [sys.executable, "-m", "memoranda", "--db", path, "mcp", "--http", "127.0.0.1:0"]
 
 
 async def _measure(url: str, bare: str, rounds: int) -> None:
@@ -100,28 +111,23 @@ async def _measure(url: str, bare: str, rounds: int) -> None:
     show("One MCP call over HTTP on loopback", AGAINST, against(times[FLOOR], times))
 
 
-def _measure_beside_slow_clients(url: str, rounds: int) -> None:
-    """Print how long answers take, with and without clients that send half a header."""
-    place = urlsplit(url)
-    address = str(place.hostname), place.port or 80
+def answer_times(url: str, rounds: int, slow: int = 0) -> list[float]:
+    """Return how many milliseconds answers take, the shortest first.
 
-    def times() -> list[float]:
-        found = []
+    Args:
+        url: of the server.
+        rounds: how often it is asked, each time on a new connection, as by a new client.
+        slow: beside so many clients that send half a header and then wait.
+    """
+    place, found = urlsplit(url), []
+    address = str(place.hostname), place.port or 80
+    with ExitStack() as opened:
+        for _ in range(slow):
+            opened.enter_context(socket.create_connection(address, 60)).sendall(HALF)
         for _ in range(rounds):
             start = time.perf_counter()
-            # A connection for each, as for a client that was not there before.
             with closing(HTTPConnection(*address, timeout=60)) as client:
                 client.request("GET", "/nowhere")
                 client.getresponse().read()
             found.append((time.perf_counter() - start) * 1_000)
-        return sorted(found)
-
-    alone = times()
-    with ExitStack() as opened:
-        for _ in range(SLOW):
-            slow = opened.enter_context(socket.create_connection(address, 60))
-            slow.sendall(HALF)
-        beside = times()
-    print(f"\nAnswers on new connections, ms ({rounds} each): median, 99 of 100, slowest")
-    for name, found in ((f"beside {SLOW} slow clients", beside), ("alone", alone)):
-        print(f"  {name:24} {median(found):7.1f} {found[rounds * 99 // 100]:7.1f} {found[-1]:7.1f}")
+    return sorted(found)

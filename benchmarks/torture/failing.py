@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import apsw
@@ -225,6 +226,7 @@ def rows_of(file: Path) -> Rows:
     return found
 
 
+@lru_cache(100_000)  # Most rows are the same in every trial.
 def _nameless(row: str) -> str:
     return ID.sub(r"\1", re.sub(r"'(\w+)': (\d+|None)", _without_number, row))
 

@@ -336,7 +336,8 @@ def _words(command: Any, nasty: Nasty, database: str) -> list[str]:
         elif not ENDLESS_OPTIONS.intersection(each.opts) and nasty.rng.random() < 0.25:
             option = nasty.rng.choice(each.opts)
             found += [option] if getattr(each, "is_flag", False) else [option, *texts[:1]]
-    return [word.replace("\0", "") for word in found]  # No program can be given this.
+    # No program can be given a NUL; half a character is replaced where `main` opens its streams.
+    return [word.replace("\0", "").encode(errors="ignore").decode() for word in found]
 
 
 # Each with its share of the time that is left, and of the calls.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -123,7 +124,10 @@ def _forked() -> Iterator[ForkServerContext]:
     """Give what forks processes of one that has loaded everything, so that a start costs little."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchmarks.torture.warm"])
-    yield context
+    try:
+        yield context
+    finally:  # It would run on for as long as this process. Nothing public stops it.
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _kill(

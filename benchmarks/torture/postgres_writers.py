@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.torture.checking import TO_PURGE, Findings, Line, read_log
 from benchmarks.torture.writers import Log, Role
-from memoranda.model.actions import Append, Erase, ReplaceMessages
-from memoranda.model.models import Message, Scope
+from memoranda.model.actions import Erase, ReplaceMessages
+from memoranda.model.models import Scope
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ALL, User, insert, moment, record
+from memoranda.testing.samples import ALL, User, insert, insert_with_message, moment, record
 
 if TYPE_CHECKING:
     from memoranda.store.postgres import PostgresStore
@@ -53,15 +53,7 @@ def write(role: Role) -> None:
         try:
             if verb == "say" or not said:
                 item = record(f"Page {name} is for Zoe", scope=scope, id=f"fact_{name}")
-                message = Message(
-                    id=f"msg_{name}",
-                    role="user",
-                    content=item.content,
-                    timestamp=moment(turn),
-                    tokens=1,
-                    record_id=item.id,
-                )
-                store.apply(scope, [insert(item), Append(chat, message)])
+                store.apply(scope, insert_with_message(item, chat))
                 said += 1
                 log(verb="say", record=item.id, text=item.content)
             elif verb == "item":

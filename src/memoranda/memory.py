@@ -322,10 +322,16 @@ class Memory:
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
+        new = Draft(content="")
+        if not isinstance(metadata, Unset):
+            new.metadata = metadata
+        if not isinstance(tags, Unset | None):
+            new.tags = tags
+        new = self._admit(new)
         return self._records.update(
             id,
-            metadata=metadata if metadata is UNSET else parse_metadata(metadata),
-            tags=tags if tags is UNSET else parse_tags(() if tags is None else tags),
+            metadata=metadata if metadata is UNSET else parse_metadata(new.metadata),
+            tags=tags if tags is UNSET else parse_tags(new.tags),
             valid_until=valid_until if valid_until is UNSET else known(valid_until, "valid_until"),
         )
 
@@ -1063,7 +1069,13 @@ class Memory:
         from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
 
         services, zone = self._services, self.settings.zone
-        target = ImportTarget(self._records, services.conversations, zone, services.extractor)
+        target = ImportTarget(
+            self._records,
+            services.conversations,
+            zone,
+            services.extractor,
+            self.settings.secrets.remember,
+        )
         file, told = file_path(path), required_callable(progress, "progress")
         report = porting.import_file(target, file, format, told)
         services.derivations.notify()

@@ -7,12 +7,11 @@ import signal
 import sys
 
 from memoranda.errors import UserDeleted
-from memoranda.model.actions import Append, Erase, ReplaceMessages
-from memoranda.model.models import Message
+from memoranda.model.actions import Erase, ReplaceMessages
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ALL, ANA, User, insert, moment, record
+from memoranda.testing.samples import ALL, ANA, User, insert_with_message, moment, record
 
 
 def open_store(place):
@@ -49,15 +48,7 @@ def write(path, name, number):
     User(store).open_conversation(name)
     for turn in range(int(number)):
         item = record(f"{name} said {turn} to Zoe", id=f"fact_{name}_{turn:06d}", session_id="s")
-        message = Message(
-            id=f"msg_{name}_{turn}",
-            role="user",
-            content=item.content,
-            timestamp=moment(turn),
-            tokens=1,
-            record_id=item.id,
-        )
-        store.apply(ANA, [insert(item), Append(name, message)])
+        store.apply(ANA, insert_with_message(item, name))
         acknowledge(item.id)
     store.close()
 

@@ -9,12 +9,20 @@ import os
 import signal
 import sys
 
-from memoranda.model.actions import Append, Erase, PutVectors
-from memoranda.model.models import Message, Scope
+from memoranda.model.actions import Erase, PutVectors
+from memoranda.model.models import Scope
 from memoranda.store.chroma.place import parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import DIMENSIONS, MODEL, User, insert, moment, record, vector
+from memoranda.testing.samples import (
+    DIMENSIONS,
+    MODEL,
+    User,
+    insert_with_message,
+    moment,
+    record,
+    vector,
+)
 
 
 def open_store(location):
@@ -33,16 +41,8 @@ def write(tell, location, user, name, number):
         item = record(
             f"{name} said {turn} to Zoe", scope=scope, id=f"fact_{name}_{turn:06d}", session_id="s"
         )
-        message = Message(
-            id=f"msg_{name}_{turn}",
-            role="user",
-            content=item.content,
-            timestamp=moment(turn),
-            tokens=1,
-            record_id=item.id,
-        )
         row = vector(*range(turn, turn + DIMENSIONS))
-        plan = [insert(item), Append(name, message)]
+        plan = insert_with_message(item, name)
         store.apply(scope, [*plan, PutVectors(MODEL, {item.id: row})] if turn % 2 else plan)
         tell(f"+{item.id}")
         if turn % 6 == 5:

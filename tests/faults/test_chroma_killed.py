@@ -13,8 +13,8 @@ import pytest
 from chroma_server import running
 
 from memoranda.errors import StoreBusy, StoreError
-from memoranda.model.actions import Append, Enrich, Erase, PutVectors, Touch
-from memoranda.model.models import Message, Scope
+from memoranda.model.actions import Enrich, Erase, PutVectors, Touch
+from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import client, replicas
 from memoranda.testing.samples import (
@@ -25,7 +25,7 @@ from memoranda.testing.samples import (
     EXTRACTOR,
     MODEL,
     User,
-    insert,
+    insert_with_message,
     moment,
     record,
     vector,
@@ -196,12 +196,10 @@ def fill(store, scope):
     User(store, scope).open_conversation(scope.user)
     User(store, scope).say(scope.user, one.content, record_id=one.id)
     User(store, scope).embed([one])
-    times = {"timestamp": moment(9), "tokens": 2, "record_id": new.id}
     return [
         Touch((two.id,), moment(9), None),
         PutVectors(MODEL, {two.id: vector(4, 3, 2, 1)}),
-        insert(new),
-        Append(scope.user, Message(id=f"m_{new.id}", role="user", content=new.content, **times)),
+        *insert_with_message(new, scope.user),
         Erase((one.id,), moment(9), "asked"),
     ]
 

@@ -1,5 +1,7 @@
 """The settings ``secrets.*``: what each door does about secrets on the way in and out."""
 
+import json
+
 import pytest
 
 from memoranda import Memory, Settings, errors
@@ -33,18 +35,43 @@ def test_a_program_may_store_a_secret_unless_the_settings_say_otherwise(opened):
     assert masking.remember(f"{SAID} Mask.").content == f"{MASKED} Mask."
     assert masking.remember("A note", metadata={"pin": "4711"}).metadata == {"pin": "[…]"}
     assert masking.set_context("wifi", SAID).content == MASKED
+    masked = masking.update(record.id, metadata={"pin": "4711"}, tags={"password: sunflower"})
+    assert (masked.metadata, masked.tags) == ({"pin": "[…]"}, ("password: […]",))
+    assert masking.update(record.id, tags=None).metadata == {"pin": "[…]"}
     refusing = opened(remember="refuse")
     for refused in (
         lambda: refusing.remember(SAID),
         lambda: refusing.remember_many(["A plain one", {"content": SAID}]),
         lambda: refusing.remember("Another", metadata={"a": [{"pin": "4711"}]}),
-        lambda: refusing.remember("Another", tags=["password: sunflower"]),
+        lambda: refusing.remember("Another", tags={"password: sunflower"}),
+        lambda: refusing.update(record.id, metadata={"pin": "4711"}),
+        lambda: refusing.update(record.id, tags=iter(["password: sunflower"])),
         lambda: refusing.correct(record.id, f"{SAID} More."),
         lambda: refusing.set_context("wifi", SAID),
     ):
         with pytest.raises(errors.InvalidInput, match=r"seems to hold a .*leave it out"):
             refused()
     assert refusing.count() == kept.count() == 4
+
+
+def test_an_import_keeps_masks_or_leaves_out_a_secret(opened, tmp_path):
+    """As the setting says of what a program stores; twice is as once, and the report says it."""
+    file = tmp_path / "facts.jsonl"
+    lines = [{"content": SAID}, {"content": "A note", "tags": ["password: sunflower"]}]
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in [*lines, {"content": "Plain"}]))
+    stored = {}
+    for policy in ("keep", "mask", "refuse"):
+        memory = opened(remember=policy).as_user(policy)
+        reports = [memory.import_(file) for _ in range(2)]
+        stored[policy] = [(each.content, each.tags) for each in memory.records()]
+        assert [each.records for each in reports] == [len(stored[policy]), 0]
+        assert bool(reports[0].left_out) == (policy == "refuse")
+    assert reports[0].left_out == ("records that hold secrets: 2",)
+    assert stored == {
+        "keep": [(SAID, ()), ("A note", ("password: sunflower",)), ("Plain", ())],
+        "mask": [(MASKED, ()), ("A note", ("password: […]",)), ("Plain", ())],
+        "refuse": [("Plain", ())],
+    }
 
 
 def test_tools_refuse_a_secret_and_say_what_to_do(opened):

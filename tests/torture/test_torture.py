@@ -5,10 +5,19 @@ import re
 import time
 
 import pytest
-from benchmarks.torture import crossing, failing, fuzzing, kills, long_texts, pumping
+from benchmarks.torture import (
+    corrupting,
+    crossing,
+    failing,
+    fuzzing,
+    kills,
+    long_texts,
+    pumping,
+    slow_sockets,
+)
 from benchmarks.torture.checking import check_user
 from benchmarks.torture.figures import Task, sandbox
-from benchmarks.torture.runner import PARTS
+from benchmarks.torture.runner import PARTS, run
 from benchmarks.torture.verbs import VERBS, Verb
 from benchmarks.torture.writers import open_memory
 
@@ -37,6 +46,19 @@ def test_killed_writers_lose_nothing(task):
     writing, searching = held(kills.on_sqlite(task(0, seconds=5)))
     assert "acknowledged" in writing.found
     assert "p99" in searching.found
+
+
+def test_damaged_files_lose_nothing_whole(task):
+    """Damaged files are read, rebuilt and used again, and a line tells of it."""
+    (figure,) = held(corrupting.run(task(2)))
+    assert figure.found.startswith("2, 0 raw exceptions")
+
+
+def test_a_lost_record_is_seen(tmp_path):
+    """What stands on whole pages and is not read after a rebuild counts as lost."""
+    sound = corrupting.make_sound(tmp_path / "sound.db")
+    sound.texts[999], sound.pages[999] = "never stored", set()
+    assert corrupting.survive(tmp_path / "memory.db", sound, 1) == {"never stored"}
 
 
 def test_verbs_do_all_or_nothing(task):
@@ -135,7 +157,15 @@ def test_every_part_is_listed():
         failing.run,
         crossing.run,
         fuzzing.run,
+        corrupting.run,
+        slow_sockets.run,
         pumping.run,
         long_texts.run,
     }
-    assert all(part.share > 0 for part in PARTS.values())
+    assert all(part.minutes > 0 for part in PARTS.values())
+
+
+def test_parts_run_in_processes_of_their_own(capsys):
+    """What a part finds stands in the table; here, that a server answers beside slow clients."""
+    assert run(0.01, ["sockets"], seed=1)
+    assert "300 slow sockets" in capsys.readouterr().out

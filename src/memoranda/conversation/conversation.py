@@ -5,7 +5,6 @@ It works alone, in memory or in a session file, and as a part of a Memory.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -53,9 +52,16 @@ from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, RemovalOptions, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
-from memoranda.model.checks import clean, known, limited, require_attributes, several
+from memoranda.model.checks import (
+    clean,
+    json_text,
+    known,
+    limited,
+    require_attributes,
+    several,
+    several_of,
+)
 from memoranda.model.events import Callback, Events
-from memoranda.model.json_object import json_value
 from memoranda.model.models import (
     NO_RECALL,
     Calibration,
@@ -305,10 +311,10 @@ class Conversation:
             messages: these instead, as :meth:`pop` returned them.
 
         Raises:
-            InvalidInput: there is no such form, or ``last`` is no number of at least 1.
+            InvalidInput: an argument cannot be used.
         """
         if messages is not None:
-            return dump_messages(messages, form)
+            return dump_messages(several_of(Message, messages, "messages"), form)
         if last is None:
             return dump_messages(self._transcript.messages(), form)
         wanted = limited(last, "last")
@@ -576,9 +582,7 @@ class Conversation:
         are by what they leave.
         """
         with self._lock:
-            self._tools = [
-                json.dumps(json_value(tool), ensure_ascii=False) for tool in several(tools, "tools")
-            ]
+            self._tools = [json_text(tool, "a tool") for tool in several(tools, "tools")]
             meter = self._states.read().meter
             self._states.carried = sum(map(meter.message, self._tools))
 

@@ -134,13 +134,13 @@ def number(value: object, name: str) -> float | None:
     return max(-LARGEST, min(value, LARGEST))
 
 
-def required_callable(value: Function, name: str) -> Function:
-    """Return ``value`` if it can be called, or ``None``.
+def required_callable(value: Function, name: str, *, optional: bool = True) -> Function:
+    """Return ``value`` if it can be called, or is ``None`` and may be left out.
 
     Raises:
         InvalidInput: it is something else.
     """
-    if value is not None and not callable(value):
+    if not callable(value) and not (optional and value is None):
         message = f"{name} must be callable, got {type(value).__name__}: {value!r:.80}"
         raise InvalidInput(message)
     return value
@@ -224,6 +224,21 @@ def several(items: Iterable[Item], name: str) -> Iterable[Item]:
     return items
 
 
+def several_of(kind: type[Item], items: Iterable[object], name: str) -> list[Item]:
+    """Return ``items`` as a list if all of them are of one type.
+
+    Raises:
+        InvalidInput: one is not, or they are no list.
+    """
+    found: list[Item] = []
+    for each in several(items, name):
+        if not isinstance(each, kind):
+            message = f"{name} must hold {kind.__name__} values alone, got {each!r:.80}"
+            raise InvalidInput(message)
+        found.append(each)
+    return found
+
+
 def known(moment: datetime | None, name: str) -> datetime | None:
     """Return ``moment`` in UTC if one was given.
 
@@ -250,11 +265,49 @@ def parse_metadata(metadata: object) -> Mapping[str, Any]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         message = f"metadata must be a mapping with text keys, got {metadata!r:.80}"
         raise InvalidInput(message)
+    copy: dict[str, Any] = json.loads(json_text(dict(metadata), "metadata"))
+    return require_shallow(copy, "metadata")
+
+
+# Lists and objects within each other: whoever reads, masks or converts JSON calls itself for each.
+DEEPEST = 100
+
+
+def require_shallow(value: Item, name: str) -> Item:
+    """Return a value of JSON if it is no deeper than can be read again.
+
+    Raises:
+        InvalidInput: its lists and objects are within each other more than ``DEEPEST`` times.
+    """
+    inside: list[object] = [value]
+    for _ in range(DEEPEST):
+        inside = [
+            inner
+            for each in inside
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not inside:
+            return value
+    raise too_deep(name)
+
+
+def too_deep(name: str) -> InvalidInput:
+    """Return what is to be raised of a value that is deeper than ``DEEPEST``."""
+    message = f"{name} holds more than {DEEPEST} lists or objects within each other; flatten it"
+    return InvalidInput(message)
+
+
+def json_text(value: object, name: str) -> str:
+    """Return ``value`` as JSON text.
+
+    Raises:
+        InvalidInput: JSON or UTF-8 cannot hold it.
+    """
     try:
-        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"metadata must be plain JSON (no NaN, no objects of classes): {error}"
+        message = f"{name} must be plain JSON (no NaN, no objects of classes): {error}"
         raise InvalidInput(message) from error
-    copy: dict[str, Any] = json.loads(text)
-    return copy
+    return text

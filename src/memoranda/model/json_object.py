@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, require_aware, storable
+from memoranda.model.checks import clean, require_aware, require_shallow, storable
 
 # Beyond it, other readers of JSON no longer tell whole numbers apart.
 MOST = 2**53
@@ -65,7 +65,7 @@ class JsonObject:
         value = self.get(name)
         if value is not None and not isinstance(value, dict):
             raise InvalidInput(f"{name} must be an object, got {value!r:.80}")
-        return value
+        return require_shallow(value, name)
 
     def moment(self, name: str) -> datetime:
         """Return a moment in UTC."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, known, limited, require_aware, storable
+from memoranda.model.checks import clean, known, limited, require_aware, required_callable, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
 from memoranda.model.short_repr import line_of
@@ -208,8 +208,9 @@ class Notes:
             How many entries were changed or removed; one in two files counts once.
 
         Raises:
-            InvalidInput: a new text cannot be stored.
+            InvalidInput: ``change`` cannot be called, or a new text not be stored.
         """
+        required_callable(change, "change", optional=False)
         if not self._history_files():
             return 0
         with self._files.locked():

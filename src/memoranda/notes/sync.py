@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError, UserDeleted
 from memoranda.model.actions import KeepNotes
-from memoranda.model.checks import storable
+from memoranda.model.checks import several_of, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
     HISTORY_FILE,
@@ -544,6 +544,7 @@ class SyncedNotes(Notes):
 
     def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
         """Take contents out of a file; return it before and after, and how many lines went."""
+        contents = several_of(str, contents, "contents")
         for _ in range(TRIES):
             text = self._files.read(name)
             cleaned, gone = scrub(text, contents)

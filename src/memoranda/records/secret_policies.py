@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Hit, Kind, Record
-from memoranda.records.drafts import Draft
+from memoranda.records.drafts import Draft, parse_tags
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets, secret_kind
 
 SecretPolicy = Literal["mask", "refuse", "keep"]
@@ -42,15 +42,29 @@ def admit_draft(draft: Draft, policy: SecretPolicy) -> Draft:
     """
     if policy == "keep":
         return draft
-    metadata, tags = draft.metadata, draft.tags
-    if policy == "mask" and isinstance(metadata, Mapping):
+    draft = replace(draft, tags=parse_tags(draft.tags))
+    if policy == "refuse":
+        for name, text in _texts(draft):
+            admit_text(text, policy, name)
+        return draft
+    metadata = draft.metadata
+    if isinstance(metadata, Mapping):
         metadata = _mask_metadata(metadata)
-    for statement in metadata_statements(metadata):
-        admit_text(statement, policy, "metadata")
-    if isinstance(tags, list | tuple):
-        tags = [admit_text(tag, policy, "a tag") for tag in tags]
-    content = admit_text(draft.content, policy)
-    return replace(draft, content=content, metadata=metadata, tags=tags)
+    tags = [admit_text(tag, policy) for tag in draft.tags]
+    return replace(draft, content=admit_text(draft.content, policy), metadata=metadata, tags=tags)
+
+
+def holds_secret(draft: Draft) -> bool:
+    """Return whether what is to be remembered holds a secret in its content, metadata or tags."""
+    draft = replace(draft, tags=parse_tags(draft.tags))
+    return any(has_secret(str(text)) for _, text in _texts(draft))
+
+
+def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a draft, each with what it is."""
+    yield "content", draft.content
+    yield from (("metadata", text) for text in metadata_statements(draft.metadata))
+    yield from (("a tag", tag) for tag in draft.tags)
 
 
 def show_text(text: str, policy: SecretPolicy) -> str:

@@ -222,13 +222,7 @@ class RecordService:
     def erase(
         self, named: Sequence[str], action: Erase | DeleteConversation, id: str | None = None
     ) -> ForgetReceipt:
-        """Erase records by ``action`` with all their copies; return the receipt.
-
-        Args:
-            named: the records that it names.
-            action: erases them in the store.
-            id: what is erased, for the receipt; the first of the records, if not given.
-        """
+        """Erase as :meth:`Eraser.erase`, and tell the subscribers; return the receipt."""
         receipt = self.eraser_of(self.scope).erase(named, action, id)
         self.events.emit("forgotten", receipt)
         return receipt

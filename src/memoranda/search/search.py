@@ -276,7 +276,7 @@ class SingleSearch:
             for row in order
             if row in self.read
             and self.read[row].id not in skip
-            and (min_score is None or scored.score[row] >= min_score)
+            and (min_score is None or float(scored.score[row]) >= min_score)
         ][:limit]
         ranks = {name: _ranks(scored.evidence[name], picked) for name in scored.shares}
         hits = []

@@ -285,8 +285,9 @@ class SecretSettings(Section):
     """What becomes of passwords, keys, card numbers and other secrets, at each door."""
 
     remember: Literal["mask", "refuse", "keep"] = Field(default="keep", examples=["refuse"])
-    """What a program stores: ``remember``, ``correct``, ``set_context``. ``keep``: as it is;
-    ``mask``: with ``[…]`` in the place of a secret; ``refuse``: not at all."""
+    """What a program stores. With ``remember``, ``correct``, ``update`` and ``set_context``, and
+    what it imports, but for an export of memoranda. ``keep``: as it is; ``mask``: with ``[…]`` in
+    the place of a secret; ``refuse``: not at all, and an import says what it left out."""
     tools: Literal["mask", "refuse", "keep"] = Field(default="refuse", examples=["mask"])
     """What a model stores by the tools of ``Memory.tools`` and ``Agent``. Written like
     ``secrets.remember``."""

@@ -86,6 +86,19 @@ def insert(item: Record, reason: str = "remembered") -> do.Insert:
     return do.Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
 
 
+def insert_with_message(item: Record, conversation: str) -> list[do.Action]:
+    """Return the actions that store ``item``, and a message of the user that says it."""
+    message = Message(
+        id=f"msg_{item.id}",
+        role="user",
+        content=item.content,
+        timestamp=item.created_at,
+        tokens=1,
+        record_id=item.id,
+    )
+    return [insert(item), do.Append(conversation, message)]
+
+
 def vector(*numbers: float) -> Vector:
     """Return ``numbers`` as a vector of unit length."""
     row = np.array(numbers, np.float32)

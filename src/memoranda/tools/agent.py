@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -11,7 +10,7 @@ from typing import Any
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.model.checks import clean
+from memoranda.model.checks import clean, json_text
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
@@ -163,7 +162,7 @@ class AgentTools:
         Raises:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
-        length = len(json.dumps(metadata or {}, default=str))
+        length = len(json_text(metadata or {}, "metadata"))
         if length > LONGEST_METADATA:  # It comes back with every hit.
             message = f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}"
             raise InvalidInput(f"{message}; put what is long into content")

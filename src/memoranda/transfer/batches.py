@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
 from memoranda.model.ports import EntityExtractor, Progress, Store
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
+from memoranda.records.secret_policies import SecretPolicy, admit_draft, holds_secret
 from memoranda.records.service import RecordService
 from memoranda.text.secrets import has_secret
 from memoranda.transfer.json_files import LeftOut
@@ -35,12 +36,14 @@ class ImportTarget:
         conversations: opens the stored conversations of a scope.
         zone: the zone of times that name none.
         extractor: finds the names in a text.
+        secrets: what becomes of records that hold secrets; a memoranda export is stored as it is.
     """
 
     records: RecordService
     conversations: Callable[[Scope], ConversationStore]
     zone: tzinfo
     extractor: EntityExtractor
+    secrets: SecretPolicy = "keep"
 
     @property
     def scope(self) -> Scope:
@@ -164,13 +167,13 @@ def import_drafts(
         InvalidInput: a draft cannot be stored; nothing was written.
     """
     wanted: defaultdict[Scope, set[RecordKey]] = defaultdict(set)
-    for placed in read(counts.left_out):
+    for placed in _admitted(read(counts.left_out), target.secrets, counts.left_out):
         wanted[placed.scope].add(_key(target, placed))
         counts.total += 1
     counts.users = tuple(dict.fromkeys(scope.user for scope in wanted))
     held = {scope: _held(target.of(scope), keys) for scope, keys in wanted.items()}
     batches: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
-    for found in read(LeftOut()):
+    for found in _admitted(read(LeftOut()), target.secrets, LeftOut()):
         placed = found._replace(draft=replace(found.draft, origin=f"import:{format}"))
         batches[placed.scope].append(placed)
         if len(batches[placed.scope]) == BATCH:
@@ -178,6 +181,20 @@ def import_drafts(
             _store(target.of(placed.scope), batch, held[placed.scope], counts)
     for scope, batch in batches.items():
         _store(target.of(scope), batch, held[scope], counts)
+
+
+def _admitted(
+    drafts: Iterable[PlacedDraft], policy: SecretPolicy, left_out: LeftOut
+) -> Iterator[PlacedDraft]:
+    """Yield drafts as they may be stored, without those that are refused for a secret."""
+    for placed in drafts:
+        with located(placed.place):
+            if policy == "refuse" and holds_secret(placed.draft):
+                left_out.add("records that hold secrets")
+                continue
+            draft = admit_draft(placed.draft, policy)
+        same = draft.content == placed.draft.content
+        yield placed._replace(draft=draft, mentions=placed.mentions if same else ())
 
 
 def _store(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from io import TextIOBase
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -91,7 +92,7 @@ def export(
         NotFound: there is no such conversation.
     """
     path: Path | BinaryIO
-    is_open = not isinstance(to, str | Path) and hasattr(to, "writelines")
+    is_open = not isinstance(to, str | Path | TextIOBase) and hasattr(to, "writelines")
     path = cast("BinaryIO", to) if is_open else file_path(to)
     counts: Counter[str] = Counter()
     form = FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION

@@ -28,7 +28,15 @@ from memoranda.conversation.formats.raw import (
     same_json,
 )
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, known, refuse_unknown, several, storable
+from memoranda.model.checks import (
+    DEEPEST,
+    clean,
+    known,
+    refuse_unknown,
+    several,
+    storable,
+    too_deep,
+)
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.model.ports import MessageMeter
 
@@ -227,8 +235,10 @@ def parse_message(message: object) -> list[NewMessage]:
     return _parse_chat(shape)
 
 
-def _json_of(value: object, name: str = "a message") -> Any:
+def _json_of(value: object, name: str = "a message", levels: int = DEEPEST) -> Any:
     """Return a copy of what was given, with objects of SDKs as the mappings they stand for."""
+    if not levels:
+        raise too_deep(name)
     found: Any = value
     match value:
         case str():
@@ -237,17 +247,17 @@ def _json_of(value: object, name: str = "a message") -> Any:
             found = value.isoformat()
         case Mapping():
             found = {
-                storable(key, f"a key in {name}"): _json_of(item, f"{key} of a message")
+                storable(key, f"a key in {name}"): _json_of(item, f"{key} of a message", levels - 1)
                 for key, item in value.items()
             }
         case list() | tuple():
-            found = [_json_of(item, name) for item in value]
+            found = [_json_of(item, name, levels - 1) for item in value]
         case float() if not isfinite(value):
             raise InvalidInput(f"a part of a message is no JSON: {name} is {value}; take it out")
         case None | int() | float():
             pass
         case _ if (dumped := _unwrap(value)) is not value:
-            found = _json_of(dumped, name)
+            found = _json_of(dumped, name, levels - 1)
         case _ if name != "a message":
             raise InvalidInput(f"a part of a message is no JSON: {name} is {value!r:.80}")
     return found
