@@ -24,6 +24,7 @@ import apsw
 from benchmarks.torture.disks import Fault, faulty_disk, faulty_statements
 from benchmarks.torture.figures import Figure, Tally, Task, place_of
 from benchmarks.torture.verbs import FILE, VERBS, Verb, fill, opened
+from memoranda import Memory
 from memoranda.errors import MemorandaError, NotFound, StoreError
 
 GOAL = "all or nothing, every verb"
@@ -118,7 +119,7 @@ class _Trial:
             verb.run(memory)
             steps = fault.seen
             memory.notes.sync()
-            memory.derive()
+            _derive(memory)
         self._done.setdefault(verb.name, self._state())
         kinds = (apsw.IOError, apsw.FullError)
         return [
@@ -170,7 +171,7 @@ class _Trial:
                     with suppress(NotFound):  # It was done, but for what comes after it.
                         place.verb.run(memory)
                     memory.notes.sync()
-                memory.derive()
+                _derive(memory)
                 if any(TO_PURGE in line for line in memory.verify()):
                     memory.purge()
                 wrong += self._finished(place.verb)
@@ -205,6 +206,12 @@ class _Trial:
             return []
         lost, doubled = f"{len(missing)} are missing {missing[:1]}", f"{len(more)} more {more[:1]}"
         return [f"run again it is not the same: of its lines {lost}, and there are {doubled}"]
+
+
+def _derive(memory: Memory) -> None:
+    """Derive what waits of every user, as some verbs do for all of them."""
+    for name in memory.admin.users():
+        memory.as_user(name).derive()
 
 
 def rows_of(file: Path) -> Rows:

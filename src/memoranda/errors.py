@@ -27,6 +27,7 @@ of a driver or a client library leaves the room that uses it.
 
 from __future__ import annotations
 
+import copyreg
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 class MemorandaError(Exception):
     """The root: ``except MemorandaError`` catches everything memoranda raises."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let another process be sent the error, whatever its class is made with."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InvalidInput(MemorandaError, ValueError):

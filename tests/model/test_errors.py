@@ -1,6 +1,7 @@
 """Every error of memoranda is under one root, and is what Python calls such an error."""
 
 import inspect
+import pickle
 
 import pytest
 
@@ -14,6 +15,22 @@ def test_one_root_catches_all(error):
     """``except MemorandaError`` catches every error, and each is in the drawn tree."""
     assert issubclass(error, errors.MemorandaError)
     assert error.__name__ in errors.__doc__
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.BudgetTooSmall(needed=120, budget=100),
+        errors.MissingExtra("the local model", "local"),
+        errors.LLMError("it failed"),
+        errors.InvalidInput("no such kind"),
+    ],
+)
+def test_another_process_can_be_sent_an_error(error):
+    """It is of the same class there, says the same, and has the same attributes."""
+    sent = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert type(sent) is type(error)
+    assert (str(sent), vars(sent)) == (str(error), vars(error))
 
 
 def test_errors_are_also_pythons_own():

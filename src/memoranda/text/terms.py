@@ -238,7 +238,8 @@ _ASCII_SPECIAL = compile_scanner(
 _CAMEL = compile_scanner(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = compile_scanner(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _GROUPED = compile_scanner(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_GROUPED_BY_DOTS = compile_scanner(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+# Of a number alone: to look for it within a text would take the square of its length.
+_GROUPED_BY_DOTS = compile_scanner(r"\A[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
 _LONGEST_VERSION = 4
 
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
