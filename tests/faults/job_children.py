@@ -47,10 +47,10 @@ class Telling:
         """Return what the store has."""
         return getattr(self._store, name)
 
-    def apply(self, scope, actions):
+    def apply(self, scope, actions, **waiting):
         """Apply, and tell."""
         tell("begin")
-        done = self._store.apply(scope, actions)
+        done = self._store.apply(scope, actions, **waiting)
         tell("end")
         return done
 

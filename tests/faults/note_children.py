@@ -59,10 +59,10 @@ def watch_store(store, steps):
     """Make each transaction of ``store`` a step, and what comes right after it another."""
     carry_out = store.apply
 
-    def apply(scope, actions):
+    def apply(scope, actions, **waiting):
         steps.transactions.append(steps.made)
         steps.step()
-        return carry_out(scope, actions)
+        return carry_out(scope, actions, **waiting)
 
     store.apply = apply
 

@@ -100,12 +100,12 @@ class Applied:
         """Return what the store has."""
         return getattr(self._store, name)
 
-    def apply(self, scope, actions):
+    def apply(self, scope, actions, **waiting):
         """Keep the plan and apply it."""
         self.plans.append(tuple(actions))
         if error := self._failing.get(len(self.plans) - 1):
             raise error
-        self._store.apply(scope, actions)
+        self._store.apply(scope, actions, **waiting)
 
     def of(self, kind):
         """Return the actions of one type, in order."""

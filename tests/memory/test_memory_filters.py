@@ -141,9 +141,9 @@ def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     applied = []
     carry_out = stored._services.store.apply
 
-    def apply(scope, actions):
+    def apply(scope, actions, **waiting):
         applied.append(len(actions))
-        return carry_out(scope, actions)
+        return carry_out(scope, actions, **waiting)
 
     monkeypatch.setattr(stored._services.store, "apply", apply)
     receipt = stored.forget_many(metadata={"n": {"gte": 9}})
@@ -168,12 +168,12 @@ def test_what_meets_the_filter_is_judged_when_it_is_forgotten(stored, monkeypatc
     )
     carry_out = stored._services.store.apply
 
-    def apply(scope, actions):
+    def apply(scope, actions, **waiting):
         monkeypatch.undo()
         added = stored.remember("Ana has a fish", metadata={"drop": True})
         stored.update(changed.id, metadata={"drop": False})
         written.append(added)
-        return carry_out(scope, actions)
+        return carry_out(scope, actions, **waiting)
 
     written = []
     monkeypatch.setattr(stored._services.store, "apply", apply)
