@@ -25,7 +25,7 @@ from benchmarks.torture.disks import Fault, faulty_disk, faulty_statements
 from benchmarks.torture.figures import Figure, Tally, Task, place_of
 from benchmarks.torture.verbs import FILE, VERBS, Verb, fill, opened
 from memoranda import Memory
-from memoranda.errors import MemorandaError, NotFound, StoreError
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 
 GOAL = "all or nothing, every verb"
 AFTERWARDS = "Hal learns to juggle."
@@ -168,7 +168,8 @@ class _Trial:
                 memory.notes.sync()
                 again = not stored if place.verb.whole else self._state() != self._done[name]
                 if again:
-                    with suppress(NotFound):  # It was done, but for what comes after it.
+                    # It was done, but for what comes after it.
+                    with suppress(NotFound, InvalidInput):
                         place.verb.run(memory)
                     memory.notes.sync()
                 _derive(memory)
