@@ -3,9 +3,14 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
+
+from memoranda import Memory, Settings
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 ID = re.compile(r"\b(?:[a-z]+_[0-9A-HJKMNP-TV-Z]{26}|ent_[0-9a-f]{20})\b")
 CLOSE = 1e-3
@@ -53,3 +58,38 @@ def differences(one, other, place=""):
         case _:
             return [] if one == other else [f"{place}: {one!r:.200} and {other!r:.200}"]
     return [found for name, a, b in pairs for found in differences(a, b, name)]
+
+
+def remembering(location, **sections):
+    """Return Ana's memory on a clock that stands still; the caller closes it."""
+    quiet = {"embedding": {"background": False}, "consolidation": {"automatic": False}}
+    return Memory(
+        location,
+        user="ana",
+        settings=Settings(timezone="UTC", **(quiet | sections)),
+        embedder=HashEmbedder(),
+        clock=FrozenClock(),
+    )
+
+
+def done(flow, location, folder):
+    """Return what a flow tells on a memory at ``location``, comparably."""
+    folder.mkdir()
+    notes = {"folder": str(folder / "notes")}
+    with closing(remembering(location, notes=notes)) as memory:
+        told = flow(memory, memory._services.clock.source, folder)
+    return without_own(plain(told, folder=folder))
+
+
+OWN = {"purged", "unpurged", "rank"}
+"""What a place has its own way: the files of a server are its own, and where one stores vectors
+in half the precision, two that are almost as near are as near, and of one rank."""
+
+
+def without_own(value):
+    """Return a plain value without what each place has its own way."""
+    if isinstance(value, list):
+        return [without_own(each) for each in value]
+    if isinstance(value, dict):
+        return {name: without_own(each) for name, each in value.items() if name not in OWN}
+    return value

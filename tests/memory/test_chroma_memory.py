@@ -7,20 +7,17 @@ import subprocess
 import sys
 from contextlib import closing
 from datetime import timedelta
-from functools import cache
 from itertools import count
 from pathlib import Path
 
 import pytest
-from both_stores import differences, plain
+from both_stores import differences, done, remembering
 from memory_flows import FLOWS, ON_A_SERVER, importing, noting
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, MissingExtra
 from memoranda.store.locations import file_of
 from memoranda.store.locations import place as placed
-from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
@@ -52,53 +49,6 @@ def place(request, tmp_path):
         return f"chroma+http://{address}/memory-{next(NUMBERS)}"
 
     return new
-
-
-def remembering(location, **sections):
-    """Return Ana's memory on a clock that stands still; the caller closes it."""
-    quiet = {"embedding": {"background": False}, "consolidation": {"automatic": False}}
-    return Memory(
-        location,
-        user="ana",
-        settings=Settings(timezone="UTC", **(quiet | sections)),
-        embedder=HashEmbedder(),
-        clock=FrozenClock(),
-    )
-
-
-def done(flow, location, folder):
-    """Return what a flow tells on a memory at ``location``, comparably."""
-    folder.mkdir()
-    notes = {"folder": str(folder / "notes")}
-    with closing(remembering(location, notes=notes)) as memory:
-        told = flow(memory, memory._services.clock.source, folder)
-    return without_own(plain(told, folder=folder))
-
-
-OWN = {"purged", "unpurged", "rank"}
-"""What a place has its own way: the files of a server are its own, and where one stores vectors
-in half the precision, two that are almost as near are as near, and of one rank."""
-
-
-def without_own(value):
-    """Return a plain value without what each place has its own way."""
-    if isinstance(value, list):
-        return [without_own(each) for each in value]
-    if isinstance(value, dict):
-        return {name: without_own(each) for name, each in value.items() if name not in OWN}
-    return value
-
-
-@pytest.fixture(scope="module")
-def in_a_file(tmp_path_factory):
-    """Return what a flow tells on SQLite; each is run once."""
-
-    @cache
-    def told(flow):
-        folder = tmp_path_factory.mktemp(flow.__name__)
-        return done(flow, str(folder / "memory.db"), folder / "files")
-
-    return told
 
 
 BOTH = [(flow, "folder") for flow in FLOWS] + [(flow, "server") for flow in ON_A_SERVER]

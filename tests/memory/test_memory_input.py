@@ -297,7 +297,6 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("postgresql://host/db", "postgresql stores are not part of this version; name a file"),
         ("s3://bucket/x", "location 's3://bucket/x' is unknown; use a file, :memory:, chroma:"),
         ("", "location='' is no path; use a file or :memory:"),
         (5, "location=5 is no path"),

@@ -1,6 +1,6 @@
 """Where a memory is kept: names of places, and the store that is opened there.
 
-Chroma is imported inside a function: it is an optional extra, and heavy.
+Stores of optional extras are imported inside functions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
 
 MEMORY = ":memory:"
-LATER = ("postgresql://", "postgres://")
+POSTGRES = ("postgresql://", "postgres://")
 # What is no file, but an address with too few slashes.
 NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
@@ -44,17 +44,14 @@ def place(location: str | Path | None, settings: Settings) -> str:
         message = f"location={given!r:.80} is no path; use a file or :memory:"
         raise ConfigError(message)
     text = str(given)
-    if text.startswith(LATER):
-        message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
-        raise ConfigError(message)
     if text.startswith(FOLDER):
         return f"{FOLDER}{_folder(text)}"
-    if text.startswith(SERVERS):
+    if is_server(text):
         return text
     if "://" in text or text.startswith(NEARLY_CHROMA):
         message = (
-            f"location {text!r} is unknown; use a file, :memory:, chroma:///folder or "
-            f"chroma+http://host:port"
+            f"location {text!r} is unknown; use a file, :memory:, postgresql://host/database, "
+            f"chroma:///folder or chroma+http://host:port"
         )
         raise ConfigError(message)
     return text if text == MEMORY else str(Path(text).expanduser())
@@ -95,7 +92,7 @@ def is_folder(place: str) -> bool:
 
 def is_server(place: str) -> bool:
     """Return whether a :func:`place` is on a server."""
-    return place.startswith(SERVERS)
+    return place.startswith((*POSTGRES, *SERVERS))
 
 
 def medium(place: str) -> str:
@@ -111,12 +108,28 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
+    if path.startswith(POSTGRES):
+        return _postgres(path, settings, names)
     if is_folder(path) or is_server(path):
         return _chroma(path, settings, names)
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     return SqliteStore(
         path,
+        analyzer=TermAnalyzer(),
+        names=names,
+        busy_timeout=settings.storage.busy_timeout,
+        power_safe=settings.storage.durability == "power",
+    )
+
+
+def _postgres(location: str, settings: Settings, names: NameMatcher) -> Store:
+    if not find_spec("psycopg_pool"):
+        raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
+    from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
+
+    return PostgresStore(
+        location,
         analyzer=TermAnalyzer(),
         names=names,
         busy_timeout=settings.storage.busy_timeout,

@@ -8,14 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.database import NONE, DamageLog, Postings, Row, SqlConnection, Values
+from memoranda.store.sql.database import (
+    BUSY_TIMEOUT,
+    NONE,
+    DamageLog,
+    Postings,
+    Row,
+    SqlConnection,
+    Values,
+)
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.store import DatabaseStore
@@ -23,6 +34,19 @@ from memoranda.store.sql.transaction import PURGE
 
 # Number of the lock that makes writers take turns; positions and entities depend on it.
 WRITER = 0x6D656D6F
+FORM = "postgresql://user@host:5432/database"
+# Connections of one process at most.
+MOST_CONNECTIONS = 10
+# Seconds to connect in, before the server is said to be out of reach.
+CONNECT = 10
+# Beginnings of SQLSTATE codes, what is raised for them, and what to do.
+CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
+    "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
+    "25006": (errors.StoreReadOnly, "connect to a server that takes writes"),
+    "42501": (errors.StoreReadOnly, "grant the role what it needs"),
+    "53100": (errors.StoreFull, "make room on the server"),
+    "53300": (errors.StoreBusy, "the server has no connection left; try again"),
+}
 # Characters of a term that is indexed as it is: an entry of an index has room for 8 kB.
 LONGEST = 500
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -173,15 +197,47 @@ def _indexable(terms: Sequence[str]) -> list[str]:
     return [term if len(term) <= LONGEST else content_hash(term) for term in terms]
 
 
+def without_password(address: str) -> str:
+    """Return an address as it may be shown.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        parts = urlsplit(address)
+        conninfo_to_dict(address)
+    except (ValueError, psycopg.Error) as error:
+        shown = address.partition("://")[0]
+        message = f"the address {shown}://… cannot be read: {type(error).__name__}; use {FORM}"
+        raise errors.ConfigError(message) from error
+    whom, at, where = parts.netloc.rpartition("@")
+    told = [each for each in parts.query.split("&") if each and "password" not in each.lower()]
+    netloc = f"{whom.partition(':')[0]}{at}{where}"
+    return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
+
+
+def _given(address: str) -> dict[str, Any]:
+    """Return those options that the address sets itself, as whole numbers where they are such."""
+    seconds = conninfo_to_dict(address).get("connect_timeout")
+    return {} if seconds is None else {"connect_timeout": seconds}
+
+
 class PostgresStore(DatabaseStore[PostgresConnection]):
     """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
 
-    Writers take turns, readers never wait.
+    Writers take turns, readers never wait. Connections are shared by the threads of a process; one
+    that the server has dropped is made anew.
 
     Args:
         address: what psycopg connects to: ``postgresql://…``.
         analyzer: makes the terms of the full-text index.
         names: decides which names are one entity.
+        busy_timeout: seconds to wait for other writers, and for a free connection.
+        power_safe: wait at each commit until the server's disk has it, whatever is its default.
+
+    Raises:
+        ConfigError: the address cannot be read.
+        StoreError: the server cannot be reached, or refuses.
     """
 
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -189,10 +245,32 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     damage = psycopg.errors.DataCorrupted
     details = CAPABILITIES
 
-    def __init__(self, address: str, *, analyzer: Analyzer, names: NameMatcher) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        analyzer: Analyzer,
+        names: NameMatcher,
+        busy_timeout: float = BUSY_TIMEOUT,
+        power_safe: bool = False,
+    ) -> None:
         """Connect, and create the schema where there is none."""
-        super().__init__(re.sub(r"(://[^:/@]*):[^@/]*@", r"\1@", address))
-        self._address = address
+        super().__init__(without_password(address))
+        self._busy_timeout, self._power_safe = busy_timeout, power_safe
+        options = {"autocommit": True, "connect_timeout": CONNECT} | _given(address)
+        with self._translated():
+            # The pool would try for long, and not tell what was wrong.
+            psycopg.connect(address, **options).close()
+            self._pool = ConnectionPool(
+                address,
+                kwargs=options,
+                min_size=1,
+                max_size=MOST_CONNECTIONS,
+                timeout=busy_timeout,
+                check=ConnectionPool.check_connection,
+                configure=self._configure,
+                open=True,
+            )
         self._migrate()
         self._begin_with(analyzer, names)
 
@@ -205,8 +283,20 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 connection.raw.execute(sql)
                 connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
 
-    def _open(self) -> PostgresConnection:
-        return PostgresConnection(psycopg.connect(self._address, autocommit=True), self.damage_log)
+    def _configure(self, raw: psycopg.Connection[Row]) -> None:
+        if self._power_safe:
+            raw.execute("SET synchronous_commit = on")
+
+    @contextmanager
+    def _lend(self) -> Iterator[PostgresConnection]:
+        self._require_open()
+        with self._translated(), self._pool.connection() as raw:
+            yield PostgresConnection(raw, self.damage_log)
+
+    def close(self) -> None:
+        """Close every connection; one that is still out is closed when it comes back."""
+        self._closed = True
+        self._pool.close()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -215,22 +305,26 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         except UnicodeEncodeError as error:
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
-        except psycopg.errors.LockNotAvailable as error:
-            message = f"{self.location}: others write to it all the time; try again"
+        except PoolTimeout as error:
+            message = f"{self.location}: no connection was free or could be made; try again"
             raise errors.StoreBusy(message) from error
+        except PoolClosed:
+            self._require_open()
+            raise
         except psycopg.Error as error:
+            kind, remedy = CODES.get(error.sqlstate or "", (errors.StoreError, ""))
             message = f"{self.location}: {type(error).__name__}: {error}"
-            raise errors.StoreError(message) from error
+            raise kind(f"{message}; {remedy}" if remedy else message) from error
 
     @contextmanager
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection inside one transaction: committed, or never begun."""
         with self._lend() as connection, connection.raw.transaction():
-            if patience is not None:
-                connection.value(
-                    "SELECT set_config('lock_timeout', :most, TRUE)",
-                    {"most": f"{max(1, round(1000 * patience))}ms"},
-                )
+            most = min(self._busy_timeout, self._busy_timeout if patience is None else patience)
+            connection.value(
+                "SELECT set_config('lock_timeout', :most, TRUE)",
+                {"most": f"{max(1, round(1000 * most))}ms"},
+            )
             connection.value("SELECT pg_advisory_xact_lock(:lock)", {"lock": WRITER})
             yield connection
 

@@ -27,6 +27,7 @@ from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.salvage import LOOKALIKE, fitting_rows, insert_salvaged, readable_rows
 from memoranda.store.sql.damage import write_aside
 from memoranda.store.sql.database import (
+    BUSY_TIMEOUT,
     NONE,
     DamageLog,
     Database,
@@ -52,7 +53,6 @@ from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
-BUSY_TIMEOUT = 60.0
 # Seconds that a purge waits for readers.
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
@@ -312,6 +312,8 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
+        self._idle: list[SqliteConnection] = []
+        self._pool_lock = threading.Lock()
         self.file = None if self.in_memory else Path(self.location)
         self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
@@ -344,8 +346,25 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     @contextmanager
     def _lend(self) -> Iterator[SqliteConnection]:
-        with self._lend_writer() if self.in_memory else super()._lend() as connection:
+        with self._lend_writer() if self.in_memory else self._lend_reader() as connection:
             yield connection
+
+    @contextmanager
+    def _lend_reader(self) -> Iterator[SqliteConnection]:
+        with self._pool_lock:
+            self._require_open()
+            connection = self._idle.pop() if self._idle else None
+        with self._translated():
+            if connection is None:
+                connection = self._open()
+            try:
+                yield connection
+            finally:
+                with self._pool_lock:
+                    if self._closed:
+                        connection.raw.close()
+                    else:
+                        self._idle.append(connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -400,8 +419,17 @@ class SqliteDatabase(Database[SqliteConnection]):
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
         # The writer last, as it moves the log into the file; also where another fails to close.
-        with self._write_lock, self._translated(), closing(self._writer.raw):
-            super().close()
+        with (
+            self._write_lock,
+            self._translated(),
+            closing(self._writer.raw),
+            self._pool_lock,
+            ExitStack() as afterwards,
+        ):
+            self._closed = True
+            for connection in self._idle:
+                afterwards.callback(connection.raw.close)
+            self._idle.clear()
 
     def size(self) -> int:
         """Return the bytes of the database and its write-ahead log."""

@@ -6,7 +6,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -144,6 +144,8 @@ class FullText(Protocol):
 
 
 C = TypeVar("C", bound=SqlConnection)
+# Seconds that a writer waits for others.
+BUSY_TIMEOUT = 60.0
 
 
 class Database(ABC, Generic[C]):
@@ -165,15 +167,17 @@ class Database(ABC, Generic[C]):
     def __init__(self, location: str) -> None:
         """Hold no connection yet."""
         self.location = location
-        self._idle: list[C] = []
-        self._pool_lock = threading.Lock()
         self._local = threading.local()
         self._closed = False
         self.damage_log = DamageLog(location)
 
     @abstractmethod
-    def _open(self) -> C:
-        """Open another connection."""
+    def _lend(self) -> AbstractContextManager[C]:
+        """Lend a connection that nobody else has meanwhile."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every connection; one that is still out is closed when it comes back."""
 
     @abstractmethod
     def _translated(self) -> AbstractContextManager[None]:
@@ -196,24 +200,6 @@ class Database(ABC, Generic[C]):
         if self._closed:
             message = f"the memory in {self.location} was closed; open it again with Memory(…)"
             raise StoreClosed(message)
-
-    @contextmanager
-    def _lend(self) -> Iterator[C]:
-        with self._pool_lock:
-            self._require_open()
-            connection = self._idle.pop() if self._idle else None
-        with self._translated():
-            if connection is None:
-                connection = self._open()
-            try:
-                yield connection
-            finally:
-                with self._pool_lock:
-                    # psycopg tells of a connection that a server has dropped; a file drops none.
-                    if self._closed or getattr(connection.raw, "closed", False):
-                        connection.raw.close()
-                    else:
-                        self._idle.append(connection)
 
     @contextmanager
     def read(self) -> Iterator[C]:
@@ -250,11 +236,3 @@ class Database(ABC, Generic[C]):
     def _end_snapshot(self, connection: C) -> None:
         """Give up a snapshot. A commit could fail, and leave the next reader in an old moment."""
         connection.raw.execute("ROLLBACK")
-
-    def close(self) -> None:
-        """Close every connection; one that is still out is closed when it comes back."""
-        with self._pool_lock, self._translated(), ExitStack() as closing:
-            self._closed = True
-            for connection in self._idle:
-                closing.callback(connection.raw.close)
-            self._idle.clear()

@@ -1,0 +1,137 @@
+"""A memory on PostgreSQL does what one in a file does: the same texts, scores and receipts."""
+
+import logging
+import sys
+from contextlib import closing
+from itertools import count
+
+import psycopg
+import pytest
+from both_stores import differences, done, remembering
+from memory_flows import FLOWS, looking_after
+from postgres_server import running_server
+from psycopg.sql import SQL, Identifier, Literal
+
+from memoranda import Memory, Settings
+from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError
+
+NUMBERS = count(1)
+PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Run one server for all tests."""
+    with running_server() as address:
+        yield address
+
+
+def connected(server):
+    """Return a connection to the server that is none of the memory's."""
+    return psycopg.connect(server, autocommit=True)
+
+
+@pytest.fixture
+def location(server):
+    """Return the address of a new database."""
+    name = f"memory_{next(NUMBERS)}"
+    with connected(server) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.mark.parametrize(
+    "flow",
+    # A server has its own tool for backups.
+    [flow for flow in FLOWS if flow is not looking_after],
+    ids=lambda flow: flow.__name__,
+)
+def test_postgresql_does_what_a_file_does(flow, in_a_file, location, tmp_path):
+    """A flow over the whole of an area tells the same on PostgreSQL as on SQLite."""
+    assert differences(in_a_file(flow), done(flow, location, tmp_path / "files")) == []
+
+
+def test_a_memory_is_there_when_it_is_opened_again(location):
+    """Records, conversations and what was derived of them outlast the process."""
+    with closing(remembering(location)) as memory:
+        memory.conversation("trip").add("user", "I live in Porto.")
+        memory.consolidate()
+        kept = memory.records(), memory.conversation("trip").messages
+    with closing(remembering(location)) as memory:
+        assert (memory.records(), memory.conversation("trip").messages) == kept
+        assert memory.search("Where does the user live?")[0].record.content.endswith("Porto.")
+        assert memory.verify() == []
+
+
+def test_a_dropped_connection_is_made_anew(server, location):
+    """Whatever the server drops between two calls, the next call goes on."""
+    with closing(remembering(location)) as memory:
+        memory.remember("Ana likes tea")
+        with connected(server) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname LIKE 'memory_%' AND pid <> pg_backend_pid()"
+            )
+        assert [record.content for record in memory.records()] == ["Ana likes tea"]
+        memory.remember("Ana likes coffee")
+        assert len(memory.records()) == 2
+
+
+def test_a_password_is_shown_nowhere(server, location, caplog):
+    """Neither by the memory and its reports, nor in errors or the log."""
+    caplog.set_level(logging.DEBUG)
+    role = Identifier(f"ana_{next(NUMBERS)}")
+    with connected(server) as connection:
+        connection.execute(
+            SQL("CREATE ROLE {} LOGIN SUPERUSER PASSWORD {}").format(role, Literal(PASSWORD))
+        )
+    given = location.replace("://postgres:@", f"://{role.as_string()[1:-1]}:tiger%24lily@")
+    with closing(remembering(given)) as memory:
+        memory.remember("Ana likes tea")
+        shown = memory.stats().location
+        told = [
+            repr(memory),
+            shown,
+            str(memory.stats()),
+            str(memory.doctor()),
+            str(memory._services.store.capabilities()),
+        ]
+    for wrong in (given.replace("/memory_", "/none_"), given.replace("://", "://[")):
+        with pytest.raises((StoreError, ConfigError)) as raised:
+            Memory(wrong)
+        told.append(str(raised.value))
+    for text in (*told, caplog.text):
+        assert "tiger" not in text
+    assert shown.startswith(f"postgresql://{role.as_string()[1:-1]}@/memory_")
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "complaint"),
+    [
+        ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreError, "refused"),
+        ("postgres://[host/none", ConfigError, "postgresql://user@host:5432/database"),
+        ("postgresql://host/db?nothing=1", ConfigError, "cannot be read"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_named(address, error, complaint):
+    """What is wrong is told, with what to do, and nothing waits for long."""
+    with pytest.raises(error, match=complaint):
+        Memory(address)
+
+
+def test_a_writer_does_not_wait_for_ever(location):
+    """Behind another writer it waits as long as the setting says, and then tells why not."""
+    with closing(remembering(location, storage={"busy_timeout": 0.05})) as memory:
+        other = remembering(location)
+        with closing(other), other._services.store.write():
+            with pytest.raises(StoreBusy, match="try again"):
+                memory.remember("Ana likes tea")
+            assert memory.records() == []
+        memory.remember("Ana likes tea")
+
+
+def test_without_the_extra_the_remedy_is_told(monkeypatch):
+    """Where psycopg is not installed, a location on PostgreSQL says how to install it."""
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'memoranda\[postgres\]'"):
+        Memory("postgresql://host/db", settings=Settings())
