@@ -62,8 +62,8 @@ METAVARS: Mapping[Any, str] = {
 }  # fmt: skip
 DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 PLACE = (
-    "A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise MEMORANDA_LOCATION, "
-    "or a file in the user's data folder."
+    "A file, postgresql://HOST/DATABASE, chroma:///FOLDER or chroma+http://HOST:PORT; "
+    "otherwise MEMORANDA_LOCATION, or a file in the user's data folder."
 )
 WHOSE = "Whose memory; otherwise MEMORANDA_USER, or 'default'."
 _shared = partial(typer.Option, rich_help_panel=SHARED, show_default=False)
