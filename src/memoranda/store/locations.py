@@ -21,6 +21,7 @@ from memoranda.text.terms import TermAnalyzer
 
 if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
+    from memoranda.store.postgres import PostgresStore
 
 MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
@@ -108,13 +109,12 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
-    if path.startswith(POSTGRES):
-        return _postgres(path, settings, names)
-    if is_folder(path) or is_server(path):
+    if path.startswith((FOLDER, *SERVERS)):
         return _chroma(path, settings, names)
+    kind = _postgres_store() if path.startswith(POSTGRES) else SqliteStore
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return SqliteStore(
+    return kind(
         path,
         analyzer=TermAnalyzer(),
         names=names,
@@ -123,18 +123,12 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     )
 
 
-def _postgres(location: str, settings: Settings, names: NameMatcher) -> Store:
+def _postgres_store() -> type[PostgresStore]:
     if not find_spec("psycopg_pool"):
         raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
     from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
 
-    return PostgresStore(
-        location,
-        analyzer=TermAnalyzer(),
-        names=names,
-        busy_timeout=settings.storage.busy_timeout,
-        power_safe=settings.storage.durability == "power",
-    )
+    return PostgresStore
 
 
 def _chroma(location: str, settings: Settings, names: NameMatcher) -> Store:

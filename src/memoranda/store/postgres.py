@@ -216,12 +216,6 @@ def without_password(address: str) -> str:
     return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
 
 
-def _given(address: str) -> dict[str, Any]:
-    """Return those options that the address sets itself, as whole numbers where they are such."""
-    seconds = conninfo_to_dict(address).get("connect_timeout")
-    return {} if seconds is None else {"connect_timeout": seconds}
-
-
 class PostgresStore(DatabaseStore[PostgresConnection]):
     """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
 
@@ -257,7 +251,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
-        options = {"autocommit": True, "connect_timeout": CONNECT} | _given(address)
+        seconds: Any = conninfo_to_dict(address).get("connect_timeout", CONNECT)
+        options = {"autocommit": True, "connect_timeout": seconds}
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(address, **options).close()
@@ -320,7 +315,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection inside one transaction: committed, or never begun."""
         with self._lend() as connection, connection.raw.transaction():
-            most = min(self._busy_timeout, self._busy_timeout if patience is None else patience)
+            most = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
             connection.value(
                 "SELECT set_config('lock_timeout', :most, TRUE)",
                 {"most": f"{max(1, round(1000 * most))}ms"},
