@@ -172,9 +172,11 @@ class DerivationWorker:
         """
         required_callable(progress, "progress")
         self._check_model()
-        total = self.waiting(scope, work) if self._can_do(work) else 0
-        left, start = total, time.monotonic()
-        if not total or (seconds is not None and start < self._busy_until):
+        start = time.monotonic()
+        if seconds is not None and start < self._busy_until:
+            return 0
+        left = total = self.waiting(scope, work) if self._can_do(work) else 0
+        if not total:
             return 0
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
@@ -253,6 +255,7 @@ class DerivationWorker:
         # One batch at a time: the thread and a search must not derive the same twice.
         if not self._enter(seconds):
             return self._give_up()
+        patience = None if seconds is None else PATIENCE
         with ExitStack() as afterwards:
             afterwards.callback(self._lock.release)
             if not self._can_do(work):
@@ -264,7 +267,6 @@ class DerivationWorker:
                 actions = plan(own)
                 self._storing = True
                 try:
-                    patience = None if seconds is None else PATIENCE
                     self._store.apply(Scope(user), actions, patience=patience)
                 except InvalidInput:
                     self._check_model()
