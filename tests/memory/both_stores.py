@@ -1,4 +1,4 @@
-"""What the tests of one memory on two stores share: how what they return is compared."""
+"""What tests of one memory on two stores share: to open each, and to compare what they return."""
 
 import dataclasses
 import re

@@ -49,8 +49,8 @@ def touched(times: int) -> dict[str, Any]:
     return {"access_count": times, "last_accessed": SOON, "strength_at": SOON}
 
 
-class NoErasedFiles:
-    """A store of which nothing is beside it: no notes, and no files to be searched."""
+class NoOpFileCleaner:
+    """Cleans no files after an erasure: beside the store there are neither notes nor others."""
 
     def history(self) -> int:
         """Return that no entry changed."""
@@ -72,8 +72,8 @@ def erasing_of(user: User) -> Eraser:
         scope=user.scope,
         store=user.store,
         clock=FrozenClock(),
-        erase_from_notes=lambda *_: NoErasedFiles(),
-        files=NoErasedFiles(),
+        erase_from_notes=lambda *_: NoOpFileCleaner(),
+        files=NoOpFileCleaner(),
         count_tokens=lambda *_: 7,
     )
 
