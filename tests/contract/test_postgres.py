@@ -29,7 +29,7 @@ def open_store(address):
 @contextmanager
 def failing_at(step):
     """Fail at the statement with this number of a transaction."""
-    left = iter(range(step + 2))  # the first two wait for the lock
+    left = iter(range(step))
     run = PostgresConnection._execute
 
     def execute(self, sql, values):

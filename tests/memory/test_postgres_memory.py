@@ -3,19 +3,16 @@
 import logging
 import sys
 from contextlib import closing
-from itertools import count
 
-import psycopg
 import pytest
 from both_stores import differences, done, remembering
 from memory_flows import FLOWS, looking_after
-from postgres_server import running_server
+from postgres_server import NUMBERS, connected, new_database, running_server
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError
 
-NUMBERS = count(1)
 PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
 
 
@@ -26,18 +23,10 @@ def server():
         yield address
 
 
-def connected(server):
-    """Return a connection to the server that is none of the memory's."""
-    return psycopg.connect(server, autocommit=True)
-
-
 @pytest.fixture
 def location(server):
     """Return the address of a new database."""
-    name = f"memory_{next(NUMBERS)}"
-    with connected(server) as connection:
-        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-    return server.replace("/postgres?", f"/{name}?")
+    return new_database(server)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +58,7 @@ def test_a_dropped_connection_is_made_anew(server, location):
         memory.remember("Ana likes tea")
         with connected(server) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
                 "WHERE datname LIKE 'memory_%' AND pid <> pg_backend_pid()"
             )
         assert [record.content for record in memory.records()] == ["Ana likes tea"]

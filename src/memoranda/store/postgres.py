@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import selectors
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -17,6 +19,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.checks import content_hash
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
@@ -29,24 +32,52 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.store import DatabaseStore
+from memoranda.store.sql.store import DatabaseStore, drop_vectors
 from memoranda.store.sql.transaction import PURGE
 
-# Number of the lock that makes writers take turns; positions and entities depend on it.
+T = TypeVar("T")
+Execute = Callable[[str, Values], psycopg.Cursor[Row]]
+# Number of the lock that every writer shares, and that work on all users at once has alone. By it
+# the names of users are hashed into the numbers of the locks that make writers of one take turns:
+# positions and entities depend on it.
 WRITER = 0x6D656D6F
 FORM = "postgresql://user@host:5432/database"
 # Connections of one process at most.
 MOST_CONNECTIONS = 10
 # Seconds to connect in, before the server is said to be out of reach.
 CONNECT = 10
+# Milliseconds after which a server that answers nothing is given up.
+UNANSWERED = 30_000
+# Seconds until a server that failed is asked again.
+PAUSE = 0.1
+# One statement: it reads nothing that others could change while it waits for them.
+BEGIN_WRITE = """
+SELECT set_config('lock_timeout', :most, TRUE), {first},
+    CAST(pg_current_xact_id() AS text), (SELECT token FROM server_starts)
+"""
+SAFELY = "set_config('synchronous_commit', 'on', TRUE)"
+LOCK_ALL = "pg_advisory_xact_lock(:lock)"
+LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
+LOCK_USER = f"{LOCK_NONE}, pg_advisory_xact_lock(hashtextextended(:user, :lock))"
+NAME_START = """
+INSERT INTO server_starts (id, token) VALUES (1, CAST(gen_random_uuid() AS text))
+ON CONFLICT (id) DO NOTHING
+"""
+START = "SELECT token FROM server_starts"
+OUTCOME = f"SELECT pg_xact_status(CAST(:number AS xid8)), ({START})"
 # Beginnings of SQLSTATE codes, what is raised for them, and what to do.
 CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
-    "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
+    "08": (errors.StoreError, "the connection was lost; try again"),
     "25006": (errors.StoreReadOnly, "connect to a server that takes writes"),
+    "40": (errors.StoreBusy, "others write to it all the time; try again"),
     "42501": (errors.StoreReadOnly, "grant the role what it needs"),
     "53100": (errors.StoreFull, "make room on the server"),
     "53300": (errors.StoreBusy, "the server has no connection left; try again"),
+    "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
+    "57P": (errors.StoreError, "the server stops or starts; try again"),
 }
+# Those of what passes by itself: conflicts, and servers that are lost, stop or start.
+PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
 # Characters of a term that is indexed as it is: an entry of an index has room for 8 kB.
 LONGEST = 500
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -138,6 +169,14 @@ class PostgresConnection(SqlConnection):
         with self.raw.cursor() as cursor:
             cursor.executemany(in_postgres(sql), named)
 
+    def record_keys(self, count: int) -> Sequence[int]:
+        """Return keys for new records, each higher than any that a record has or had."""
+        sql = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
+        return [row[0] for row in self.rows(sql, {"count": count})]
+
+    def keep_last_key(self) -> None:
+        """Do nothing: a sequence gives no number twice."""
+
 
 class TermTable:
     """The full-text index: which term occurs how often in which record, by user."""
@@ -216,11 +255,43 @@ def without_password(address: str) -> str:
     return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
 
 
+class PostgresReads(PostgresConnection):
+    """Runs each statement by itself.
+
+    Args:
+        execute: runs one over a connection that may be another each time.
+    """
+
+    def __init__(self, execute: Execute, damage_log: DamageLog) -> None:
+        """Hold no connection."""
+        self._run_alone, self.damage_log = execute, damage_log
+
+    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+        return self._run_alone(sql, values)
+
+
+class WriteBegun(NamedTuple):
+    """By what a transaction is known after its connection was lost.
+
+    Attributes:
+        number: what the server calls it.
+        start: token of the server's last start: one that crashed may give a number again.
+    """
+
+    number: str
+    start: str
+
+
 class PostgresStore(DatabaseStore[PostgresConnection]):
     """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
 
-    Writers take turns, readers never wait. Connections are shared by the threads of a process; one
-    that the server has dropped is made anew.
+    Writers of one user take turns, those of different users do not wait for each other, and
+    readers wait for nobody. Connections are shared by the threads of a process. What loses its
+    connection is done again over another, if it is a single query, or a write that the server has
+    not stored; where that cannot be told, it is the error.
+
+    No session has a state: the server may be behind a pooler that gives each transaction another
+    connection.
 
     Args:
         address: what psycopg connects to: ``postgresql://…``.
@@ -251,8 +322,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
-        seconds: Any = conninfo_to_dict(address).get("connect_timeout", CONNECT)
-        options = {"autocommit": True, "connect_timeout": seconds}
+        options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(address, **options).close()
@@ -262,15 +332,16 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 min_size=1,
                 max_size=MOST_CONNECTIONS,
                 timeout=busy_timeout,
-                check=ConnectionPool.check_connection,
-                configure=self._configure,
+                check=_require_connected,
+                configure=_prepare_where_kept,
                 open=True,
             )
         self._migrate()
         self._begin_with(analyzer, names)
 
     def _migrate(self) -> None:
-        with self.write() as connection:
+        with self._lend() as connection, connection.raw.transaction():
+            connection.value(f"SELECT {LOCK_ALL}", {"lock": WRITER})
             connection.run("CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)")
             done = connection.value("SELECT coalesce(max(number), 0) FROM schema_steps")
             steps: list[Any] = DIALECT.schema()
@@ -278,15 +349,38 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 connection.raw.execute(sql)
                 connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
 
-    def _configure(self, raw: psycopg.Connection[Row]) -> None:
-        if self._power_safe:
-            raw.execute("SET synchronous_commit = on")
+    @contextmanager
+    def _lend(self, end: float | None = None) -> Iterator[PostgresConnection]:
+        """Lend a connection that nobody else has; what it began is committed, or undone.
+
+        Args:
+            end: until when to wait for one, by the monotonic clock.
+        """
+        self._require_open()
+        seconds = None if end is None else max(0.0, end - time.monotonic())
+        with self._translated(), self._pool.connection(seconds) as raw:
+            yield PostgresConnection(raw, self.damage_log)
 
     @contextmanager
-    def _lend(self) -> Iterator[PostgresConnection]:
-        self._require_open()
-        with self._translated(), self._pool.connection() as raw:
-            yield PostgresConnection(raw, self.damage_log)
+    def read(self) -> Iterator[PostgresConnection]:
+        """Lend a connection for reading; inside a snapshot, always the same one."""
+        if getattr(self._local, "pinned", None) is None:
+            yield PostgresReads(self._execute_alone, self.damage_log)
+        else:
+            with super().read() as connection:
+                yield connection
+
+    def _execute_alone(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+        """Carry out a statement; again, where its connection was lost."""
+        end = time.monotonic() + self._busy_timeout
+        while True:
+            try:
+                with self._lend(end) as connection:
+                    return connection.raw.execute(in_postgres(sql), values)
+            except errors.StoreError as error:
+                if not _passes(error) or time.monotonic() > end:
+                    raise
+            time.sleep(PAUSE)
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""
@@ -307,26 +401,106 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self._require_open()
             raise
         except psycopg.Error as error:
-            kind, remedy = CODES.get(error.sqlstate or "", (errors.StoreError, ""))
-            message = f"{self.location}: {type(error).__name__}: {error}"
+            code = error.sqlstate or "none"
+            told = (what for each, what in CODES.items() if code.startswith(each))
+            kind, remedy = next(told, (errors.StoreError, ""))
+            message = " ".join(f"{self.location}: {type(error).__name__}: {error}".split())
             raise kind(f"{message}; {remedy}" if remedy else message) from error
 
     @contextmanager
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
-        """Lend a connection inside one transaction: committed, or never begun."""
-        with self._lend() as connection, connection.raw.transaction():
-            most = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
-            connection.value(
-                "SELECT set_config('lock_timeout', :most, TRUE)",
-                {"most": f"{max(1, round(1000 * most))}ms"},
-            )
-            connection.value("SELECT pg_advisory_xact_lock(:lock)", {"lock": WRITER})
+        """Lend a connection inside one transaction: committed, or never begun.
+
+        No other writer of any user has one meanwhile.
+        """
+        with self._lend() as connection:
+            self._begin(connection, LOCK_ALL, self._seconds(patience))
             yield connection
+
+    def _seconds(self, patience: float | None) -> float:
+        return self._busy_timeout if patience is None else min(patience, self._busy_timeout)
+
+    def _begin(
+        self, connection: PostgresConnection, first: str, seconds: float, user: str = ""
+    ) -> WriteBegun:
+        """Begin a transaction that waits for other writers, by one of the locks above."""
+        values = {"most": f"{max(1, round(1000 * seconds))}ms", "lock": WRITER, "user": user}
+        if self._power_safe:
+            first = f"{SAFELY}, {first}"
+        with connection.raw.pipeline():
+            connection.raw.execute("BEGIN")
+            sql = in_postgres(BEGIN_WRITE.format(first=first))
+            begun = connection.raw.execute(sql, values)
+        *_, number, start = begun.fetchall()[0]
+        if start is None:
+            connection.run(NAME_START)
+            start = connection.value(START)
+        return WriteBegun(number, start)
+
+    def _write(
+        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+    ) -> T:
+        """Do ``work`` in one transaction; again, where the server undid or lost the one before."""
+        seconds = self._seconds(patience)
+        end = time.monotonic() + seconds
+        whose = (LOCK_NONE, seconds) if scope is None else (LOCK_USER, seconds, scope.user)
+        while True:
+            sent: WriteBegun | None = None
+            try:
+                with self._lend(end) as connection:
+                    begun = self._begin(connection, *whose)
+                    done = work(connection)
+                    sent = begun
+                    connection.raw.commit()
+                    return done
+            except errors.StoreError as error:
+                if not _passes(error):
+                    raise
+                if sent is not None and self._was_committed(sent, end, error):
+                    return done
+                if time.monotonic() > end:
+                    raise
+            time.sleep(PAUSE)
+
+    def _was_committed(self, sent: WriteBegun, end: float, lost: errors.StoreError) -> bool:
+        """Return whether a transaction was committed, though its connection was lost.
+
+        Raises:
+            StoreError: the server cannot tell.
+        """
+        while time.monotonic() < end:
+            try:
+                with self._lend(end) as connection:
+                    state, start = connection.rows(OUTCOME, {"number": sent.number})[0]
+            except errors.StoreError as error:
+                if isinstance(error.__cause__, psycopg.errors.InvalidParameterValue):
+                    return False  # No transaction has had the number: a crash took it back.
+                if not _passes(error):
+                    raise
+            else:
+                same = start == sent.start
+                if state == "aborted" or (state == "in progress" and not same):
+                    return False
+                if state == "committed" and same:
+                    return True
+                if state != "in progress":
+                    break
+            time.sleep(PAUSE)
+        message = (
+            f"{self.location}: the connection was lost while this was being stored, and whether it "
+            "was is not known; look before you store it again"
+        )
+        raise errors.StoreError(message) from lost
+
+    def _name_model(self, model: str, dimensions: int) -> None:
+        """Drop all vectors, name the model and queue every record."""
+        with self.write() as connection:
+            drop_vectors(connection, model, dimensions)
 
     def purge(self) -> bool:
         """Write every table anew without what was deleted; the server drops the old files."""
         asked = {"name": PURGE}
-        with self.read() as connection:
+        with self._lend() as connection:
             asked["value"] = connection.value("SELECT value FROM meta WHERE name = :name", asked)
             connection.run("VACUUM (FULL)")
             connection.run("DELETE FROM meta WHERE name = :name AND value = :value", asked)
@@ -345,3 +519,38 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """Return the bytes that the database takes."""
         with self.read() as connection:
             return int(connection.value("SELECT pg_database_size(current_database())"))
+
+
+def connection_options(address: str) -> dict[str, Any]:
+    """Return how to connect to an address, as far as it does not say so itself."""
+    told = conninfo_to_dict(address)
+    options: dict[str, Any] = {"connect_timeout": CONNECT, "tcp_user_timeout": UNANSWERED}
+    if "," in str(told.get("host", "")):
+        # The one of them that takes writes, also after another has taken its place.
+        options["target_session_attrs"] = "read-write"
+    return {"autocommit": True} | options | {name: told[name] for name in options if name in told}
+
+
+def _require_connected(raw: psycopg.Connection[Row]) -> None:
+    """Raise ``psycopg.OperationalError`` where the server has left: it says so, unasked."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(raw, selectors.EVENT_READ)
+        if selector.select(0):
+            ConnectionPool.check_connection(raw)
+
+
+def _prepare_where_kept(raw: psycopg.Connection[Row]) -> None:
+    """Prepare no statements over a pooler, whose transactions have other sessions each."""
+    process = raw.execute("SELECT pg_backend_pid()").fetchall()[0][0]
+    if process != raw.info.backend_pid:
+        raw.prepare_threshold = None
+
+
+def _passes(error: errors.StoreError) -> bool:
+    """Return whether what failed may be done again at once."""
+    cause = error.__cause__
+    if isinstance(cause, PoolTimeout) or not isinstance(cause, psycopg.Error):
+        return False
+    if cause.sqlstate:
+        return cause.sqlstate.startswith(PASSING)
+    return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)

@@ -15,6 +15,14 @@ from memoranda.store.sql.rows import DAMAGE
 
 log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
+LAST_KEY = """
+SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
+    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
+"""
+KEEP_LAST_KEY = """
+INSERT INTO meta (name, value) VALUES ('last_key', :last)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
 Postings = list[tuple[int, int]]
@@ -108,6 +116,15 @@ class SqlConnection(ABC):
 
         The latter is quicker: a new record has some thirty of them.
         """
+
+    def record_keys(self, count: int) -> Sequence[int]:
+        """Return keys for new records, each higher than any that a record has or had."""
+        last = self.value(LAST_KEY)
+        return range(last + 1, last + 1 + count)
+
+    def keep_last_key(self) -> None:
+        """Let no new record get the key of one that is erased next."""
+        self.run(KEEP_LAST_KEY, {"last": str(self.value(LAST_KEY))})
 
 
 # Begins the terms of items, and no others: a term holds letters and digits only.

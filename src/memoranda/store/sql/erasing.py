@@ -17,7 +17,7 @@ from memoranda.store.sql.conversation_actions import change_spans, recount_messa
 from memoranda.store.sql.dialect import user_tables
 from memoranda.store.sql.record_actions import end
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
+from memoranda.store.sql.transaction import NEXT_EPOCH, Transaction, name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -159,7 +159,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
     records = len(keys)
     if action.erase:
         tx.full_text.remove(tx.connection, keys)
-        tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key)})
+        tx.connection.keep_last_key()
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
@@ -183,7 +183,7 @@ def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> i
     messages = _erase_messages(tx, ids)
     tx.full_text.remove(tx.connection, keys)
     values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
-    tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key)})
+    tx.connection.keep_last_key()
     gone = tx.connection.all(DELETE, values)
     values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
     tx.connection.run(

@@ -1,4 +1,12 @@
--- What only PostgreSQL has beside schema.sql: the full-text index.
+-- What only PostgreSQL has beside schema.sql: keys, what a crash takes away, the full-text index.
+
+CREATE SEQUENCE record_keys;
+
+-- The server empties it when it starts after a crash, and where another server takes its place.
+CREATE UNLOGGED TABLE server_starts (
+    id     INTEGER PRIMARY KEY,
+    token  TEXT NOT NULL
+);
 
 CREATE TABLE record_terms (
     user_key    INTEGER NOT NULL,

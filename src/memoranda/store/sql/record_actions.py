@@ -203,7 +203,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []
-    for key, action in enumerate(actions, tx.last_key + 1):
+    for key, action in zip(tx.connection.record_keys(len(actions)), actions, strict=True):
         item = action.record
         _require_own(tx, item)
         if item.kind is Kind.ITEM:
@@ -220,7 +220,6 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         queued.append((VECTORS, key, user))
         if action.mentions is None:
             queued.append((ENTITIES, key, user))
-    tx.last_key += len(rows)
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
     if sources:
@@ -241,8 +240,7 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     _require_own(tx, item)
     terms = indexed(tx.analyzer.terms(item.content), items=True)
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
-    tx.last_key += 1
-    values |= {"key": tx.last_key, "term_count": len(terms)}
+    values |= {"key": tx.connection.record_keys(1)[0], "term_count": len(terms)}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))

@@ -51,13 +51,9 @@ MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
 HASH = "SELECT content_hash FROM records WHERE key = :key"
-LAST_KEY = """(
-SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
-    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0)))"""
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
-# With what a plan has to know first: one statement, as each add runs it.
-USER_AND_LAST_KEY = f"""
-SELECT key, deletions, deleted, name, {LAST_KEY},
+USER_AND_TEXT = """
+SELECT key, deletions, deleted, name,
     EXISTS (SELECT 1 FROM records r WHERE r.user_key = u.key AND r.content_hash = :hash)
 FROM users u WHERE name = :name
 """
@@ -169,7 +165,6 @@ class KnownUser(NamedTuple):
     deletions: int
     deleted: int
     name: str | None
-    last_key: int = 0
     has_text: bool = True
 
 
@@ -194,10 +189,9 @@ def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Actio
     """
     only = actions[0] if len(actions) == 1 else None
     text = only.record.content_hash if isinstance(only, act.Insert) else None
-    known = _known_user(connection, scope, USER_AND_LAST_KEY, text)
+    known = _known_user(connection, scope, USER_AND_TEXT, text)
     if known.name is not None and not known.deleted:
         return known if only else known._replace(has_text=True)
-    known = known._replace(last_key=connection.value(f"SELECT {LAST_KEY}"))
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
         raise NotFound(f"there is no user {scope.user!r}")
     if known.key == NOBODY:
@@ -242,7 +236,7 @@ class SqlStore(SqlReads):
             if user.key == NOBODY:
                 return done
             made_by = self._analyzer, self.names, self.full_text
-            tx = Transaction(connection, scope, user.key, user.last_key, user.has_text, *made_by)
+            tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
                     alike: Any = list(group)

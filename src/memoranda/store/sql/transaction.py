@@ -78,7 +78,6 @@ class Transaction(SqlReads):
         connection: the open transaction.
         scope: whose it is.
         user: key of the scope's user.
-        last_key: the highest key that a record has, or had before it was erased.
         has_text: whether the user may have the text of the plan's only record already.
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
@@ -88,7 +87,6 @@ class Transaction(SqlReads):
     connection: SqlConnection
     scope: Scope
     user: int
-    last_key: int
     has_text: bool
     analyzer: Analyzer
     names: NameMatcher

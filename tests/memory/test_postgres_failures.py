@@ -1,0 +1,109 @@
+"""On PostgreSQL nothing that was acknowledged is lost, and nothing is stored twice."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from both_stores import remembering
+from cut_connections import cutting
+from postgres_server import connected, crash, new_database, running_server
+
+from memoranda.errors import StoreBusy, StoreError
+from memoranda.model.models import Scope
+from memoranda.store.postgres import WRITER
+
+TEXT = "Ana likes tea"
+HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Run one server for all tests."""
+    with running_server() as address:
+        yield address
+
+
+@pytest.fixture
+def location(server):
+    """Return the address of a new database."""
+    return new_database(server)
+
+
+@pytest.fixture
+def proxied(location):
+    """Give a proxy before the server, and a memory behind it that has nothing yet."""
+    with cutting(location) as (proxy, address), closing(remembering(address)) as memory:
+        yield proxy, memory
+
+
+def contents(memory):
+    """Return the texts of all records."""
+    return [record.content for record in memory.records()]
+
+
+def test_writers_of_one_user_wait_and_others_do_not(location):
+    """While one user's rows are locked, another's are written; the first says who is in the way."""
+    with closing(remembering(location)) as memory, connected(location) as other:
+        store = memory._services.store
+        with other.transaction():
+            other.execute(HOLD, ["ana", WRITER])
+            memory.as_user("ben").remember(TEXT)
+            with pytest.raises(StoreBusy, match="others write"):
+                store._write(Scope("ana"), lambda connection: connection.run(""), 0.05)
+        memory.remember(TEXT)
+        assert contents(memory) == [TEXT]
+
+
+@pytest.mark.parametrize("at", [b"INSERT INTO records", b"COMMIT"])
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_write_that_lost_its_connection_is_there_once(proxied, at, answered):
+    """Lost before or after the server had the statement, or the commit: done again, or known."""
+    proxy, memory = proxied
+    memory.remember("Ben likes coffee")
+    proxy.answered, proxy.at = answered, at
+    memory.remember(TEXT)
+    assert proxy.cuts == 1
+    assert sorted(contents(memory)) == [TEXT, "Ben likes coffee"]
+
+
+def test_a_commit_that_a_crash_hides_is_not_called_stored(proxied, location):
+    """A server that crashed may have given the transaction's number again: the error says so."""
+    proxy, memory = proxied
+    with connected(location) as other:
+        memory.remember("Ben likes coffee")
+        proxy.answered, proxy.at = True, b"COMMIT"
+        proxy.first = lambda: other.execute("UPDATE server_starts SET token = 'another'")
+        with pytest.raises(StoreError, match="whether it was is not known"):
+            memory.remember(TEXT)
+
+
+def test_a_crash_of_the_server_loses_nothing(location):
+    """Writers go on when it is back: each acknowledged record is there, and once."""
+    stored, unknown, told = [], [], set()
+    started = threading.Barrier(5)
+
+    def write(memory, number):
+        for turn in range(40):
+            text = f"{number} says {turn}"
+            try:
+                memory.as_user(f"user {number}").remember(text)
+            except StoreError as error:
+                unknown.append(text)
+                told.add(str(error))
+            else:
+                stored.append(text)
+            if turn == 2:
+                started.wait()
+
+    with closing(remembering(location)) as memory:
+        with ThreadPoolExecutor(4) as threads:
+            writing = [threads.submit(write, memory, number) for number in range(4)]
+            started.wait()
+            crash(location)
+            for each in writing:
+                each.result()
+        found = [text for number in range(4) for text in contents(memory.as_user(f"user {number}"))]
+        assert sorted(set(found) - set(unknown)) == sorted(stored)
+        assert len(found) == len(set(found))
+        assert all("whether it was is not known" in each for each in told), told
