@@ -1,17 +1,23 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
 import secrets
+import string
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
-from postgres_server import empty, running_server
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from postgres_server import NUMBERS, empty, running_server
 
 from memoranda.errors import InvalidInput, StoreError
+from memoranda.model.models import Scope
 from memoranda.store.postgres import PostgresConnection, PostgresStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.samples import ALL, ANA, User
+
+WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
 @pytest.fixture(scope="session")
@@ -95,3 +101,18 @@ class TestPostgres(StoreContract):
             list(threads.map(write, range(4)))
         positions = [item.position for item in store.records(ANA, ALL)]
         assert sorted(positions) == list(range(20)), User(store).page()
+
+    @settings(max_examples=15, deadline=None)
+    @given(counts=st.dictionaries(WORDS, st.integers(1, 300), min_size=1, max_size=8))
+    @example(counts={f"word{number}": 1 + number % 2 for number in range(80_000)})
+    @example(counts={"long" * 600: 2, "short": 255})
+    def test_the_index_tells_how_often_a_term_stands(self, server, counts):
+        """However often up to 255 times, and however long the text or the term is."""
+        with closing(open_store(server)) as store:
+            ben = Scope(f"ben {next(NUMBERS)}")
+            User(store, ben).remember(
+                " ".join(word for word, count in counts.items() for _ in range(count))
+            )
+            asked = list(counts)[-20:]
+            found = store.match_terms(ben, asked, limit=10)
+            assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]

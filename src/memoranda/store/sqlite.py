@@ -249,7 +249,7 @@ class Fts5:
     ) -> list[Postings]:
         """Return for each term which of the user's records hold it, in order, and how often."""
         sql = "SELECT doc, count(*) FROM records_terms WHERE term = :term GROUP BY doc"
-        return [connection.all(sql, {"term": _token(user, term)}) for term in terms]
+        return [Postings.of(connection.all(sql, {"term": _token(user, term)})) for term in terms]
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""

@@ -7,8 +7,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed
 from memoranda.store.sql.rows import DAMAGE
@@ -25,8 +29,29 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
-Postings = list[tuple[int, int]]
+# A term that a record holds more often counts no more.
+MOST_COUNTED = 255
 NONE: Values = {}
+
+
+class Postings(NamedTuple):
+    """Which records hold a term.
+
+    Attributes:
+        keys: int64, shape (records,): their keys, ascending.
+        times: int64, shape (records,): how often each holds it.
+    """
+
+    keys: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Postings:
+        """Return those of rows of two numbers."""
+        flat = np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows))
+        return cls(*flat.reshape(-1, 2).T)
+
+
 NO_UTF8 = "it holds text that is not UTF-8"
 
 

@@ -8,11 +8,13 @@ CREATE UNLOGGED TABLE server_starts (
     token  TEXT NOT NULL
 );
 
+-- A row for each record, more for the longest. No index leads with the user: every lexeme does,
+-- and the planner would rather walk through all that a user has.
 CREATE TABLE record_terms (
     user_key    INTEGER NOT NULL,
-    term        TEXT NOT NULL,
     record_key  INTEGER NOT NULL REFERENCES records (key) ON DELETE CASCADE,
-    times       INTEGER NOT NULL,
-    PRIMARY KEY (user_key, term, record_key)
+    terms       tsvector NOT NULL
 );
 CREATE INDEX record_terms_record ON record_terms (record_key);
+-- A list of what is to be indexed later would keep what was erased.
+CREATE INDEX record_terms_terms ON record_terms USING gin (terms) WITH (fastupdate = off);

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain, groupby, islice
+from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +20,15 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
-from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection, indexed
+from memoranda.store.sql.database import (
+    MOST_COUNTED,
+    C,
+    Database,
+    FullText,
+    Postings,
+    SqlConnection,
+    indexed,
+)
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
 from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
@@ -47,7 +55,6 @@ UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, 
 WHERE name = :name AND holder = :holder AND claimed_due = :due
 """
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
-MOST_COUNTED = 255
 # The key of a user who has nothing.
 NOBODY = 0
 HASH = "SELECT content_hash FROM records WHERE key = :key"
@@ -368,18 +375,16 @@ class DatabaseStore(Database[C], SqlStore):
 
 def _term_matches(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
     """Return which records hold which terms; those of the rarer ones, where they are too many."""
-    frequencies = [len(each) for each in postings]
+    frequencies = [len(each.keys) for each in postings]
     rarest_first = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
-    kept: dict[int, int] = {}
+    ordinals = np.array([], np.int64)
     for place in rarest_first:
-        if len(kept) < limit:
-            kept |= postings[place]
-    ordinals = np.array(sorted(islice(kept, limit)), np.int64)
+        more = np.setdiff1d(postings[place].keys, ordinals, assume_unique=True)
+        ordinals = np.concatenate([ordinals, more[: limit - len(ordinals)]])
+    ordinals.sort()
     counts = np.zeros((len(ordinals), len(terms)), np.uint8)
-    pairs = np.fromiter(chain.from_iterable(chain.from_iterable(postings)), np.int64)
-    keys, times = pairs.reshape(-1, 2).T
-    columns = np.repeat(np.arange(len(terms)), frequencies)
-    rows = np.searchsorted(ordinals, keys)
-    held = np.take(ordinals, rows, mode="clip") == keys
-    counts[rows[held], columns[held]] = np.minimum(times[held], MOST_COUNTED)
+    for column, (keys, times) in enumerate(postings):
+        rows = np.searchsorted(ordinals, keys)
+        held = np.take(ordinals, rows, mode="clip") == keys
+        counts[rows[held], column] = np.minimum(times[held], MOST_COUNTED)
     return TermMatches(ordinals.tolist(), counts, frequencies)
