@@ -7,7 +7,7 @@ import selectors
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -43,8 +43,9 @@ PAUSE = 0.1
 # One statement: it reads nothing that others could change while it waits for them.
 BEGIN_WRITE = """
 SELECT set_config('lock_timeout', :most, TRUE), {first},
-    CAST(pg_current_xact_id() AS text), (SELECT token FROM server_starts)
+    nextval('record_keys'), CAST(pg_current_xact_id() AS text), (SELECT token FROM server_starts)
 """
+NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 SAFELY = "set_config('synchronous_commit', 'on', TRUE)"
 LOCK_ALL = "pg_advisory_xact_lock(:lock)"
 LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
@@ -130,12 +131,22 @@ def in_postgres(sql: str) -> Any:
 
 
 class PostgresConnection(SqlConnection):
-    """Runs the shared statements over one connection of psycopg."""
+    """Runs the shared statements over one connection of psycopg.
 
-    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
-        """Take over a connection that commits by itself."""
+    Attributes:
+        raw: a connection that commits by itself.
+        pipeline: what sends statements on without waiting for their results, if that is wanted.
+    """
+
+    def __init__(
+        self,
+        raw: psycopg.Connection[Row],
+        damage_log: DamageLog,
+        pipeline: psycopg.Pipeline | None = None,
+    ) -> None:
+        """Take over a connection."""
         self.raw: psycopg.Connection[Row] = raw
-        self.damage_log = damage_log
+        self.damage_log, self.pipeline = damage_log, pipeline
 
     def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
         return self.raw.execute(in_postgres(sql), values)
@@ -144,9 +155,16 @@ class PostgresConnection(SqlConnection):
         """Return every row."""
         return self._execute(sql, values).fetchall()
 
-    def run(self, sql: str, values: Values = NONE) -> int:
+    def run(self, sql: str, values: Values = NONE) -> None:
+        """Carry out a statement, in a pipeline by the time that something is read."""
+        self._execute(sql, values)
+
+    def change(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
-        return self._execute(sql, values).rowcount
+        cursor = self._execute(sql, values)
+        if self.pipeline is not None:
+            self.pipeline.sync()
+        return cursor.rowcount
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``."""
@@ -159,11 +177,80 @@ class PostgresConnection(SqlConnection):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        sql = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
-        return [row[0] for row in self.rows(sql, {"count": count})]
+        return [row[0] for row in self.rows(NEXT_KEYS, {"count": count})]
 
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
+
+
+class WriteBegun(NamedTuple):
+    """What a server tells of a transaction when it begins.
+
+    Attributes:
+        key: for a new record.
+        number: by which the server knows the transaction after its connection was lost.
+        start: token of the server's last start: one that crashed may give a number again.
+    """
+
+    key: int
+    number: str
+    start: str
+
+
+class PostgresWrite(PostgresConnection):
+    """A write transaction, whose statements are sent on without waiting for their results.
+
+    Args:
+        raw: a connection that commits by itself.
+        pipeline: that of the connection.
+        sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
+        values: its parameters.
+    """
+
+    def __init__(
+        self,
+        raw: psycopg.Connection[Row],
+        damage_log: DamageLog,
+        pipeline: psycopg.Pipeline,
+        sql: str,
+        values: Values,
+    ) -> None:
+        """Begin; the answer is read with the first that is asked for."""
+        super().__init__(raw, damage_log, pipeline)
+        self._has_key = True
+        raw.execute("BEGIN")
+        self._first = self._execute(sql, values)
+
+    @cached_property
+    def begun(self) -> WriteBegun:
+        """By what it is known."""
+        *_, key, number, start = self._first.fetchall()[0]
+        if start is None:
+            self.run(NAME_START)
+            start = self.value(START)
+        return WriteBegun(key, number, start)
+
+    def record_keys(self, count: int) -> Sequence[int]:
+        """Return keys for new records, each higher than any that a record has or had."""
+        if count == 1 and self._has_key:
+            self._has_key = False
+            return [self.begun.key]
+        return super().record_keys(count)
+
+
+class PostgresReads(PostgresConnection):
+    """Runs each statement by itself.
+
+    Args:
+        execute: runs one over a connection that may be another each time.
+    """
+
+    def __init__(self, execute: Execute, damage_log: DamageLog) -> None:
+        """Hold no connection."""
+        self._run_alone, self.damage_log = execute, damage_log
+
+    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+        return self._run_alone(sql, values)
 
 
 def without_password(address: str) -> str:
@@ -183,33 +270,6 @@ def without_password(address: str) -> str:
     told = [each for each in parts.query.split("&") if each and "password" not in each.lower()]
     netloc = f"{whom.partition(':')[0]}{at}{where}"
     return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
-
-
-class PostgresReads(PostgresConnection):
-    """Runs each statement by itself.
-
-    Args:
-        execute: runs one over a connection that may be another each time.
-    """
-
-    def __init__(self, execute: Execute, damage_log: DamageLog) -> None:
-        """Hold no connection."""
-        self._run_alone, self.damage_log = execute, damage_log
-
-    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
-        return self._run_alone(sql, values)
-
-
-class WriteBegun(NamedTuple):
-    """By what a transaction is known after its connection was lost.
-
-    Attributes:
-        number: what the server calls it.
-        start: token of the server's last start: one that crashed may give a number again.
-    """
-
-    number: str
-    start: str
 
 
 class PostgresStore(DatabaseStore[PostgresConnection]):
@@ -343,29 +403,23 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
 
         No other writer of any user has one meanwhile.
         """
-        with self._lend() as connection:
-            self._begin(connection, LOCK_ALL, self._seconds(patience))
+        with self._begun(LOCK_ALL, self._seconds(patience)) as connection:
             yield connection
+            connection.run("COMMIT")
 
     def _seconds(self, patience: float | None) -> float:
         return self._busy_timeout if patience is None else min(patience, self._busy_timeout)
 
-    def _begin(
-        self, connection: PostgresConnection, first: str, seconds: float, user: str = ""
-    ) -> WriteBegun:
-        """Begin a transaction that waits for other writers, by one of the locks above."""
+    @contextmanager
+    def _begun(
+        self, lock: str, seconds: float, user: str = "", end: float | None = None
+    ) -> Iterator[PostgresWrite]:
+        """Lend a connection inside a transaction that waits for other writers, by a lock."""
+        first = f"{SAFELY}, {lock}" if self._power_safe else lock
         values = {"most": f"{max(1, round(1000 * seconds))}ms", "lock": WRITER, "user": user}
-        if self._power_safe:
-            first = f"{SAFELY}, {first}"
-        with connection.raw.pipeline():
-            connection.raw.execute("BEGIN")
-            sql = in_postgres(BEGIN_WRITE.format(first=first))
-            begun = connection.raw.execute(sql, values)
-        *_, number, start = begun.fetchall()[0]
-        if start is None:
-            connection.run(NAME_START)
-            start = connection.value(START)
-        return WriteBegun(number, start)
+        with self._lend(end) as lent, lent.raw.pipeline() as pipeline:
+            sql = BEGIN_WRITE.format(first=first)
+            yield PostgresWrite(lent.raw, self.damage_log, pipeline, sql, values)
 
     def _write(
         self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
@@ -373,16 +427,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """Do ``work`` in one transaction; again, where the server undid or lost the one before."""
         seconds = self._seconds(patience)
         end = time.monotonic() + seconds
-        whose = (LOCK_NONE, seconds) if scope is None else (LOCK_USER, seconds, scope.user)
+        lock, user = (LOCK_NONE, "") if scope is None else (LOCK_USER, scope.user)
         while True:
             sent: WriteBegun | None = None
             try:
-                with self._lend(end) as connection:
-                    begun = self._begin(connection, *whose)
+                with self._begun(lock, seconds, user, end) as connection:
                     done = work(connection)
-                    sent = begun
-                    connection.raw.commit()
-                    return done
+                    sent = connection.begun
+                    connection.run("COMMIT")
             except errors.StoreError as error:
                 if not _passes(error):
                     raise
@@ -390,6 +442,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                     return done
                 if time.monotonic() > end:
                     raise
+            else:
+                return done
             time.sleep(PAUSE)
 
     def _was_committed(self, sent: WriteBegun, end: float, lost: errors.StoreError) -> bool:

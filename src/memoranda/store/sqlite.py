@@ -209,7 +209,11 @@ class SqliteConnection(SqlConnection):
                 return found
         return list(_each(cursor))
 
-    def run(self, sql: str, values: Values = NONE) -> int:
+    def run(self, sql: str, values: Values = NONE) -> None:
+        """Carry out a statement."""
+        self.raw.execute(in_sqlite(sql), values)
+
+    def change(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
         before = self.raw.total_changes()
         self.raw.execute(in_sqlite(sql), values)

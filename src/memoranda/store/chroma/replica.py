@@ -179,7 +179,7 @@ class Replica(SqliteDatabase):
         if self.keep is not None and session is not None and not session.is_empty:
             number, token = self.at.commit + 1, uuid4().hex
             stamp(connection, {_slot(number): token})
-            erases = connection.run(DROP_MARK, {"name": PURGE}) > 0
+            erases = connection.change(DROP_MARK, {"name": PURGE}) > 0
             touched = {record: MirrorChange(how) for record, how in connection.all(TOUCHED)}
             connection.run("DELETE FROM touched")
             self.keep(self, JournalEntry(number, session.patchset(), token), touched, erases)

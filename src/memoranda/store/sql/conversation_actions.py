@@ -61,7 +61,7 @@ APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
 def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
     """Create a conversation, or update its settings."""
     info = action.info
-    changed = tx.connection.run(
+    changed = tx.connection.change(
         "INSERT INTO conversations (user_key, agent, id, system, model, context_limit, created_at) "
         "VALUES (:user, :agent, :id, :system, :model, :context_limit, :created_at) "
         "ON CONFLICT (user_key, id) DO UPDATE SET system = excluded.system, "
@@ -94,7 +94,7 @@ def append(tx: Transaction, action: act.Append) -> None:
 def pin(tx: Transaction, action: act.Pin) -> None:
     """Keep a message in every view, or stop keeping it."""
     conversation = tx.conversation(action.conversation)
-    changed = tx.connection.run(
+    changed = tx.connection.change(
         "UPDATE messages SET pinned = :pinned WHERE conversation_key = :conversation AND id = :id",
         {"pinned": int(action.pinned), "conversation": conversation, "id": action.message},
     )
@@ -124,7 +124,7 @@ def recount(tx: Transaction, action: act.Recount) -> None:
     conversation = tx.conversation(action.conversation)
     changed = 0
     for message, tokens in action.tokens.items():
-        changed += tx.connection.run(
+        changed += tx.connection.change(
             "UPDATE messages SET tokens = :tokens "
             "WHERE id = :id AND conversation_key = :conversation AND tokens <> :tokens",
             {"tokens": tokens, "id": message, "conversation": conversation},

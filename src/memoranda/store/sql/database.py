@@ -132,7 +132,11 @@ class SqlConnection(ABC):
         return None if row is None else row[0]
 
     @abstractmethod
-    def run(self, sql: str, values: Values = NONE) -> int:
+    def run(self, sql: str, values: Values = NONE) -> None:
+        """Carry out a statement; a server may do so when it is asked for something next."""
+
+    @abstractmethod
+    def change(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
 
     @abstractmethod

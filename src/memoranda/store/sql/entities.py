@@ -126,8 +126,11 @@ class EntityWriter:
     def _value(self, sql: str, **values: Any) -> Any:
         return self.connection.value(sql, {"user": self.user} | values)
 
-    def _run(self, sql: str, **values: Any) -> int:
-        return self.connection.run(sql, {"user": self.user} | values)
+    def _run(self, sql: str, **values: Any) -> None:
+        self.connection.run(sql, {"user": self.user} | values)
+
+    def _change(self, sql: str, **values: Any) -> int:
+        return self.connection.change(sql, {"user": self.user} | values)
 
     def link(self, record: int, mentions: Sequence[Mention]) -> int:
         """Link a record to the entities that it mentions, making new ones; return the new links."""
@@ -138,11 +141,11 @@ class EntityWriter:
                 continue
             entity = self._find(folded, mention) or self._create(mention.text, mention.type)
             self._add_name(entity, folded, mention.text)
-            added += self._run(LINK, record=record, entity=entity, folded=folded)
+            added += self._change(LINK, record=record, entity=entity, folded=folded)
         return added
 
     def _add_name(self, entity: int, folded: str, name: str) -> None:
-        if self._run(ADD_NAME, folded=folded, entity=entity, name=name):
+        if self._change(ADD_NAME, folded=folded, entity=entity, name=name):
             base = {"user": self.user, "entity": entity, "folded": folded}
             keys = sorted(self.names.keys(name))
             self.connection.run_many(ADD_KEY, [base | {"key": key} for key in keys])

@@ -234,7 +234,7 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
 
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
-    removed = tx.connection.run(
+    removed = tx.connection.change(
         "DELETE FROM removed_messages WHERE record_id IN (@texts(:records)) "
         "AND tombstone_key IN (SELECT t.key FROM tombstones t "
         "JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user)",

@@ -284,7 +284,7 @@ def close(tx: Transaction, action: act.Close) -> None:
     target = tx.target(action.id)
     values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
     only_open = " AND closed_at IS NULL" if action.only_open else ""
-    changed = tx.connection.run(
+    changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
         f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key{only_open}",
         values,
@@ -353,7 +353,7 @@ def touch(tx: Transaction, action: act.Touch) -> None:
 def fade(tx: Transaction, action: act.Fade) -> None:
     """Set the confidence that is left, if the record was not used since."""
     target = tx.target(action.id)
-    changed = tx.connection.run(
+    changed = tx.connection.change(
         "UPDATE records SET confidence = :confidence "
         "WHERE key = :key AND confidence <> :confidence AND strength_at <= :at",
         {"confidence": action.confidence, "key": target.key, "at": to_ms(action.at)},
@@ -365,7 +365,7 @@ def fade(tx: Transaction, action: act.Fade) -> None:
 def retire(tx: Transaction, action: act.Retire) -> None:
     """End the validity of a record by itself, and drop all that is derived but its terms."""
     target = tx.target(action.id)
-    changed = tx.connection.run(
+    changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
         "WHERE key = :key AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
         "AND (last_accessed IS NULL OR last_accessed <= :at) "
@@ -437,7 +437,7 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
     """Link a record to the entities it mentions, and take it off the queue."""
     key = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
-    if key is not None and tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key}):
+    if key is not None and tx.connection.change(UNQUEUE, {"work": ENTITIES, "record": key}):
         tx.entity_writer.link(key, action.mentions)
 
 

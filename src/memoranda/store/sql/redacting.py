@@ -157,11 +157,11 @@ def _name(tx: Transaction, cut: TextCut, *_: object) -> bool:
     values = {"user": tx.user, "old": cut.place.id, "new": cut.name}
     done = 0
     for table in NAMED_SESSION:
-        done += tx.connection.run(
+        done += tx.connection.change(
             f"UPDATE {table} SET session_id = :new WHERE user_key = :user AND session_id = :old",
             values,
         )
-    done += tx.connection.run(
+    done += tx.connection.change(
         "UPDATE conversations SET id = :new, revision = revision + 1 "
         "WHERE user_key = :user AND id = :old",
         values,

@@ -271,7 +271,7 @@ class SqlStore(SqlReads):
             "now": to_ms(now),
             "until": to_ms(until),
         }
-        return self._write(None, lambda connection: connection.run(CLAIM, values)) > 0
+        return self._write(None, lambda connection: connection.change(CLAIM, values)) > 0
 
     def complete(
         self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
