@@ -15,10 +15,7 @@ from memoranda.store.sql.rows import dump
 LONGEST = 500
 # Bytes of one vector, of at most 1,048,575.
 FULL = 900_000
-ADD = """
-INSERT INTO record_terms (user_key, record_key, terms)
-VALUES (:user, :key, CAST(:terms AS tsvector))
-"""
+ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
 # With one number for all weights, `ts_rank` tells how often a record holds a query's only term.
 POSTINGS = """
 SELECT place, string_agg(int8send(record_key), ''), string_agg(

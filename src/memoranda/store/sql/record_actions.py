@@ -61,10 +61,8 @@ ADD_SOURCE = """
 INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :source, :record)
 ON CONFLICT (user_key, source_id, record_key) DO NOTHING
 """
-QUEUE = """
-INSERT INTO derivations (work, record_key, user_key) VALUES (:work, :record, :user)
-ON CONFLICT (work, record_key) DO NOTHING
-"""
+QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
+QUEUE = f"{QUEUE_NEW} ON CONFLICT (work, record_key) DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
@@ -224,7 +222,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     tx.full_text.add(tx.connection, indexed)
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
-    tx.connection.run_many(QUEUE, queued)
+    tx.connection.run_many(QUEUE_NEW, queued)
     for (key, *_), action in zip(indexed, actions, strict=True):
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
@@ -252,7 +250,7 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
         for table in VECTOR_TABLES:
             tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": key})
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
-    tx.connection.run(QUEUE, {"work": VECTORS, "record": key, "user": tx.user})
+    tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
 
 

@@ -95,7 +95,7 @@ def _record(tx: Transaction, cut: TextCut, action: Redact, _: Torn) -> bool:
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.rename(touched)
     for work in (VECTORS, ENTITIES):
-        tx.connection.run(QUEUE, {"work": work, "record": values["key"], "user": tx.user})
+        tx.connection.run(QUEUE, {"work": work, "record_key": values["key"], "user_key": tx.user})
     tx.raise_epoch()
     whole = replace(tx, scope=tx.scope.whole_user)
     target = whole.target(cut.place.id)
