@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from memoranda.model.notes import NotesBase
     from memoranda.model.query import (
+        Candidates,
         EmbeddedText,
         Filter,
         IndexChanges,
@@ -254,6 +255,28 @@ class SearchStore(Protocol):
         Where more match, those that hold the rarer terms are kept. Only the user's own
         records count in the frequencies: others neither change a ranking nor can be
         guessed from it.
+        """
+
+    def is_large(self, scope: Scope) -> bool:
+        """Return whether the scope's user has too many memories to rank them all in memory."""
+
+    def candidates(
+        self,
+        scope: Scope,
+        where: Filter,
+        *,
+        terms: Sequence[str],
+        vector: Vector | None,
+        attributes: Collection[str],
+    ) -> Candidates:
+        """Return what a question may be about among the memories of a large user.
+
+        Args:
+            scope: whose records.
+            where: which of them count.
+            terms: of the question.
+            vector: of it; ``None`` without one.
+            attributes: the attributes of facts that it may ask for.
         """
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
@@ -497,6 +520,12 @@ class Store(SearchStore, JobStore, Protocol):
         """Return one entry for each of ``capabilities.NAMES``, in their order.
 
         It says what the storage does by itself: nothing is silently missing.
+        """
+
+    def index_large_users(self) -> int:
+        """Prepare the search of users with too many memories to rank them all in memory.
+
+        Returns of how many; 0 where each can be.
         """
 
     def verify(self) -> list[str]:

@@ -408,3 +408,20 @@ class IndexChanges:
     ordinals: Sequence[int]
     vectors: Vectors
     lineage: Lineage | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """What a question may be about among the records of a user who has too many to rank them all.
+
+    Attributes:
+        changes: these records, and those around them, as if they were all that there are.
+        matches: which of them hold which terms of the question; how many of all records do.
+        records: how many records the user has.
+        terms: how many terms one of them has, in the mean.
+    """
+
+    changes: IndexChanges
+    matches: TermMatches
+    records: int
+    terms: float

@@ -30,6 +30,13 @@ FitsQuestion = Callable[[int], tuple[float, float]]
 ReadRecords = Callable[[Iterable[int]], Mapping[int, Record]]
 
 
+def asked_attributes(question: str) -> frozenset[str]:
+    """Return the attributes of the facts that may answer a question, or tell whom it is about."""
+    asked = list(read_asked(question))
+    relations = (name for each in asked for name in relation_nouns(each.about).values())
+    return frozenset({*NAMES, *relations, *(each.attribute for each in asked)} if asked else ())
+
+
 def find_asked_facts(
     question: str,
     rows: Rows,

@@ -82,7 +82,16 @@ class LexicalEvidence:
 
     @cached_property
     def _population(self) -> int:
+        if self.rows.population is not None:
+            return self.rows.population.records
         return int((self.visible & ~self._said_again).sum())
+
+    @cached_property
+    def _mean_terms(self) -> float:
+        if self.rows.population is not None:
+            return self.rows.population.terms
+        counted = self.rows.table["terms"][self.visible & ~self._said_again]
+        return float(counted.mean()) if self.visible.any() else 1.0
 
     @cached_property
     def rarity(self) -> Floats:
@@ -121,9 +130,8 @@ class LexicalEvidence:
         held = np.zeros((len(self.matches.frequencies), len(self.rows)), np.float32)
         places, counts = self._counts
         if len(places):
-            table = self.rows.table["terms"]
-            mean = table[self.visible & ~self._said_again].mean() if self.visible.any() else 1
-            saturation = K1 * (1 - B + B * table[places] / max(float(mean), 1.0))
+            terms = self.rows.table["terms"][places]
+            saturation = K1 * (1 - B + B * terms / max(self._mean_terms, 1.0))
             held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
             held[:, ~self.visible] = 0
         return held

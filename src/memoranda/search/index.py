@@ -19,13 +19,22 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import SearchStore
-from memoranda.model.query import IndexChanges, IndexRow, IndexVersion, Lineage, Vector, Vectors
+from memoranda.model.query import (
+    Candidates,
+    IndexChanges,
+    IndexRow,
+    IndexVersion,
+    Lineage,
+    Vector,
+    Vectors,
+)
 
 CACHE_BYTES = 1024 * 2**20
 NEVER = np.iinfo(np.int64).max
@@ -60,6 +69,8 @@ Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
+# Places between two turns of a session beyond which candidates do not stand around each other.
+FARTHEST_CANDIDATES = 3
 FARTHEST = 8  # turns; farther ones add nothing that can be measured
 LARGEST = np.float32(127)  # of a number of one byte
 AT_ONCE = 1_024  # vectors that are unpacked at once
@@ -199,6 +210,19 @@ class QuantizedVectors:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Population:
+    """All records of a user of whom only candidates are ranked.
+
+    Attributes:
+        records: how many there are.
+        terms: how many terms one of them has, in the mean.
+    """
+
+    records: int
+    terms: float
+
+
 NO_PAIRS: Places = np.empty((0, 2), np.intp)
 
 
@@ -217,6 +241,7 @@ class Rows:
         attributes: number of each attribute of facts in ``table["attribute"]``.
         sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
         replaced: shape (pairs, 2): a record, and one that took its place.
+        population: all there are, where these are only candidates.
     """
 
     table: npt.NDArray[np.void]
@@ -229,10 +254,35 @@ class Rows:
     attributes: dict[str, int]
     sources: Places
     replaced: Places
+    population: Population | None = None
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> Rows:
+        """Return candidates as records to rank."""
+        index = UserIndex()
+        rows = index.extended(candidates.changes)
+        table = rows.table
+        order, thread = rows.surroundings.order, table["thread"].copy()
+        # Others may stand between two candidates of a session.
+        apart = np.diff(table["position"][order], prepend=0) > FARTHEST_CANDIDATES
+        apart &= table["session"][order] != NO_NUMBER
+        runs = np.cumsum(apart)
+        thread[order] += runs * (1 + len(rows.sessions)) * (table["session"][order] != NO_NUMBER)
+        table["thread"] = thread
+        return replace(
+            rows,
+            surroundings=Surroundings.of(thread, table["position"], table["length"]),
+            population=Population(candidates.records, candidates.terms),
+        )
 
     def __len__(self) -> int:
         """Return how many records there are."""
         return len(self.table)
+
+    @property
+    def total(self) -> int:
+        """How many records the user has."""
+        return len(self) if self.population is None else self.population.records
 
     def beside(self, row: int, step: int) -> int | None:
         """Return the record ``step`` turns after ``row`` in its thread (before, if negative)."""
@@ -311,9 +361,7 @@ class UserIndex:
             if changes.reset:
                 self._forget()
             if changes.rows or changes.revised or changes.ordinals or self._rows is None:
-                self._rows = self._extended(changes)
-                if changes.lineage is not None:
-                    self._rows = self._rows.with_lineage(changes.lineage)
+                self._rows = self.extended(changes)
             self._version = changes.version
             return self._rows
 
@@ -322,7 +370,8 @@ class UserIndex:
         """The bytes of the arrays."""
         return int(self._vectors.codes.nbytes + self._vectors.scales.nbytes + self._table.nbytes)
 
-    def _extended(self, changes: IndexChanges) -> Rows:
+    def extended(self, changes: IndexChanges) -> Rows:
+        """Return the records with those that came, and with what has changed."""
         before = self._rows
         start = 0 if before is None else len(before)
         count = start + len(changes.rows)
@@ -340,14 +389,16 @@ class UserIndex:
         if changes.ordinals:
             places = np.searchsorted(table["ordinal"], np.asarray(changes.ordinals))
             self._vectors.put(places, changes.vectors)
-        return Rows(
+        numbered: Any = {f"{name}s": dict(numbers) for name, numbers in self._numbers.items()}
+        rows = Rows(
             table,
             self._vectors.first(count),
             Surroundings.of(table["thread"], table["position"], table["length"]),
-            **{f"{name}s": dict(numbers) for name, numbers in self._numbers.items()},
+            **numbered,
             sources=NO_PAIRS if before is None else before.sources,
             replaced=NO_PAIRS if before is None else before.replaced,
         )
+        return rows if changes.lineage is None else rows.with_lineage(changes.lineage)
 
     def _reserve(self, count: int, dimensions: int) -> None:
         # Room for twice as many: adding one record after another copies each only once or twice.

@@ -26,10 +26,22 @@ from memoranda.model.models import (
     Why,
 )
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import EmbeddedText, Filter, RecordTokens, Vector
+from memoranda.model.query import (
+    Candidates,
+    EmbeddedText,
+    Filter,
+    RecordTokens,
+    TermMatches,
+    Vector,
+)
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
-from memoranda.search.attributes import choose_tellers, find_asked_facts, put_first
+from memoranda.search.attributes import (
+    asked_attributes,
+    choose_tellers,
+    find_asked_facts,
+    put_first,
+)
 from memoranda.search.evidence import WITHIN, ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
@@ -173,10 +185,16 @@ class Retriever:
         query = shorten_question(query)
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
-        rows = self._rows(scope, items=of_items(where))
-        embedded = self._embed(query)
+        if not of_items(where) and self.store.is_large(scope):
+            self._finish_vectors(scope)
+            embedded = self._embed(query)
+            candidates = self._candidates(scope, query, where, embedded)
+            rows, matches = Rows.of(candidates), candidates.matches
+        else:
+            rows, matches = self._rows(scope, items=of_items(where)), None
+            embedded = self._embed(query)
         with self.store.snapshot():
-            search = self._ask(scope, query, where, rows, embedded)
+            search = self._ask(scope, query, where, rows, embedded, matches=matches)
             if search is None:
                 return []
             return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
@@ -187,10 +205,25 @@ class Retriever:
         rows = index.rows(self.store, scope)
         if rows.vectors.complete:
             return rows
+        return index.rows(self.store, scope) if self._finish_vectors(scope) else rows
+
+    def _finish_vectors(self, scope: Scope) -> bool:
+        """Return whether all vectors were made that can be; not if that takes too long."""
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            if not self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT):
-                return rows
-        return index.rows(self.store, scope)
+            return bool(self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT))
+        return True
+
+    def _candidates(
+        self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None
+    ) -> Candidates:
+        """Return what the query may be about, of a user with too many records to rank them all."""
+        return self.store.candidates(
+            scope,
+            where,
+            terms=self.analyzer.query_terms(query)[:MOST_TERMS],
+            vector=None if embedded is None else embedded.vector,
+            attributes=asked_attributes(query) | {INSTRUCTION},
+        )
 
     def _embed(self, query: str) -> EmbeddedText | None:
         try:
@@ -200,7 +233,14 @@ class Retriever:
             return None
 
     def _ask(
-        self, scope: Scope, query: str, where: Filter, rows: Rows, embedded: EmbeddedText | None
+        self,
+        scope: Scope,
+        query: str,
+        where: Filter,
+        rows: Rows,
+        embedded: EmbeddedText | None,
+        *,
+        matches: TermMatches | None,
     ) -> SingleSearch | None:
         """Return what searches the records that pass the filter; ``None`` where none does."""
         visible = _visible(rows, scope, where)
@@ -211,7 +251,7 @@ class Retriever:
             wanted &= passing
         if not wanted.any():
             return None
-        return SingleSearch(self, scope, query, where, rows, visible, wanted, embedded)
+        return SingleSearch(self, scope, query, where, rows, visible, wanted, embedded, matches)
 
 
 @dataclass(frozen=True)
@@ -225,6 +265,7 @@ class SingleSearch:
         visible: those of the scope that were active at the moment of asking.
         wanted: those of them that pass the filter.
         embedded: what the model says of the query; ``None`` without one.
+        matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
         tokens: the vectors of the candidates' tokens, once they were read.
@@ -238,6 +279,7 @@ class SingleSearch:
     visible: Mask
     wanted: Mask
     embedded: EmbeddedText | None
+    matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
     tokens: list[RecordTokens] = field(default_factory=list)
@@ -250,9 +292,11 @@ class SingleSearch:
     @cached_property
     def words(self) -> evidence.LexicalEvidence:
         """What they say about each record."""
-        matches = self.parts.store.match_terms(
-            self.scope, self.terms, limit=MOST_MATCHES, items=of_items(self.where)
-        )
+        matches = self.matches
+        if matches is None:
+            matches = self.parts.store.match_terms(
+                self.scope, self.terms, limit=MOST_MATCHES, items=of_items(self.where)
+            )
         return evidence.LexicalEvidence(self.rows, matches, self.visible)
 
     @cached_property
@@ -569,7 +613,7 @@ class SingleSearch:
         if question is None:
             return {}
         rows = self.rows
-        best = _best(score, self.wanted & _told(found), count_candidates(len(rows)))
+        best = _best(score, self.wanted & _told(found), count_candidates(rows.total))
         ordinals = rows.table["ordinal"][best].tolist()
         tokens = self.parts.store.token_vectors(self.scope, ordinals)
         if not tokens:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import selectors
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -19,9 +20,12 @@ from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.query import Candidates, Filter, Vector
+from memoranda.store import postgres_nearest
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect
+from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import DatabaseStore, drop_vectors
 from memoranda.store.sql.transaction import PURGE
 
@@ -40,6 +44,12 @@ CONNECT = 10
 UNANSWERED = 30_000
 # Seconds until a server that failed is asked again.
 PAUSE = 0.1
+# Memories of a user up to which a search ranks them all.
+MOST_IN_MEMORY = 100_000
+# Seconds for which it is known whether a user is large.
+SEEN = 60.0
+# A large user is counted again when so much of what there is was there before.
+GROWN = 0.8
 # One statement: it reads nothing that others could change while it waits for them.
 BEGIN_WRITE = """
 SELECT set_config('lock_timeout', :most, TRUE), {first},
@@ -71,7 +81,6 @@ CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
 PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
-COPY = "COPY {} FROM STDIN"
 MANY = 100
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 TYPES = {
@@ -170,6 +179,15 @@ class PostgresConnection(SqlConnection):
         with self.raw.cursor() as cursor:
             cursor.executemany(in_postgres(sql), named)
 
+    def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
+        """Let the database find a user's vectors (float16, by record), if it finds any of them."""
+        postgres_nearest.put(self, user, vectors)
+
+    def drop_indexed_vectors(self, user: int | None = None) -> None:
+        """Drop what the database finds vectors by, of a user or of all."""
+        every = self.all("SELECT user_key FROM large_users") if user is None else [(user,)]
+        postgres_nearest.drop(self, [row[0] for row in every])
+
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
         return [row[0] for row in self.rows(NEXT_KEYS, {"count": count})]
@@ -231,10 +249,17 @@ class PostgresWrite(PostgresConnection):
             super().run_many(sql, rows)
             return
         names = PARAMETER.findall(sql)
+        named = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
+        self.copy(f"COPY {new[1]} FROM STDIN", named)
+
+    def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
+        """Copy rows into a table, of these types where they are sent in binary."""
         self._pipelines.close()  # In a pipeline nothing can be copied.
-        with self.raw.cursor() as cursor, cursor.copy(COPY.format(new[1])) as copy:
+        with self.raw.cursor() as cursor, cursor.copy(in_postgres(sql)) as copy:
+            if types:
+                copy.set_types(types)
             for row in rows:
-                copy.write_row([row[each] for each in names] if isinstance(row, Mapping) else row)
+                copy.write_row(row)
         self._pipeline = self._pipelines.enter_context(self.raw.pipeline())
 
     @cached_property
@@ -305,6 +330,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         names: decides which names are one entity.
         busy_timeout: seconds to wait for other writers, and for a free connection.
         power_safe: wait at each commit until the server's disk has it, whatever is its default.
+        most_in_memory: memories of a user up to which a search ranks them all; of those who have
+            more, it gets candidates from the database, once ``index_large_users`` has run.
 
     Raises:
         ConfigError: the address cannot be read.
@@ -324,10 +351,13 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         names: NameMatcher,
         busy_timeout: float = BUSY_TIMEOUT,
         power_safe: bool = False,
+        most_in_memory: int = MOST_IN_MEMORY,
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
+        self._most_in_memory = most_in_memory
+        self._large: dict[str, tuple[float, bool]] = {}
         options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
@@ -462,6 +492,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 return done
             time.sleep(PAUSE)
 
+    def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
+        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
+        return self._write(scope, work)
+
     def _was_committed(self, sent: WriteBegun, end: float, lost: errors.StoreError) -> bool:
         """Return whether a transaction was committed, though its connection was lost.
 
@@ -491,6 +525,48 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             "was is not known; look before you store it again"
         )
         raise errors.StoreError(message) from lost
+
+    def is_large(self, scope: Scope) -> bool:
+        """Return whether candidates for the scope's user come from the database."""
+        seen, large = self._large.get(scope.user, (-math.inf, False))
+        if time.monotonic() - seen > SEEN:
+            with self._reading(scope) as (connection, user):
+                large = postgres_nearest.large_user(connection, user) is not None
+            self._large[scope.user] = time.monotonic(), large
+        return large
+
+    def candidates(
+        self,
+        scope: Scope,
+        where: Filter,
+        *,
+        terms: Sequence[str],
+        vector: Vector | None,
+        attributes: Collection[str],
+    ) -> Candidates:
+        """Return what a question may be about among the memories of a large user."""
+        with self.snapshot(), self._reading(scope) as (connection, user):
+            large = postgres_nearest.large_user(connection, user)
+            if large is None:  # Dropped since it was looked at last.
+                self._large.pop(scope.user, None)
+                large = postgres_nearest.LargeUser(0, 1.0, 0)
+            mine = matching(scope, user, where)
+            search = postgres_nearest.CandidateSearch(connection, user, mine, large, self.full_text)
+            return search.find(terms, vector, attributes)
+
+    def index_large_users(self) -> int:
+        """Prepare the search of users with too many memories to rank them all in memory.
+
+        Raises:
+            StoreError: the server has no pgvector, or the role may not use it.
+        """
+        due = {"most": self._most_in_memory, "grown": GROWN}
+        with self.read() as connection:
+            users = connection.all(postgres_nearest.TO_INDEX, due)
+        for user, name, _ in users:
+            postgres_nearest.index(self, Scope(name), user)
+            self._large.pop(name, None)
+        return len(users)
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""

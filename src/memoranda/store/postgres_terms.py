@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -24,6 +25,11 @@ FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
 JOIN record_terms ON terms @@ query AND user_key = :user
 GROUP BY place
 """
+POSTINGS_AMONG = f"""
+WITH record_terms AS MATERIALIZED (
+    SELECT user_key, record_key, terms FROM record_terms
+    WHERE user_key = :user AND record_key IN (@ints(:keys)))
+{POSTINGS}"""
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -62,12 +68,24 @@ class TermVectors:
         connection.run("DELETE FROM record_terms")
 
     def postings(
-        self, connection: SqlConnection, user: int, terms: Sequence[str]
+        self,
+        connection: SqlConnection,
+        user: int,
+        terms: Sequence[str],
+        among: Sequence[int] | None = None,
     ) -> list[Postings]:
-        """Return for each term which of the user's records hold it, in order, and how often."""
-        values = {"user": user, "queries": _lexemes(user, terms)}
-        found = {row[0]: row[1:] for row in connection.all(POSTINGS, values)}
+        """Return for each term which of the user's records hold it, in order, and how often.
+
+        Of the records with the keys ``among``, if these are given.
+        """
+        values = {"user": user, "queries": _lexemes(user, terms), "keys": dump(list(among or ()))}
+        sql = POSTINGS if among is None else POSTINGS_AMONG
+        found = {row[0]: row[1:] for row in connection.all(sql, values)}
         return [_postings(*found.get(place, (b"", b""))) for place in range(1, len(terms) + 1)]
+
+    def pairs(self, user: int, terms: Sequence[str]) -> str:
+        """Return a ``tsquery`` for what holds two of these terms."""
+        return " | ".join(" & ".join(pair) for pair in combinations(_lexemes(user, terms), 2))
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""

@@ -160,6 +160,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
     if action.erase:
         tx.full_text.remove(tx.connection, keys)
         tx.connection.keep_last_key()
+        tx.connection.drop_indexed_vectors(tx.user)
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)

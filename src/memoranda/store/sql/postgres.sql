@@ -18,3 +18,20 @@ CREATE TABLE record_terms (
 CREATE INDEX record_terms_record ON record_terms (record_key);
 -- A list of what is to be indexed later would keep what was erased.
 CREATE INDEX record_terms_terms ON record_terms USING gin (terms) WITH (fastupdate = off);
+
+-- Users of whom candidates come from the database: see store/postgres_nearest.py.
+CREATE TABLE large_users (
+    user_key    INTEGER PRIMARY KEY REFERENCES users (key),
+    records     INTEGER NOT NULL,   -- memories, when they were last counted
+    terms       REAL NOT NULL,      -- of one of them, in the mean
+    dimensions  INTEGER NOT NULL,   -- of the vectors in the user's table
+    counted_at  INTEGER NOT NULL    -- number of the newest vector then
+);
+
+-- In how many records a term of theirs stands, where these are many.
+CREATE TABLE common_terms (
+    user_key  INTEGER NOT NULL,
+    term      TEXT NOT NULL,
+    records   INTEGER NOT NULL,
+    PRIMARY KEY (user_key, term)
+);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -32,6 +32,7 @@ from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Key, NameMatcher
 from memoranda.model.query import (
     ORDERED,
+    Candidates,
     Filter,
     IndexChanges,
     IndexVersion,
@@ -328,6 +329,15 @@ WHERE record_key IN (@ints(:keys)) AND user_key = :user
 VECTORS_OF_TOKENS = """
 SELECT record_key, size, tokens FROM token_vectors
 WHERE record_key IN (@ints(:keys)) AND user_key = :user
+"""
+# The same of some of the memories, by their keys.
+SOME = "key IN (@ints(:keys))"
+CANDIDATE_ROWS = INDEX_ROWS.format(
+    new=SOME, part="r.kind <> 'item'", question="\N{FULLWIDTH QUESTION MARK}"
+)
+CANDIDATE_VECTORS = """
+SELECT record_key, embedding FROM vectors
+WHERE user_key = :user AND record_key IN (@ints(:keys)) ORDER BY record_key
 """
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
@@ -696,7 +706,7 @@ class SqlReads:
                 revised = [row for row in made if row and row.ordinal <= start.ordinal]
             numbered = NO_ROWS
             if version.vector > start.vector:
-                numbered = connection.made(_vector_of(connection), "vectors", new_vectors, values)
+                numbered = connection.made(vector_of(connection), "vectors", new_vectors, values)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
@@ -712,6 +722,23 @@ class SqlReads:
             vectors=np.stack([row for _, row in found]) if found else NO_VECTORS,
             lineage=lineage,
         )
+
+    def is_large(self, scope: Scope) -> bool:
+        """Return that every user's memories can be ranked in memory."""
+        del scope
+        return False
+
+    def candidates(
+        self,
+        scope: Scope,
+        where: Filter,
+        *,
+        terms: Sequence[str],
+        vector: Vector | None,
+        attributes: Collection[str],
+    ) -> Candidates:
+        """Refuse: no user is large."""
+        raise NotImplementedError(scope, where, terms, vector, attributes)
 
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
@@ -915,7 +942,7 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     return meta[MODEL], int(meta[DIMENSIONS])
 
 
-def _vector_of(connection: SqlConnection) -> Callable[[Row], tuple[int, Vector]]:
+def vector_of(connection: SqlConnection) -> Callable[[Row], tuple[int, Vector]]:
     """Return what makes ordinal and vector of a row, for vectors of the store's model alone."""
     _, dimensions = vector_model(connection) or ("", 0)
 

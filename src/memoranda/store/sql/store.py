@@ -90,6 +90,7 @@ VALUES (:record, :user, :size, :blob)
 
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
     """Drop all vectors, name the model and queue every record."""
+    connection.drop_indexed_vectors()
     for table in VECTOR_TABLES:
         connection.run(f"DELETE FROM {table}")
     connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
@@ -104,6 +105,7 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
     if model != action.model:
         message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
+    kept: dict[int, bytes] = {}
     for record, vector in action.vectors.items():
         if vector.shape != (dimensions,):
             message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
@@ -125,6 +127,8 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
             values |= {"size": tokens.shape[1], "blob": tokens.astype(np.int8).tobytes()}
             tx.connection.run(ADD_TOKENS, values)
         tx.connection.run(UNQUEUE, values)
+        kept[key] = blob
+    tx.connection.index_vectors(tx.user, kept)
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
@@ -298,6 +302,10 @@ class SqlStore(SqlReads):
         del texts
         return None
 
+    def index_large_users(self) -> int:
+        """Return that no user is too large for memory."""
+        return 0
+
     def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
         """Return those of ``texts`` that stand in what other users have stored."""
         del scope, texts
@@ -313,7 +321,7 @@ class SqlStore(SqlReads):
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             postings = self.full_text.postings(connection, user, indexed(terms, items=items))
-            return _term_matches(terms, postings, limit)
+            return match_postings(terms, postings, limit)
 
 
 class DatabaseStore(Database[C], SqlStore):
@@ -373,7 +381,7 @@ class DatabaseStore(Database[C], SqlStore):
         return health.rebuild(self, self._analyzer, self.names, extractor, self.file)
 
 
-def _term_matches(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
+def match_postings(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
     """Return which records hold which terms; those of the rarer ones, where they are too many."""
     frequencies = [len(each.keys) for each in postings]
     rarest_first = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))

@@ -1,0 +1,394 @@
+"""Candidates of a search on PostgreSQL, of users with too many records to rank them all.
+
+Such a user has a table of vectors with an index of pgvector (HNSW), and counts of the terms that
+stand in many of their records. From these, and the index of terms, comes what a question may be
+about; with what stands around it, that is ranked as the records of any other user are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoranda.model.models import Scope
+from memoranda.model.query import (
+    Candidates,
+    IndexChanges,
+    IndexVersion,
+    Lineage,
+    TermMatches,
+    Vector,
+)
+from memoranda.store.postgres_terms import TermVectors
+from memoranda.store.sql.database import SqlConnection
+from memoranda.store.sql.reads import CANDIDATE_ROWS, CANDIDATE_VECTORS, Where, vector_of
+from memoranda.store.sql.rows import STORED_FLOAT, dump, index_row
+from memoranda.store.sql.store import match_postings
+
+T = TypeVar("T")
+# Candidates by likeness, by words, and by what a filter alone leaves, at most.
+MOST_LIKE = 200
+MOST_WORDED = 200
+MOST_FILTERED = 2_000
+# Facts with the attributes that a question asks for, the newest first.
+MOST_FACTS = 300
+# Places in a session, or keys, up to which records stand around a candidate.
+AROUND = 4
+AROUND_KEYS = 8
+# A term that more records hold is common: what it says of a record is looked up, but it finds none.
+COMMON = 5_000
+# Of the common ones, the rarest that find records two by two, and how many these are at most.
+RAREST = 4
+MOST_PAIRS = 1_000
+K1 = 1.2  # as in the ranking
+# Vectors that are copied at once into a table, and bytes that the making of its index may take.
+AT_ONCE = 10_000
+MOST_MEMORY = 2 * 2**30
+# What a vector takes in the index beside its numbers.
+BESIDE = 600
+
+LARGE = "SELECT records, terms, dimensions FROM large_users WHERE user_key = :user"
+PLAN = """
+SELECT set_config('hnsw.ef_search', :most, TRUE),
+    set_config('hnsw.iterative_scan', 'relaxed_order', TRUE),
+    set_config('enable_seqscan', :other, TRUE), set_config('enable_sort', :other, TRUE),
+    set_config('enable_hashjoin', :other, TRUE), set_config('enable_mergejoin', :other, TRUE)
+"""
+NEAREST = """
+SELECT n.record_key FROM {table} n JOIN records r ON r.key = n.record_key
+WHERE r.kind <> 'item' AND {where}
+ORDER BY n.embedding <#> CAST(:vector AS halfvec) LIMIT :most
+"""
+TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
+PAIRS = """
+SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
+LIMIT :most
+"""
+FACTS = """
+SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(:attributes))
+    AND r.kind = 'fact' AND r.superseded_by IS NULL AND {where} ORDER BY r.key DESC LIMIT :most
+"""
+FILTERED = "SELECT r.key FROM records r WHERE r.kind <> 'item' AND {where}"
+SOURCES = """
+SELECT j.record_key, s.key FROM record_sources j JOIN records s
+    ON s.user_key = :user AND s.id = j.source_id
+WHERE j.user_key = :user AND j.record_key IN (@ints(:keys))
+UNION
+SELECT j.record_key, s.key FROM records s JOIN record_sources j
+    ON j.user_key = :user AND j.source_id = s.id
+WHERE s.user_key = :user AND s.key IN (@ints(:keys))
+"""
+REPLACED = """
+SELECT r.key, s.key FROM records r JOIN records s
+    ON s.user_key = :user AND s.id = r.superseded_by
+WHERE r.user_key = :user AND r.key IN (@ints(:keys)) AND r.superseded_by IS NOT NULL
+UNION
+SELECT r.key, s.key FROM records s JOIN records r
+    ON r.user_key = :user AND r.superseded_by = s.id
+WHERE s.user_key = :user AND s.key IN (@ints(:keys))
+"""
+BESIDE_THEM = """
+SELECT n.key FROM records c JOIN records n ON n.user_key = :user AND n.session_id = c.session_id
+    AND n.position BETWEEN c.position - :around AND c.position + :around
+WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
+UNION
+SELECT n.key FROM records c JOIN records n ON n.user_key = :user AND n.session_id IS NULL
+    AND n.kind = 'episode' AND n.key BETWEEN c.key - :around_keys AND c.key + :around_keys
+WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
+    AND c.session_id IS NULL
+"""
+
+TO_INDEX = """
+SELECT key, name, vector_seq FROM users u WHERE vector_seq > :most AND name IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM large_users l WHERE l.user_key = u.key
+        AND l.counted_at >= :grown * u.vector_seq)
+    AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
+ORDER BY key
+"""
+MAKE = """
+CREATE TABLE {table} (
+    record_key bigint PRIMARY KEY REFERENCES records (key) ON DELETE CASCADE,
+    embedding halfvec({dimensions}) NOT NULL
+)
+"""
+INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
+NEXT_VECTORS = """
+SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
+WHERE v.user_key = :user AND v.seq > :seq AND r.kind <> 'item' ORDER BY v.seq LIMIT :most
+"""
+PUT = """
+INSERT INTO {table} (record_key, embedding)
+SELECT :key, CAST(:vector AS halfvec) FROM records
+WHERE user_key = :user AND key = :key AND kind <> 'item'
+ON CONFLICT (record_key) DO UPDATE SET embedding = excluded.embedding
+"""
+COUNT = """
+INSERT INTO large_users (user_key, dimensions, counted_at, records, terms)
+SELECT :user, :dimensions, (SELECT vector_seq FROM users WHERE key = :user), count(*),
+    coalesce(avg(term_count), 1)
+FROM records WHERE user_key = :user AND kind <> 'item' AND closed_at IS NULL
+ON CONFLICT (user_key) DO UPDATE SET dimensions = excluded.dimensions,
+    counted_at = excluded.counted_at, records = excluded.records, terms = excluded.terms
+"""
+COUNT_TERMS = """
+INSERT INTO common_terms (user_key, term, records)
+SELECT :user, substr(word, length(:prefix) + 1), ndoc FROM ts_stat(:texts) WHERE ndoc > :common
+"""
+
+
+COPY = "COPY {table} (record_key, embedding) FROM STDIN (FORMAT BINARY)"
+
+
+class LargeUser(NamedTuple):
+    """What is known of a user whose candidates come from the database.
+
+    Attributes:
+        records: how many they have.
+        terms: how many terms one has, in the mean.
+        dimensions: of the vectors that are indexed.
+    """
+
+    records: int
+    terms: float
+    dimensions: int
+
+
+class WritingStore(Protocol):
+    """What runs a part of the work in a transaction of its own."""
+
+    def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
+        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
+
+    def vector_model(self) -> tuple[str, int] | None:
+        """Return name and dimensions of the stored vectors' model."""
+
+
+def table_of(user: int) -> str:
+    """Return the table of a large user's vectors."""
+    return f"nearest_{user:d}"
+
+
+def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
+    """Return what is known of a user, if their candidates come from the database."""
+    row = connection.one(LARGE, {"user": user})
+    return None if row is None else LargeUser(*row)
+
+
+def drop(connection: SqlConnection, users: Iterable[int]) -> None:
+    """Drop what was prepared for these users."""
+    for user in users:
+        connection.run(f"DROP TABLE IF EXISTS {table_of(user)}")
+        for table in ("large_users", "common_terms"):
+            connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
+
+
+def put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:
+    """Add vectors to the index of a user, if there is one: float16 bytes by the key of a record."""
+    if vectors and large_user(connection, user) is not None:
+        _put(connection, user, vectors)
+
+
+def _put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:
+    rows = [
+        {"user": user, "key": key, "vector": _literal(np.frombuffer(blob, STORED_FLOAT))}
+        for key, blob in vectors.items()
+    ]
+    connection.run_many(PUT.format(table=table_of(user)), rows)
+
+
+def index(store: WritingStore, scope: Scope, user: int) -> None:
+    """Prepare the search of a large user, or only count anew where that was done.
+
+    Writers of the user wait no longer than one part of it takes. Others may be erased meanwhile,
+    which takes them out of the new table, too; what is added meanwhile comes at the end.
+    """
+    table = table_of(user)
+    model = store.vector_model()
+    dimensions = 0 if model is None else model[1]
+
+    def make(connection: Any) -> bool:
+        known = large_user(connection, user)
+        if known is not None and known.dimensions == dimensions:
+            return False
+        drop(connection, [user])
+        connection.run("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.run(MAKE.format(table=table, dimensions=dimensions))
+        return True
+
+    def fill(connection: Any) -> int | None:
+        rows = connection.all(NEXT_VECTORS, {"user": user, "seq": last, "most": AT_ONCE})
+        vectors = ((key, _binary(blob)) for _, key, blob in rows)
+        connection.copy(COPY.format(table=table), vectors, ("int8", "bytea"))
+        return rows[-1][0] if rows else None
+
+    def build(connection: Any) -> None:
+        size = connection.value(f"SELECT count(*) FROM {table}") * (2 * dimensions + BESIDE)
+        memory = {"memory": f"{min(MOST_MEMORY, max(64 * 2**20, size)) >> 10}kB"}
+        connection.all("SELECT set_config('maintenance_work_mem', :memory, TRUE)", memory)
+        connection.run(INDEX.format(table=table))
+
+    def finish(connection: Any) -> None:
+        if is_new:
+            rows = connection.all(NEXT_VECTORS, {"user": user, "seq": last, "most": None})
+            _put(connection, user, {key: blob for _, key, blob in rows})
+        connection.run(COUNT, {"user": user, "dimensions": dimensions})
+
+    def count_terms(connection: Any) -> None:
+        values = {"user": user, "prefix": f"{user}:", "common": COMMON}
+        values["texts"] = f"SELECT terms FROM record_terms WHERE user_key = {user:d}"
+        connection.run("DELETE FROM common_terms WHERE user_key = :user", values)
+        connection.run(COUNT_TERMS, values)
+
+    last = 0
+    is_new = store.write_as(scope, make)
+    if is_new:
+        while (filled := store.write_as(scope, fill)) is not None:
+            last = filled
+        store.write_as(None, build)
+    store.write_as(None, count_terms)
+    store.write_as(scope, finish)
+
+
+def _binary(blob: bytes) -> bytes:
+    """Return a vector as pgvector takes a ``halfvec``."""
+    numbers = np.frombuffer(blob, STORED_FLOAT)
+    return len(numbers).to_bytes(2, "big") + b"\0\0" + numbers.astype(">f2").tobytes()
+
+
+def _literal(vector: NDArray[Any]) -> str:
+    return f"[{','.join(format(number, '.6g') for number in vector.tolist())}]"
+
+
+class CandidateSearch:
+    """Finds what a question may be about among the records of one large user.
+
+    Args:
+        connection: a snapshot.
+        user: the key of the user.
+        where: which records count.
+        large: what is known of the user.
+        full_text: the index of terms.
+    """
+
+    def __init__(
+        self,
+        connection: SqlConnection,
+        user: int,
+        where: Where,
+        large: LargeUser,
+        full_text: TermVectors,
+    ) -> None:
+        """Ask nothing yet."""
+        self._connection, self._user, self._large = connection, user, large
+        self._where, self._full_text = where, full_text
+
+    def find(
+        self, terms: Sequence[str], vector: Vector | None, attributes: Collection[str]
+    ) -> Candidates:
+        """Return the candidates for a question, with what stands around them.
+
+        Args:
+            terms: of the question.
+            vector: of it, float32, shape (dimensions,); ``None`` without a model.
+            attributes: the attributes of facts that it may ask for.
+        """
+        asked = {"user": self._user, "terms": dump(list(terms))}
+        held_by_many: Any = self._connection.all(TERMS, asked)
+        common: dict[str, int] = dict(held_by_many)
+        rare = [term for term in terms if term not in common]
+        postings = self._full_text.postings(self._connection, self._user, rare)
+        held = {term: len(each.keys) for term, each in zip(rare, postings, strict=True)} | common
+        frequencies = [held[term] for term in terms]
+        like = self._nearest(vector)
+        keys = {*like, *self._worded(rare, postings, common), *self._facts(attributes)}
+        if len(like) < MOST_LIKE // 2:
+            newest = f"{FILTERED} ORDER BY r.key DESC LIMIT :most"
+            keys |= self._keys(newest, most=MOST_FILTERED)
+        pairs = [self._pairs(sql, keys) for sql in (SOURCES, REPLACED)]
+        keys |= {key for each in pairs for pair in each for key in pair}
+        around = {"around": AROUND, "around_keys": AROUND_KEYS}
+        keys |= self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
+        return self._read(sorted(keys), terms, frequencies, pairs)
+
+    def _keys(self, sql: str, **values: Any) -> set[int]:
+        given = self._where.values | {"user": self._user} | values
+        rows = self._connection.all(sql.format(where=self._where.sql), given)
+        return {row[0] for row in rows}
+
+    def _pairs(self, sql: str, keys: Collection[int]) -> list[tuple[int, int]]:
+        found: Any = self._connection.all(sql, {"user": self._user, "keys": dump(sorted(keys))})
+        return list(found)
+
+    def _nearest(self, vector: Vector | None) -> set[int]:
+        """Return the records that are most like the question."""
+        if vector is None or len(vector) != self._large.dimensions:
+            return set()
+        table = table_of(self._user)
+        plan = {"most": str(MOST_LIKE), "other": "off"}
+        self._connection.all(PLAN, plan)  # The index gives them in order, if it is used.
+        sql = NEAREST.replace("{table}", table)
+        found = self._keys(sql, vector=_literal(vector), most=MOST_LIKE)
+        self._connection.all(PLAN, plan | {"other": "on"})
+        return found
+
+    def _worded(
+        self, rare: Sequence[str], postings: Sequence[Any], common: Mapping[str, int]
+    ) -> set[int]:
+        """Return the records that hold most of the question's words, the rarest most."""
+        found: set[int] = set()
+        if postings:
+            matches = match_postings(rare, postings, limit=MOST_FILTERED)
+            held = np.array(matches.frequencies, np.float64)
+            weights = np.log1p((self._large.records - held + 0.5) / (held + 0.5))
+            score = (matches.counts / (matches.counts + K1)) @ np.where(held > 0, weights, 0)
+            best = np.argsort(-score, kind="stable")
+            keys = np.asarray(matches.ordinals)[best].tolist()
+            found |= set(self._passing(keys)[:MOST_WORDED])
+        rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
+        if len(found) < MOST_WORDED and len(rarest) > 1:
+            pairs = self._full_text.pairs(self._user, rarest)
+            keys = sorted(self._keys(PAIRS, pairs=pairs, most=MOST_PAIRS))
+            found |= set(self._passing(keys)[:MOST_WORDED])
+        return found
+
+    def _passing(self, keys: Sequence[int]) -> list[int]:
+        """Return the records that pass the filter, in the same order."""
+        passing = self._keys(f"{FILTERED} AND r.key IN (@ints(:keys))", keys=dump(list(keys)))
+        return [key for key in keys if key in passing]
+
+    def _facts(self, attributes: Collection[str]) -> set[int]:
+        if not attributes:
+            return set()
+        return self._keys(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
+
+    def _read(
+        self,
+        keys: Sequence[int],
+        terms: Sequence[str],
+        frequencies: Sequence[int],
+        pairs: Sequence[Sequence[tuple[int, int]]],
+    ) -> Candidates:
+        """Return these records as ranking reads them."""
+        values = {"user": self._user, "keys": dump(list(keys))}
+        made = self._connection.made(index_row, "records", CANDIDATE_ROWS, values)
+        make = vector_of(self._connection)
+        numbered = self._connection.made(make, "vectors", CANDIDATE_VECTORS, values)
+        vectors = [each for each in numbered if each is not None]
+        postings = self._full_text.postings(self._connection, self._user, terms, among=keys)
+        matches = match_postings(terms, postings, limit=len(keys))
+        changes = IndexChanges(
+            IndexVersion(),
+            reset=True,
+            rows=[row for row in made if row is not None],
+            revised=[],
+            ordinals=[ordinal for ordinal, _ in vectors],
+            vectors=np.stack([row for _, row in vectors])
+            if vectors
+            else np.empty((0, 0), np.float32),
+            lineage=Lineage(*pairs),
+        )
+        found = TermMatches(matches.ordinals, matches.counts, frequencies)
+        return Candidates(changes, found, self._large.records, self._large.terms)
