@@ -97,7 +97,8 @@ class LazyServices:
     @cached_property
     def retriever(self) -> Retriever:
         """What ranks records."""
-        from memoranda.search.search import Ranking, Retriever  # noqa: PLC0415 - see the module
+        from memoranda.search.index import IndexCache  # noqa: PLC0415 - see the module
+        from memoranda.search.search import Ranking, Retriever  # noqa: PLC0415
         from memoranda.text.dates.questions import question_range  # noqa: PLC0415
         from memoranda.text.terms import TermAnalyzer  # noqa: PLC0415
 
@@ -110,6 +111,7 @@ class LazyServices:
             zone=self.settings.zone,
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
+            cache=IndexCache(chosen.cache_size),
         )
 
     @cached_property

@@ -580,6 +580,14 @@ ELSEWHERE = (
             "only a download that hangs tells it",
             "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate",
         ),
+        "retrieval.cache_size": (
+            "only the memory of a process tells it",
+            "tests/memory/test_large_users.py::test_memory_is_bounded_by_the_setting",
+        ),
+        "retrieval.exact_up_to": (
+            "on PostgreSQL alone",
+            "tests/memory/test_large_users.py::test_a_user_of_few_records_is_ranked_in_memory",
+        ),
         "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
         "mcp.allowed_hosts": (
             "over HTTP alone",

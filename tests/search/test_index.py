@@ -159,7 +159,7 @@ def test_the_cache_keeps_the_users_asked_last(memory, store):
     """Beyond its limit the least recently asked goes; the newest always stays."""
     for user in ("ana", "bob", "eve"):
         memory.as_user(user).remember("one")
-    cache = IndexCache(limit=1)
+    cache = IndexCache(megabytes=0)
     first = cache.of("ana")
     first.rows(store, SCOPE)
     cache.of("bob").rows(store, Scope("bob"))

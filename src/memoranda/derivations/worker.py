@@ -49,6 +49,8 @@ LONGEST_WAIT = 2.0
 # where that was not enough.
 PATIENCE = 0.05
 BUSY = 3.0
+# Seconds until it is looked again whether a user has become too large for memory.
+LOOK_AGAIN = 60.0
 
 
 class DerivationWorker:
@@ -86,6 +88,7 @@ class DerivationWorker:
         self._lock = threading.Lock()
         self._storing = False
         self._busy_until = 0.0
+        self._looked_at = -LOOK_AGAIN
         self._wake = threading.Condition()
         self._waiting = False
         self._added_at = 0.0
@@ -192,6 +195,8 @@ class DerivationWorker:
             if late or (seconds is not None and left == before):
                 self.notify()
                 break
+        if seconds is None and work == VECTORS:
+            self._store.index_large_users()
         return total - min(left, self.waiting(scope, work))
 
     def run(self, scope: Scope, *, dry_run: bool = False) -> StageReport:
@@ -373,3 +378,6 @@ class DerivationWorker:
         for work in (ENTITIES, VECTORS):
             while not self._closing and self._derive_batch(None, work):
                 pass
+        if not self._closing and time.monotonic() - self._looked_at > LOOK_AGAIN:
+            self._looked_at = time.monotonic()
+            self._store.index_large_users()

@@ -2,8 +2,8 @@
 
 Reading a scope from the store takes about a hundred times as long as ranking it. So the
 arrays stay in memory, and each search first reads what came since the last one. That costs
-about 0.6 kB for a record with a vector of 384 dimensions, one byte for each, within
-``CACHE_BYTES`` in all.
+about 0.6 kB for a record with a vector of 384 dimensions, one byte for each. Beyond a limit, those
+of users asked the longest ago are dropped.
 
 Evidence from neighbours: how much the turns around a turn add to its score.
 
@@ -36,7 +36,10 @@ from memoranda.model.query import (
     Vectors,
 )
 
-CACHE_BYTES = 1024 * 2**20
+MEGABYTE = 2**20
+# About what an index takes beside its arrays, and each name in it.
+FIXED_BYTES = 8_192
+NAME_BYTES = 200
 NEVER = np.iinfo(np.int64).max
 NO_NUMBER = -1
 # Texts that stand in the table as numbers.
@@ -367,8 +370,15 @@ class UserIndex:
 
     @property
     def size(self) -> int:
-        """The bytes of the arrays."""
-        return int(self._vectors.codes.nbytes + self._vectors.scales.nbytes + self._table.nbytes)
+        """The bytes of the arrays, and about those of all else."""
+        vectors, rows = self._vectors, self._rows
+        arrays: list[npt.NDArray[Any]] = [vectors.codes, vectors.scales, self._table]
+        if rows is not None:
+            around = rows.surroundings
+            arrays += [around.order, around.place, around.middles, around.total, *around.weights]
+            arrays += [rows.sources, rows.replaced]
+        names = sum(map(len, self._numbers.values()))
+        return FIXED_BYTES + NAME_BYTES * names + sum(each.nbytes for each in arrays)
 
     def extended(self, changes: IndexChanges) -> Rows:
         """Return the records with those that came, and with what has changed."""
@@ -458,28 +468,46 @@ class UserIndex:
 class IndexCache:
     """The indexes of the users asked last. Thread-safe."""
 
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        """Keep at most ``limit`` bytes, but always the newest."""
-        self._limit = limit
+    def __init__(self, megabytes: float = 1_024) -> None:
+        """Keep at most so much, but always the newest."""
+        self._limit = megabytes * MEGABYTE
         self._indexes: OrderedDict[tuple[str, bool], UserIndex] = OrderedDict()
+        self._sizes: dict[tuple[str, bool], int] = {}
+        self._total = 0
         self._lock = threading.Lock()
+
+    @property
+    def users(self) -> int:
+        """How many indexes are in memory: of the memories of a user, or of their items."""
+        return len(self._indexes)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all of them, as far as they were measured."""
+        return self._total
 
     def of(self, user: str, *, items: bool = False) -> UserIndex:
         """Return the index of the user's memories or items, a new one if need be."""
+        asked = user, items
         with self._lock:
-            index = self._indexes.get((user, items))
-            if index is None:
-                # Only now, as looking at all of them takes the longer the more users there are.
-                while self._indexes and self._size() > self._limit:
-                    self._indexes.popitem(last=False)
-                index = self._indexes[user, items] = UserIndex(items=items)
-            self._indexes.move_to_end((user, items))
+            if self._indexes:
+                self._measure(next(reversed(self._indexes)))  # It was filled since.
+            index = self._indexes.setdefault(asked, UserIndex(items=items))
+            self._indexes.move_to_end(asked)
+            self._measure(asked)
+            while self._total > self._limit and len(self._indexes) > 1:
+                oldest, _ = self._indexes.popitem(last=False)
+                self._total -= self._sizes.pop(oldest)
             return index
 
     def clear(self) -> None:
         """Drop everything, for example after an erasure."""
         with self._lock:
             self._indexes.clear()
+            self._sizes.clear()
+            self._total = 0
 
-    def _size(self) -> int:
-        return sum(index.size for index in self._indexes.values())
+    def _measure(self, asked: tuple[str, bool]) -> None:
+        size = self._indexes[asked].size
+        self._total += size - self._sizes.get(asked, 0)
+        self._sizes[asked] = size

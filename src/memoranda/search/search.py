@@ -136,6 +136,7 @@ class Retriever:
         times: from a question, and now in that zone, to the half-open stretch of time that
             the question speaks of.
         ranking: how evidence becomes a score.
+        cache: the indexes of the users asked last.
     """
 
     store: SearchStore
@@ -145,7 +146,7 @@ class Retriever:
     zone: tzinfo
     times: Callable[[str, datetime], tuple[datetime, datetime] | None]
     ranking: Ranking
-    _cache: IndexCache = field(default_factory=IndexCache)
+    cache: IndexCache = field(default_factory=IndexCache)
 
     @property
     def reads_entities(self) -> bool:
@@ -155,7 +156,7 @@ class Retriever:
 
     def forget(self) -> None:
         """Drop what is held in memory, for example after an erasure."""
-        self._cache.clear()
+        self.cache.clear()
 
     def search(
         self,
@@ -201,7 +202,7 @@ class Retriever:
 
     def _rows(self, scope: Scope, *, items: bool) -> Rows:
         """Return the user's records, with the vectors of all unless that takes too long."""
-        index = self._cache.of(scope.user, items=items)
+        index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
         if rows.vectors.complete:
             return rows

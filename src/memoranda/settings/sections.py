@@ -108,6 +108,12 @@ class RetrievalSettings(Section):
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
     """What recall gives a model. ``all``: whatever answers the prompt, as far as it fits;
     ``facts``: the five best facts of other sessions."""  # S4.31
+    cache_size: int = Field(default=1_024, ge=1, examples=[256])
+    """Megabytes of memory for the records of searched users. Beyond that, those of users asked the
+    longest ago are dropped; the user who is asked always fits."""
+    exact_up_to: int = Field(default=100_000, ge=0, examples=[20_000])
+    """Vectors of a user up to which all records are ranked. Of more, candidates come from the
+    database, which bounds time and memory. On PostgreSQL alone."""
 
 
 class RetentionSettings(Section):

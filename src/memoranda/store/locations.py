@@ -111,16 +111,18 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     path = place(location, settings)
     if path.startswith((FOLDER, *SERVERS)):
         return _chroma(path, settings, names)
-    kind = _postgres_store() if path.startswith(POSTGRES) else SqliteStore
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return kind(
-        path,
-        analyzer=TermAnalyzer(),
-        names=names,
-        busy_timeout=settings.storage.busy_timeout,
-        power_safe=settings.storage.durability == "power",
-    )
+    common: dict[str, Any] = {
+        "analyzer": TermAnalyzer(),
+        "names": names,
+        "busy_timeout": settings.storage.busy_timeout,
+        "power_safe": settings.storage.durability == "power",
+    }
+    if path.startswith(POSTGRES):
+        exact_up_to = settings.retrieval.exact_up_to
+        return _postgres_store()(path, exact_up_to=exact_up_to, **common)
+    return SqliteStore(path, **common)
 
 
 def _postgres_store() -> type[PostgresStore]:

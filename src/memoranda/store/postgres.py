@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 import selectors
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -45,11 +47,16 @@ UNANSWERED = 30_000
 # Seconds until a server that failed is asked again.
 PAUSE = 0.1
 # Memories of a user up to which a search ranks them all.
-MOST_IN_MEMORY = 100_000
+EXACT_UP_TO = 100_000
 # Seconds for which it is known whether a user is large.
 SEEN = 60.0
+# Users of whom that is known at once.
+MOST_SEEN = 10_000
 # A large user is counted again when so much of what there is was there before.
 GROWN = 0.8
+# The lease of who prepares the search of large users, and how long it takes at most for one.
+INDEXING = "index large users"
+LONGEST_INDEXING = timedelta(hours=2)
 # One statement: it reads nothing that others could change while it waits for them.
 BEGIN_WRITE = """
 SELECT set_config('lock_timeout', :most, TRUE), {first},
@@ -330,7 +337,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         names: decides which names are one entity.
         busy_timeout: seconds to wait for other writers, and for a free connection.
         power_safe: wait at each commit until the server's disk has it, whatever is its default.
-        most_in_memory: memories of a user up to which a search ranks them all; of those who have
+        exact_up_to: memories of a user up to which a search ranks them all; of those who have
             more, it gets candidates from the database, once ``index_large_users`` has run.
 
     Raises:
@@ -351,12 +358,12 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         names: NameMatcher,
         busy_timeout: float = BUSY_TIMEOUT,
         power_safe: bool = False,
-        most_in_memory: int = MOST_IN_MEMORY,
+        exact_up_to: int = EXACT_UP_TO,
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
-        self._most_in_memory = most_in_memory
+        self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
         options = connection_options(address)
         with self._translated():
@@ -532,6 +539,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         if time.monotonic() - seen > SEEN:
             with self._reading(scope) as (connection, user):
                 large = postgres_nearest.large_user(connection, user) is not None
+            if len(self._large) >= MOST_SEEN:
+                self._large.clear()
             self._large[scope.user] = time.monotonic(), large
         return large
 
@@ -560,13 +569,23 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         Raises:
             StoreError: the server has no pgvector, or the role may not use it.
         """
-        due = {"most": self._most_in_memory, "grown": GROWN}
+        due = {"most": self._exact_up_to, "grown": GROWN}
         with self.read() as connection:
             users = connection.all(postgres_nearest.TO_INDEX, due)
+        holder, done = secrets.token_hex(8), 0
         for user, name, _ in users:
+            if not self._claim_indexing(holder, LONGEST_INDEXING):
+                break  # Another process does it.
             postgres_nearest.index(self, Scope(name), user)
             self._large.pop(name, None)
-        return len(users)
+            done += 1
+        if done:
+            self._claim_indexing(holder, timedelta())
+        return done
+
+    def _claim_indexing(self, holder: str, lease: timedelta) -> bool:
+        now = datetime.now(UTC)
+        return self.claim(INDEXING, holder, now=now, until=now + lease)
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""

@@ -29,17 +29,21 @@ from memoranda.store.sql.rows import STORED_FLOAT, dump, index_row
 from memoranda.store.sql.store import match_postings
 
 T = TypeVar("T")
-# Candidates by likeness, by words, and by what a filter alone leaves, at most.
+# Records that are most like a question, and that hold most of its words, at most; those of them
+# that are candidates; and what a filter leaves, if that is little.
 MOST_LIKE = 200
 MOST_WORDED = 200
+MOST_CANDIDATES = 100
 MOST_FILTERED = 2_000
 # Facts with the attributes that a question asks for, the newest first.
-MOST_FACTS = 300
+MOST_FACTS = 100
 # Places in a session, or keys, up to which records stand around a candidate.
-AROUND = 4
-AROUND_KEYS = 8
+AROUND = 3
+AROUND_KEYS = 6
 # A term that more records hold is common: what it says of a record is looked up, but it finds none.
 COMMON = 5_000
+# Records that are compared by the rarer words that they hold.
+MOST_HELD = 20_000
 # Of the common ones, the rarest that find records two by two, and how many these are at most.
 RAREST = 4
 MOST_PAIRS = 1_000
@@ -58,9 +62,15 @@ SELECT set_config('hnsw.ef_search', :most, TRUE),
     set_config('enable_hashjoin', :other, TRUE), set_config('enable_mergejoin', :other, TRUE)
 """
 NEAREST = """
-SELECT n.record_key FROM {table} n JOIN records r ON r.key = n.record_key
+SELECT n.record_key, -(n.embedding <#> CAST(:vector AS halfvec))
+FROM {table} n JOIN records r ON r.key = n.record_key
 WHERE r.kind <> 'item' AND {where}
 ORDER BY n.embedding <#> CAST(:vector AS halfvec) LIMIT :most
+"""
+LIKENESS = """
+SELECT r.key, -(n.embedding <#> CAST(:vector AS halfvec))
+FROM records r LEFT JOIN {table} n ON n.record_key = r.key
+WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {where}
 """
 TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
 PAIRS = """
@@ -72,6 +82,7 @@ SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(
     AND r.kind = 'fact' AND r.superseded_by IS NULL AND {where} ORDER BY r.key DESC LIMIT :most
 """
 FILTERED = "SELECT r.key FROM records r WHERE r.kind <> 'item' AND {where}"
+AMONG = f"{FILTERED} AND r.key IN (@ints(:keys))"
 SOURCES = """
 SELECT j.record_key, s.key FROM record_sources j JOIN records s
     ON s.user_key = :user AND s.id = j.source_id
@@ -302,9 +313,11 @@ class CandidateSearch:
         postings = self._full_text.postings(self._connection, self._user, rare)
         held = {term: len(each.keys) for term, each in zip(rare, postings, strict=True)} | common
         frequencies = [held[term] for term in terms]
+        vector = None if vector is None or len(vector) != self._large.dimensions else vector
         like = self._nearest(vector)
-        keys = {*like, *self._worded(rare, postings, common), *self._facts(attributes)}
-        if len(like) < MOST_LIKE // 2:
+        found = like | self._worded(rare, postings, common, vector, known=like)
+        keys = self._best(found, terms, frequencies) | self._facts(attributes)
+        if vector is not None and len(like) < MOST_LIKE // 2:
             newest = f"{FILTERED} ORDER BY r.key DESC LIMIT :most"
             keys |= self._keys(newest, most=MOST_FILTERED)
         pairs = [self._pairs(sql, keys) for sql in (SOURCES, REPLACED)]
@@ -313,51 +326,96 @@ class CandidateSearch:
         keys |= self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
         return self._read(sorted(keys), terms, frequencies, pairs)
 
-    def _keys(self, sql: str, **values: Any) -> set[int]:
+    def _all(self, sql: str, **values: Any) -> list[Any]:
         given = self._where.values | {"user": self._user} | values
-        rows = self._connection.all(sql.format(where=self._where.sql), given)
-        return {row[0] for row in rows}
+        sql = sql.format(where=self._where.sql, table=table_of(self._user))
+        return self._connection.all(sql, given)
+
+    def _keys(self, sql: str, **values: Any) -> set[int]:
+        return {row[0] for row in self._all(sql, **values)}
 
     def _pairs(self, sql: str, keys: Collection[int]) -> list[tuple[int, int]]:
-        found: Any = self._connection.all(sql, {"user": self._user, "keys": dump(sorted(keys))})
-        return list(found)
+        return list(self._all(sql, keys=dump(sorted(keys))))
 
-    def _nearest(self, vector: Vector | None) -> set[int]:
-        """Return the records that are most like the question."""
-        if vector is None or len(vector) != self._large.dimensions:
-            return set()
-        table = table_of(self._user)
+    def _nearest(self, vector: Vector | None) -> dict[int, float]:
+        """Return how like the question those are that are most like it."""
+        if vector is None:
+            return {}
         plan = {"most": str(MOST_LIKE), "other": "off"}
         self._connection.all(PLAN, plan)  # The index gives them in order, if it is used.
-        sql = NEAREST.replace("{table}", table)
-        found = self._keys(sql, vector=_literal(vector), most=MOST_LIKE)
+        found = self._all(NEAREST, vector=_literal(vector), most=MOST_LIKE)
         self._connection.all(PLAN, plan | {"other": "on"})
-        return found
+        return dict(found)
 
     def _worded(
-        self, rare: Sequence[str], postings: Sequence[Any], common: Mapping[str, int]
-    ) -> set[int]:
-        """Return the records that hold most of the question's words, the rarest most."""
-        found: set[int] = set()
+        self,
+        rare: Sequence[str],
+        postings: Sequence[Any],
+        common: Mapping[str, int],
+        vector: Vector | None,
+        *,
+        known: Mapping[int, float],
+    ) -> dict[int, float]:
+        """Return how like the question those are that hold most of its words, the rarest most."""
+        found: dict[int, float] = {}
         if postings:
-            matches = match_postings(rare, postings, limit=MOST_FILTERED)
-            held = np.array(matches.frequencies, np.float64)
-            weights = np.log1p((self._large.records - held + 0.5) / (held + 0.5))
-            score = (matches.counts / (matches.counts + K1)) @ np.where(held > 0, weights, 0)
-            best = np.argsort(-score, kind="stable")
+            matches = match_postings(rare, postings, limit=MOST_HELD)
+            best = np.argsort(-self._coverage(matches), kind="stable")
             keys = np.asarray(matches.ordinals)[best].tolist()
-            found |= set(self._passing(keys)[:MOST_WORDED])
+            found |= self._passing(keys, vector, known)
         rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
         if len(found) < MOST_WORDED and len(rarest) > 1:
             pairs = self._full_text.pairs(self._user, rarest)
             keys = sorted(self._keys(PAIRS, pairs=pairs, most=MOST_PAIRS))
-            found |= set(self._passing(keys)[:MOST_WORDED])
+            found |= self._passing(keys, vector, {**known, **found})
         return found
 
-    def _passing(self, keys: Sequence[int]) -> list[int]:
-        """Return the records that pass the filter, in the same order."""
-        passing = self._keys(f"{FILTERED} AND r.key IN (@ints(:keys))", keys=dump(list(keys)))
-        return [key for key in keys if key in passing]
+    def _coverage(self, matches: TermMatches) -> NDArray[np.float64]:
+        """Return the share (0 to 1) of the question in each record, by how rare its words are."""
+        held = np.array(matches.frequencies, np.float64)
+        rarity = np.log1p(np.maximum(self._large.records - held + 0.5, 0.5) / (held + 0.5))
+        weights = np.where(held > 0, rarity, 0)
+        share = (matches.counts / (matches.counts + K1)) @ weights
+        covered: NDArray[np.float64] = share * (1 + K1) / max(weights.sum(), 1e-9)
+        return covered
+
+    def _passing(
+        self, keys: Sequence[int], vector: Vector | None, known: Mapping[int, float]
+    ) -> dict[int, float]:
+        """Return how like the question the first of these are that pass the filter."""
+        found: dict[int, float] = {}
+        for start in range(0, len(keys), MOST_WORDED):
+            part = keys[start : start + MOST_WORDED]
+            asked = dump([key for key in part if key not in known])
+            if vector is None:
+                found |= dict.fromkeys(self._keys(AMONG, keys=asked), 0.0)
+            else:
+                rows = self._all(LIKENESS, keys=asked, vector=_literal(vector))
+                found |= {key: likeness or 0.0 for key, likeness in rows}
+            if len(found) >= MOST_WORDED // 2:
+                break
+        return found
+
+    def _best(
+        self, found: Mapping[int, float], terms: Sequence[str], frequencies: Sequence[int]
+    ) -> set[int]:
+        """Return the records that are most like the question and hold most of its words."""
+        keys = sorted(found)
+        if len(keys) <= MOST_CANDIDATES:
+            return set(keys)
+        counts = self._matches(keys, terms, frequencies)
+        covered = np.zeros(len(keys))
+        covered[np.searchsorted(keys, counts.ordinals)] = self._coverage(counts)
+        score = covered + np.clip([found[key] for key in keys], 0, 1)
+        return {keys[place] for place in np.argsort(-score, kind="stable")[:MOST_CANDIDATES]}
+
+    def _matches(
+        self, keys: Sequence[int], terms: Sequence[str], frequencies: Sequence[int]
+    ) -> TermMatches:
+        """Return which of these records hold which terms."""
+        postings = self._full_text.postings(self._connection, self._user, terms, among=keys)
+        matches = match_postings(terms, postings, limit=len(keys))
+        return TermMatches(matches.ordinals, matches.counts, frequencies)
 
     def _facts(self, attributes: Collection[str]) -> set[int]:
         if not attributes:
@@ -377,8 +435,6 @@ class CandidateSearch:
         make = vector_of(self._connection)
         numbered = self._connection.made(make, "vectors", CANDIDATE_VECTORS, values)
         vectors = [each for each in numbered if each is not None]
-        postings = self._full_text.postings(self._connection, self._user, terms, among=keys)
-        matches = match_postings(terms, postings, limit=len(keys))
         changes = IndexChanges(
             IndexVersion(),
             reset=True,
@@ -390,5 +446,5 @@ class CandidateSearch:
             else np.empty((0, 0), np.float32),
             lineage=Lineage(*pairs),
         )
-        found = TermMatches(matches.ordinals, matches.counts, frequencies)
-        return Candidates(changes, found, self._large.records, self._large.terms)
+        matches = self._matches(keys, terms, frequencies)
+        return Candidates(changes, matches, self._large.records, self._large.terms)
