@@ -103,10 +103,7 @@ MACROS = {
         'SELECT value COLLATE "C" AS value '
         "FROM jsonb_array_elements_text(CAST({0} AS jsonb)) AS elements (value)"
     ),
-    "ints": (
-        "SELECT CAST(value AS bigint) AS value "
-        "FROM jsonb_array_elements_text(CAST({0} AS jsonb)) AS elements (value)"
-    ),
+    "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
     "same": "{0} = {1}",
     "members": (
         'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
@@ -142,12 +139,20 @@ CAPABILITIES = {
     ),
 }
 DIALECT = Dialect("postgres.sql", MACROS, TYPES)
+# What stands in a list is looked up in an index, as an array; else the planner would rather walk
+# through all that a user has.
+IN_LIST = re.compile(r"(?<!NOT )\bIN \(@(ints|texts)\((:\w+)\)\)")
+ANY_OF = {
+    "ints": "= ANY (CAST(translate({0}, '[]', '{{}}') AS bigint[]))",
+    "texts": "= ANY (ARRAY (SELECT jsonb_array_elements_text(CAST({0} AS jsonb))))",
+}
 
 
 @cache
 def in_postgres(sql: str) -> Any:
     """Return a shared statement in PostgreSQL's dialect, with parameters as psycopg has them."""
-    return PARAMETER.sub(r"%(\1)s", DIALECT.render(sql).replace("%", "%%"))
+    sql = DIALECT.render(IN_LIST.sub(lambda found: ANY_OF[found[1]].format(found[2]), sql))
+    return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
 class PostgresConnection(SqlConnection):

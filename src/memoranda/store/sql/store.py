@@ -30,7 +30,6 @@ from memoranda.store.sql.database import (
     indexed,
 )
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
-from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
@@ -57,7 +56,6 @@ WHERE name = :name AND holder = :holder AND claimed_due = :due
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
-HASH = "SELECT content_hash FROM records WHERE key = :key"
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
 SELECT key, deletions, deleted, name,
@@ -74,18 +72,23 @@ INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT (work, record_key) DO NOTHING
 """
-HELD_VECTOR = "SELECT embedding FROM vectors WHERE record_key = :record"
-NEXT_VECTOR = "UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user"
+TO_EMBED = """
+SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
+LEFT JOIN vectors v ON v.record_key = r.key
+WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
+"""
+NEXT_VECTORS = """
+UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING vector_seq
+"""
 ADD_VECTOR = """
 INSERT INTO vectors (user_key, seq, record_key, embedding)
-SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
+VALUES (:user, :seq, :record, :blob)
 """
-
-
 ADD_TOKENS = """
 INSERT INTO token_vectors (record_key, user_key, size, tokens)
 VALUES (:record, :user, :size, :blob)
 """
+REMOVE_OF = "DELETE FROM {table} WHERE user_key = :user AND record_key IN (@ints(:keys))"
 
 
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
@@ -105,30 +108,43 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
     if model != action.model:
         message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
-    kept: dict[int, bytes] = {}
     for record, vector in action.vectors.items():
         if vector.shape != (dimensions,):
             message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
             raise InvalidInput(message)
-        key = tx.connection.value(INDEXED, {"id": record, "user": tx.user})
-        content = action.hashes.get(record)
-        if key is None or (content and content != tx.connection.value(HASH, {"key": key})):
+    asked = {"user": tx.user, "ids": dump(list(action.vectors))}
+    found = {row[0]: row[1:] for row in tx.connection.all(TO_EMBED, asked)}
+    made: dict[int, bytes] = {}
+    new: dict[int, bytes] = {}
+    tokens: list[tuple[int, int, int, bytes]] = []
+    for record, vector in action.vectors.items():
+        key, content, held = found.get(record, (None, None, None))
+        if key is None or action.hashes.get(record, content) != content:
             continue
-        blob = vector.astype(STORED_FLOAT).tobytes()
-        values = {"user": tx.user, "record": key, "blob": blob, "work": VECTORS}
+        made[key] = vector.astype(STORED_FLOAT).tobytes()
         # Two processes may have made the same one: readers need not read it twice.
-        if tx.connection.value(HELD_VECTOR, values) != blob:
-            tx.connection.run("DELETE FROM vectors WHERE record_key = :record", values)
-            tx.connection.run(NEXT_VECTOR, values)
-            tx.connection.run(ADD_VECTOR, values)
-        tx.connection.run("DELETE FROM token_vectors WHERE record_key = :record", values)
-        tokens = action.tokens.get(record)
-        if tokens is not None and len(tokens):
-            values |= {"size": tokens.shape[1], "blob": tokens.astype(np.int8).tobytes()}
-            tx.connection.run(ADD_TOKENS, values)
-        tx.connection.run(UNQUEUE, values)
-        kept[key] = blob
-    tx.connection.index_vectors(tx.user, kept)
+        if held != made[key]:
+            new[key] = made[key]
+        rows = action.tokens.get(record)
+        if rows is not None and len(rows):
+            tokens.append((key, tx.user, rows.shape[1], rows.astype(np.int8).tobytes()))
+    _replace(tx, "vectors", new)
+    if new:
+        counted = {"user": tx.user, "count": len(new)}
+        first = tx.connection.value(NEXT_VECTORS, counted) - len(new) + 1
+        numbered = enumerate(new.items(), first)
+        tx.connection.run_many(ADD_VECTOR, [(tx.user, seq, *each) for seq, each in numbered])
+    _replace(tx, "token_vectors", made)
+    tx.connection.run_many(ADD_TOKENS, tokens)
+    _replace(tx, "derivations", made, work=VECTORS)
+    tx.connection.index_vectors(tx.user, made)
+
+
+def _replace(tx: Transaction, table: str, records: Collection[int], work: str = "") -> None:
+    """Remove rows of these records, in whose place others come: of one kind of work, or all."""
+    sql = REMOVE_OF.format(table=table) + (" AND work = :work" if work else "")
+    keys = dump(sorted(records))
+    tx.connection.run(sql, {"user": tx.user, "keys": keys, "work": work})
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
