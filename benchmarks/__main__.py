@@ -23,6 +23,7 @@ from benchmarks import (
     memories,
     ner,
     notes_speed,
+    postgres,
     pruning,
     quiz,
     relevance,
@@ -51,6 +52,7 @@ QUALITY = (
     "replay",
     "notes",
     "stores",
+    "postgres",
     "quiz",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -122,6 +124,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "replay": lambda: replays(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
+        "postgres": lambda: postgres.run(quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()

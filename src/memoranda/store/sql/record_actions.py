@@ -201,6 +201,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
     rows, indexed, sources, queued = [], [], [], []
+    sessions: dict[tuple[str, str], int] = {}
     for key, action in zip(tx.connection.record_keys(len(actions)), actions, strict=True):
         item = action.record
         _require_own(tx, item)
@@ -218,6 +219,8 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         queued.append((VECTORS, key, user))
         if action.mentions is None:
             queued.append((ENTITIES, key, user))
+        if item.session_id is not None and item.kind is Kind.EPISODE:
+            sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
     tx.connection.run_many(INSERT, rows)
     tx.full_text.add(tx.connection, indexed)
     if sources:
@@ -226,10 +229,9 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     for (key, *_), action in zip(indexed, actions, strict=True):
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
-        item = action.record
-        if item.session_id is not None and item.kind is Kind.EPISODE:
-            place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
-            tx.connection.run(REGISTER, place | {"at": to_ms(item.created_at)})
+    for (session, agent), at in sessions.items():
+        place = {"user": user, "session": session, "agent": agent, "at": at}
+        tx.connection.run(REGISTER, place)
 
 
 def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
