@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
-from psycopg.sql import SQL, Identifier
+from tests.shared.postgres_server import connected, new_database, running_server
 
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, micro, show
 from benchmarks.workload import DIMENSIONS, FUNCTION_WORDS, talk
 from memoranda import Memory, Settings
 from memoranda.model.query import Vectors
 from memoranda.testing.clocks import FrozenClock
-from tests.shared.postgres_server import connected, new_database, running_server
 
 BATCH = 500
 SESSION = 50

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoranda.model.checks import content_hash
 from memoranda.store.sql.database import MOST_COUNTED, Postings, SqlConnection
@@ -17,19 +18,18 @@ LONGEST = 500
 # Bytes of one vector, of at most 1,048,575.
 FULL = 900_000
 ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
-# With one number for all weights, `ts_rank` tells how often a record holds a query's only term.
+# Of each record that holds any of the terms, its key, and how often it holds each. With one number
+# for all weights, `ts_rank` tells how often a record holds a query's only term.
 POSTINGS = """
-SELECT place, string_agg(int8send(record_key), ''), string_agg(
-    float4send(ts_rank('{1, 1, 1, 1}', terms, query)), '')
-FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
-JOIN record_terms ON terms @@ query AND user_key = :user
-GROUP BY place
+SELECT string_agg(int8send(record_key), ''){times} FROM record_terms
+WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)
 """
-POSTINGS_AMONG = f"""
+TIMES = ", string_agg(float4send(ts_rank('{{1, 1, 1, 1}}', terms, CAST(:term{} AS tsquery))), '')"
+AMONG = """
 WITH record_terms AS MATERIALIZED (
     SELECT user_key, record_key, terms FROM record_terms
     WHERE user_key = :user AND record_key IN (@ints(:keys)))
-{POSTINGS}"""
+"""
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -78,10 +78,15 @@ class TermVectors:
 
         Of the records with the keys ``among``, if these are given.
         """
-        values = {"user": user, "queries": _lexemes(user, terms), "keys": dump(list(among or ()))}
-        sql = POSTINGS if among is None else POSTINGS_AMONG
-        found = {row[0]: row[1:] for row in connection.all(sql, values)}
-        return [_postings(*found.get(place, (b"", b""))) for place in range(1, len(terms) + 1)]
+        if not terms:
+            return []
+        lexemes = _lexemes(user, terms)
+        values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
+        values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
+        sql = POSTINGS.format(times="".join(map(TIMES.format, range(len(terms)))))
+        keys, *ranks = connection.all(sql if among is None else AMONG + sql, values)[0]
+        held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
+        return [_postings(held, each or b"") for each in ranks]
 
     def pairs(self, user: int, terms: Sequence[str]) -> str:
         """Return a ``tsquery`` for what holds two of these terms."""
@@ -120,8 +125,9 @@ def _lexemes(user: int, terms: Sequence[str]) -> list[str]:
     return ["'{}:{}'".format(user, term.replace("\\", "\\\\").replace("'", "''")) for term in short]
 
 
-def _postings(keys: bytes, ranks: bytes) -> Postings:
-    """Return the keys of records in order, each once, and how often a term stands in them."""
-    held, places = np.unique(np.frombuffer(keys, ">i8").astype(np.int64), return_inverse=True)
-    times = np.searchsorted(LIMITS, np.frombuffer(ranks, ">f4")) + 1
+def _postings(keys: NDArray[np.int64], ranks: bytes) -> Postings:
+    """Return which of these records hold a term, in order and each once, and how often."""
+    rank = np.frombuffer(ranks, ">f4")
+    held, places = np.unique(keys[rank > 0], return_inverse=True)
+    times = np.searchsorted(LIMITS, rank[rank > 0]) + 1
     return Postings(held, np.bincount(places, times, len(held)).astype(np.int64))
