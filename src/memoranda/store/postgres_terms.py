@@ -15,8 +15,12 @@ from memoranda.store.sql.rows import dump
 
 # Characters of a term that is indexed as it is; a lexeme has room for 2,046 bytes.
 LONGEST = 500
-# Bytes of one vector, of at most 1,048,575.
+# Bytes of one vector, of at most 1,048,575; of a character at most; of a term beside its text.
 FULL = 900_000
+WIDEST = 4
+BESIDE = 4
+# Positions in a text, by how often a term stands in it: which they are does not matter.
+PLACES = [",".join(map(str, range(1, count + 1))) for count in range(MOST_COUNTED + 1)]
 ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
 # Of each record that holds any of the terms, its key, and how often it holds each. With one number
 # for all weights, `ts_rank` tells how often a record holds a query's only term.
@@ -80,7 +84,7 @@ class TermVectors:
         """
         if not terms:
             return []
-        lexemes = _lexemes(user, terms)
+        lexemes = [_lexeme(user, term) for term in terms]
         values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
         values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
         sql = POSTINGS.format(times="".join(map(TIMES.format, range(len(terms)))))
@@ -90,7 +94,8 @@ class TermVectors:
 
     def pairs(self, user: int, terms: Sequence[str]) -> str:
         """Return a ``tsquery`` for what holds two of these terms."""
-        return " | ".join(" & ".join(pair) for pair in combinations(_lexemes(user, terms), 2))
+        lexemes = [_lexeme(user, term) for term in terms]
+        return " | ".join(" & ".join(pair) for pair in combinations(lexemes, 2))
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
@@ -98,7 +103,7 @@ class TermVectors:
 
     def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
         """Return whether a record is indexed under each of these terms."""
-        values = {"user": user, "key": key, "queries": _lexemes(user, terms)}
+        values = {"user": user, "key": key, "queries": [_lexeme(user, term) for term in terms]}
         return bool(connection.value(HOLDS, values) == len(terms))
 
 
@@ -106,23 +111,24 @@ def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
     """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
     vector: list[str] = []
     size = 0
-    counts = Counter(terms)
-    for lexeme, count in zip(_lexemes(user, list(counts)), counts.values(), strict=True):
-        positions = ",".join(map(str, range(1, min(count, MOST_COUNTED) + 1)))
-        more = len(lexeme.encode()) + len(positions) + 4
+    for term, count in Counter(terms).items():
+        placed = f"{_lexeme(user, term)}:{PLACES[min(count, MOST_COUNTED)]}"
+        more = len(placed) * (1 if placed.isascii() else WIDEST) + BESIDE
         if size + more > FULL:
             yield " ".join(vector)
             vector, size = [], 0
-        vector.append(f"{lexeme}:{positions}")
+        vector.append(placed)
         size += more
     if vector:
         yield " ".join(vector)
 
 
-def _lexemes(user: int, terms: Sequence[str]) -> list[str]:
-    """Return terms of a user as PostgreSQL reads them: with a hash for each that is too long."""
-    short = (term if len(term) <= LONGEST else content_hash(term) for term in terms)
-    return ["'{}:{}'".format(user, term.replace("\\", "\\\\").replace("'", "''")) for term in short]
+def _lexeme(user: int, term: str) -> str:
+    """Return a term of a user as PostgreSQL reads it: a hash of it, if it is too long."""
+    term = term if len(term) <= LONGEST else content_hash(term)
+    if not term.isalnum():
+        term = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{user}:{term}'"
 
 
 def _postings(keys: NDArray[np.int64], ranks: bytes) -> Postings:
