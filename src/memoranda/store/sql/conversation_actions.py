@@ -55,7 +55,7 @@ key IN (SELECT key FROM messages WHERE conversation_key = :conversation AND posi
     ORDER BY position DESC LIMIT :newest)
 """
 TAKE_OUT = f"DELETE FROM messages WHERE {{chosen}} RETURNING {', '.join(rows.MESSAGES.names)}"
-APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
+APPEND = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
 
 
 def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
@@ -87,7 +87,7 @@ def append(tx: Transaction, action: act.Append) -> None:
         "next_position = next_position + 1 WHERE key = :key RETURNING next_position - 1",
         {"key": conversation},
     )
-    place = {"conversation_key": conversation, "position": position}
+    place = {"user_key": tx.user, "conversation_key": conversation, "position": position}
     tx.connection.run(APPEND, rows.MESSAGES.values(action.message) | place)
 
 
@@ -144,10 +144,10 @@ def prune(tx: Transaction, action: act.Prune) -> None:
         cuts += [part.tear() for part in parts] if torn else [span]
     stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
     tx.connection.run(
-        "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, through, spans) VALUES (:conversation, :id, :at, :trigger, "
-        ":why, :strategy, :before, :after, :through, :cuts)",
-        {"conversation": conversation, "through": _through(cuts)} | stored,
+        "INSERT INTO prunings (user_key, conversation_key, id, at, triggered_by, why, strategy, "
+        "tokens_before, tokens_after, through, spans) VALUES (:user, :conversation, :id, :at, "
+        ":trigger, :why, :strategy, :before, :after, :through, :cuts)",
+        {"user": tx.user, "conversation": conversation, "through": _through(cuts)} | stored,
     )
     tx.revise(conversation)
 
@@ -224,7 +224,7 @@ def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> Tombstone 
         record_actions.end(tx, episodes, action.at, "its message was removed")
     done = _renumber(tx, conversation, action, gone)
     for message, place in zip(action.messages, done.places, strict=True):
-        placed = {"conversation_key": conversation, "position": place}
+        placed = {"user_key": tx.user, "conversation_key": conversation, "position": place}
         tx.connection.run(APPEND, rows.MESSAGES.values(message) | placed)
     last = max(done.places, default=-1)
     recount_messages(tx, conversation, len(action.messages) - len(gone), last)
@@ -275,18 +275,18 @@ def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
 
 def _leave_tombstone(tx: Transaction, conversation: int, kept: Tombstone) -> None:
     key = tx.connection.value(
-        "INSERT INTO tombstones (conversation_key, id, at, count) "
-        "VALUES (:conversation, :id, :at, :count) ON CONFLICT (conversation_key, id) DO NOTHING "
-        "RETURNING key",
-        {"conversation": conversation, "id": kept.id, "at": to_ms(kept.at), "count": kept.count},
+        "INSERT INTO tombstones (user_key, conversation_key, id, at, count) "
+        "VALUES (:user, :conversation, :id, :at, :count) ON CONFLICT DO NOTHING RETURNING key",
+        {"user": tx.user, "conversation": conversation}
+        | {"id": kept.id, "at": to_ms(kept.at), "count": kept.count},
     )
     if key is None:
         return
     tx.connection.run_many(
-        "INSERT INTO removed_messages (tombstone_key, place, record_id, message) "
-        "VALUES (:tombstone, :place, :record, :message)",
+        "INSERT INTO removed_messages (user_key, tombstone_key, place, record_id, message) "
+        "VALUES (:user, :tombstone, :place, :record, :message)",
         [
-            (key, place, message.record_id, rows.stored_message(message))
+            (tx.user, key, place, message.record_id, rows.stored_message(message))
             for place, message in enumerate(kept.messages)
         ],
     )

@@ -93,6 +93,12 @@ def added_defaults(table: str) -> tuple[int, ...]:
     return tuple(int(rest.split("DEFAULT")[1]) for _, _, rest in _added(table))
 
 
+@cache
+def backfill() -> tuple[str, ...]:
+    """Return the statements of migrations that fill what they add: rows of before need them."""
+    return tuple(re.findall(r"^UPDATE [^;]+", "\n".join(schema_steps()), re.MULTILINE))
+
+
 def _added(table: str) -> list[tuple[str, str, str]]:
     added = re.compile(rf"^ALTER TABLE {table} ADD COLUMN (\w+) (\w+)([^;]*);", re.MULTILINE)
     return added.findall("\n".join(schema_steps()))

@@ -87,10 +87,10 @@ VALUES (:user, :key, :entity, :folded)
 ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
 """
 MOVE_LINKS = """
-INSERT INTO record_entities (record_key, entity_key, folded)
-SELECT record_key, CAST(:to AS integer), folded FROM record_entities
+INSERT INTO record_entities (user_key, record_key, entity_key, folded)
+SELECT user_key, record_key, CAST(:to AS bigint), folded FROM record_entities
 WHERE entity_key = :entity AND folded = :folded
-ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+ON CONFLICT DO NOTHING
 """
 UNUSED = """
 SELECT folded FROM entity_names WHERE entity_key = :entity
@@ -101,8 +101,8 @@ DELETE FROM entities WHERE key = :entity
     AND NOT EXISTS (SELECT 1 FROM record_entities WHERE entity_key = :entity)
 """
 LINK = """
-INSERT INTO record_entities (record_key, entity_key, folded) VALUES (:record, :entity, :folded)
-ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+INSERT INTO record_entities (user_key, record_key, entity_key, folded)
+VALUES (:user, :record, :entity, :folded) ON CONFLICT DO NOTHING
 """
 
 

@@ -20,7 +20,7 @@ from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatch
 from memoranda.store.sql import entities
 from memoranda.store.sql.damage import REMEDY, damaged_rows, keep_aside
 from memoranda.store.sql.database import Database, Row, SqlConnection, indexed
-from memoranda.store.sql.dialect import FOLDER, tables
+from memoranda.store.sql.dialect import FOLDER, backfill, tables
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.rows import RowShape, dump, insertion, noted_lines, read_strings
 from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
@@ -290,9 +290,8 @@ def rebuild(
             "DELETE FROM vectors WHERE record_key = (SELECT key FROM records WHERE id = :id)",
             altered,
         )
-        for _, *mend in checks().values():
-            for sql in mend:
-                connection.run(sql)
+        for sql in (*backfill(), *(sql for _, *mend in checks().values() for sql in mend)):
+            connection.run(sql)
         for table in _derived_tables(connection, names).values():
             connection.run(f"DELETE FROM {table.name}")
             rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]

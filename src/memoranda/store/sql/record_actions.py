@@ -62,7 +62,7 @@ INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :sou
 ON CONFLICT (user_key, source_id, record_key) DO NOTHING
 """
 QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
-QUEUE = f"{QUEUE_NEW} ON CONFLICT (work, record_key) DO NOTHING"
+QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"

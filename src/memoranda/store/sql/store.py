@@ -72,7 +72,7 @@ DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
-ON CONFLICT (work, record_key) DO NOTHING
+ON CONFLICT DO NOTHING
 """
 HELD_VECTOR = "SELECT embedding FROM vectors WHERE record_key = :record"
 NEXT_VECTOR = "UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user"
