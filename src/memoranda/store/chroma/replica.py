@@ -62,8 +62,9 @@ class StoredTerms(Fts5):
         sql = "INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)"
         connection.run_many(sql, [{"key": key, "terms": terms} for key, _, terms in rows])
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        del user
         rows = [{"key": key} for key in keys]
         connection.run_many("DELETE FROM record_terms WHERE record_key = :key", rows)
 
