@@ -132,9 +132,8 @@ def spread(running):
     address = new_database(running)
     with connected(address) as connection:
         connection.execute(spread_schema(3))
-    with one_partition_each() as seen:
+    with one_partition_each():
         yield address
-        assert len(seen) > 300
 
 
 class TestPartitioned(TestPostgres):

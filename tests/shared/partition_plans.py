@@ -11,6 +11,7 @@ import pytest
 from psycopg.sql import SQL
 
 from memoranda.store.postgres import PARAMETER, PostgresConnection, PostgresStore, in_postgres
+from memoranda.store.postgres_nearest import TO_INDEX
 
 PARTITION = re.compile(r'"Relation Name": "\w+_p(\d+)"')
 PLANNED = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
@@ -42,7 +43,7 @@ def _wide(method):
 @contextmanager
 def one_partition_each():
     """Plan each statement once before it runs: it fails, where it looks at several partitions."""
-    seen = set()
+    seen = {TO_INDEX}
     run, many = PostgresConnection._execute, PostgresConnection.run_many
     alone = PostgresStore._execute_alone
 
@@ -75,4 +76,4 @@ def one_partition_each():
         patch.setattr(PostgresStore, "_execute_alone", execute_alone)
         for name in (*STORE_WIDE, *OF_NOBODY):
             patch.setattr(PostgresStore, name, _wide(getattr(PostgresStore, name)))
-        yield seen
+        yield
