@@ -11,7 +11,6 @@ import pytest
 from psycopg.sql import SQL
 
 from memoranda.store.postgres import PARAMETER, PostgresConnection, PostgresStore, in_postgres
-from memoranda.store.postgres_nearest import TO_INDEX
 
 PARTITION = re.compile(r'"Relation Name": "\w+_p(\d+)"')
 PLANNED = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
@@ -43,7 +42,7 @@ def _wide(method):
 @contextmanager
 def one_partition_each():
     """Plan each statement once before it runs: it fails, where it looks at several partitions."""
-    seen = {TO_INDEX}
+    seen = set()
     run, many = PostgresConnection._execute, PostgresConnection.run_many
     alone = PostgresStore._execute_alone
 

@@ -574,9 +574,13 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """
         due = {"most": self._exact_up_to, "grown": GROWN}
         with self.read() as connection:
-            users = connection.all(postgres_nearest.TO_INDEX, due)
+            users = [
+                (user, name)
+                for user, name, newest in connection.all(postgres_nearest.TO_INDEX, due)
+                if connection.value(postgres_nearest.IS_DUE, due | {"user": user, "newest": newest})
+            ]
         holder, done = secrets.token_hex(8), 0
-        for user, name, _ in users:
+        for user, name in users:
             if not self._claim_indexing(holder, LONGEST_INDEXING):
                 break  # Another process does it.
             postgres_nearest.index(self, Scope(name), user)

@@ -113,11 +113,12 @@ WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
 """
 
 TO_INDEX = """
-SELECT key, name, vector_seq FROM users u WHERE vector_seq > :most AND name IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM large_users l WHERE l.user_key = u.key
-        AND l.counted_at >= :grown * u.vector_seq)
-    AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
-ORDER BY key
+SELECT key, name, vector_seq FROM users WHERE vector_seq > :most AND name IS NOT NULL ORDER BY key
+"""
+IS_DUE = """
+SELECT NOT EXISTS (
+        SELECT 1 FROM large_users WHERE user_key = :user AND counted_at >= :grown * :newest)
+    AND (SELECT count(*) FROM vectors WHERE user_key = :user) > :most
 """
 MAKE = """
 CREATE TABLE {table} (

@@ -33,6 +33,7 @@ OWNER = "user_key"
 CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
 ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
+KEYS = re.compile(r"^(    (?:PRIMARY KEY|UNIQUE)) \((?!user_key)", re.MULTILINE)
 KEY = re.compile(r"^    (?!user_key\b)(\w+)(.*?) (PRIMARY KEY|UNIQUE)\b", re.MULTILINE)
 REFERENCE = re.compile(
     r"^    (?!user_key\b)(\w+)(.*?) REFERENCES (\w+) ?\((\w+)\)((?: ON DELETE CASCADE)?)",
@@ -110,13 +111,7 @@ def lead_with_user(table: str) -> str:
         keys.append(f"FOREIGN KEY (user_key, {name}) REFERENCES {other} (user_key, {key}){cascade}")
         return f"    {name}{rest}"
 
-    table = re.sub(
-        r"^    (PRIMARY KEY|UNIQUE) \((?!user_key)",
-        r"    \1 (user_key, ",
-        table,
-        flags=re.MULTILINE,
-    )
-    table = REFERENCE.sub(refer, KEY.sub(name_key, table))
+    table = REFERENCE.sub(refer, KEY.sub(name_key, KEYS.sub(r"\1 (user_key, ", table)))
     return "".join((table[:-2], *(f",\n    {key}" for key in keys), "\n)"))
 
 
