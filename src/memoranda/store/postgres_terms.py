@@ -62,10 +62,10 @@ class TermVectors:
             ],
         )
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
-        sql = "DELETE FROM record_terms WHERE record_key IN (@ints(:keys))"
-        connection.run(sql, {"keys": dump(list(keys))})
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        sql = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
+        connection.run(sql, {"user": user, "keys": dump(list(keys))})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""

@@ -58,10 +58,12 @@ REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 NOBODY = 0
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
-SELECT key, deletions, deleted, name,
-    EXISTS (SELECT 1 FROM records r WHERE r.user_key = u.key AND r.content_hash = :hash)
-FROM users u WHERE name = :name
+SELECT key, deletions, deleted, name, key <> :likely OR EXISTS (
+    SELECT 1 FROM records r WHERE r.user_key = :likely AND r.content_hash = :hash)
+FROM users WHERE name = :name
 """
+# Users whose keys are known at once.
+MOST_KEYS = 10_000
 ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
@@ -70,11 +72,11 @@ DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
-ON CONFLICT (work, record_key) DO NOTHING
+ON CONFLICT DO NOTHING
 """
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
-LEFT JOIN vectors v ON v.record_key = r.key
+LEFT JOIN vectors v ON @partition(v) AND v.record_key = r.key
 WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
 """
 NEXT_VECTORS = """
@@ -88,7 +90,6 @@ ADD_TOKENS = """
 INSERT INTO token_vectors (record_key, user_key, size, tokens)
 VALUES (:record, :user, :size, :blob)
 """
-REMOVE_OF = "DELETE FROM {table} WHERE user_key = :user AND record_key IN (@ints(:keys))"
 
 
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
@@ -128,23 +129,16 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
         rows = action.tokens.get(record)
         if rows is not None and len(rows):
             tokens.append((key, tx.user, rows.shape[1], rows.astype(np.int8).tobytes()))
-    _replace(tx, "vectors", new)
+    tx.drop("vectors", new)
     if new:
         counted = {"user": tx.user, "count": len(new)}
         first = tx.connection.value(NEXT_VECTORS, counted) - len(new) + 1
         numbered = enumerate(new.items(), first)
         tx.connection.run_many(ADD_VECTOR, [(tx.user, seq, *each) for seq, each in numbered])
-    _replace(tx, "token_vectors", made)
+    tx.drop("token_vectors", made)
     tx.connection.run_many(ADD_TOKENS, tokens)
-    _replace(tx, "derivations", made, work=VECTORS)
+    tx.drop("derivations", made, VECTORS)
     tx.connection.index_vectors(tx.user, made)
-
-
-def _replace(tx: Transaction, table: str, records: Collection[int], work: str = "") -> None:
-    """Remove rows of these records, in whose place others come: of one kind of work, or all."""
-    sql = REMOVE_OF.format(table=table) + (" AND work = :work" if work else "")
-    keys = dump(sorted(records))
-    tx.connection.run(sql, {"user": tx.user, "keys": keys, "work": work})
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
@@ -196,10 +190,10 @@ class KnownUser(NamedTuple):
 
 
 def _known_user(
-    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, text: str | None = None
+    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, **values: Any
 ) -> KnownUser:
     """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    row = connection.one(sql, {"name": scope.user, "hash": text})
+    row = connection.one(sql, {"name": scope.user} | values)
     if row is None:  # Erased, or never there.
         row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
@@ -209,14 +203,22 @@ def _known_user(
     return known
 
 
-def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> KnownUser:
+def _registered(
+    connection: SqlConnection, scope: Scope, actions: Sequence[Action], likely: int
+) -> KnownUser:
     """Return the user of whom actions are, who may be new or begin anew.
 
     ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
+
+    Args:
+        connection: an open transaction.
+        scope: of the user.
+        actions: what is to be done.
+        likely: the key that the user had before: with it, a known text is looked for at once.
     """
     only = actions[0] if len(actions) == 1 else None
     text = only.record.content_hash if isinstance(only, act.Insert) else None
-    known = _known_user(connection, scope, USER_AND_TEXT, text)
+    known = _known_user(connection, scope, USER_AND_TEXT, hash=text, likely=likely)
     if known.name is not None and not known.deleted:
         return known if only else known._replace(has_text=True)
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
@@ -234,6 +236,7 @@ class SqlStore(SqlReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
+    _keys: dict[str, int]
     full_text: ClassVar[FullText]
 
     def _write(
@@ -259,7 +262,10 @@ class SqlStore(SqlReads):
 
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
             done: list[act.Outcome] = []
-            user = _registered(connection, scope, actions)
+            user = _registered(connection, scope, actions, self._keys.get(scope.user, NOBODY))
+            if len(self._keys) >= MOST_KEYS:
+                self._keys.clear()
+            self._keys[scope.user] = user.key
             if user.key == NOBODY:
                 return done
             made_by = self._analyzer, self.names, self.full_text
@@ -356,7 +362,7 @@ class DatabaseStore(Database[C], SqlStore):
             analyzer: makes the terms of the full-text index.
             names: decides which names are one entity.
         """
-        self._analyzer, self.names = analyzer, names
+        self._analyzer, self.names, self._keys = analyzer, names, {}
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:
