@@ -33,7 +33,7 @@ T = TypeVar("T")
 # that are candidates; and what a filter leaves, if that is little.
 MOST_LIKE = 200
 MOST_WORDED = 800
-MOST_CANDIDATES = 150
+MOST_CANDIDATES = 120
 # Of the first of them, those with the next keys may answer, too: mostly the next turns.
 MOST_BESIDE = 40
 BESIDE_STEPS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5)
@@ -375,9 +375,9 @@ class CandidateSearch:
     def _covered(
         self, rare: Sequence[str], postings: Sequence[Any], common: Mapping[str, int]
     ) -> dict[int, float]:
-        """Return the share (0 to 1) of the question in records that hold its words, best first.
+        """Return the share (0 to 1) of the question in records that hold its words.
 
-        With what stands around each, as far as that is known.
+        Those first in or around which most of it stands.
         """
         matches = match_postings(rare, postings, limit=MOST_HELD)
         rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
@@ -388,8 +388,8 @@ class CandidateSearch:
             counts = [len(each.keys) for each in postings] + [common[term] for term in rarest]
             matches = self._matches(sorted(held), terms, counts)
         keys = np.array(matches.ordinals, np.int64)
-        covered = np.minimum(1, _with_neighbours(keys, self._coverage(matches)))
-        best = np.argsort(-covered, kind="stable")
+        covered = self._coverage(matches)
+        best = np.argsort(-np.minimum(1, _with_neighbours(keys, covered)), kind="stable")
         return dict(zip(keys[best].tolist(), covered[best].tolist(), strict=True))
 
     def _coverage(self, matches: TermMatches) -> NDArray[np.float64]:
@@ -424,7 +424,8 @@ class CandidateSearch:
         keys, likeness, said, length = (np.array(each) for each in zip(*sorted(rows), strict=True))
         likeness = np.clip(likeness, 0, 1)
         around = _with_neighbours(keys, likeness) / _with_neighbours(keys, np.ones(len(keys)))
-        score = likeness + around + WORDS * np.array([covered.get(key, 0) for key in keys.tolist()])
+        held = np.array([covered.get(key, 0.0) for key in keys.tolist()])
+        score = likeness + around + WORDS * np.minimum(1, _with_neighbours(keys, held))
         score += SAID * said + LENGTH * np.minimum(1, length / FULL_LENGTH)
         return {*keys[np.argsort(-score, kind="stable")[:MOST_CANDIDATES]].tolist()}
 
