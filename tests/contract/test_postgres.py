@@ -133,7 +133,7 @@ def spread(running):
     """Give the address of a database that spreads users over partitions, and watch the plans."""
     address = new_database(running)
     with connected(address) as connection:
-        connection.execute(spread_schema(3))
+        connection.execute(spread_schema(2))
     with one_partition_each():
         yield address
 
