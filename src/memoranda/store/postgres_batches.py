@@ -56,13 +56,12 @@ class PendingResult:
     """What came of a statement of a batch, which is waited for when it is asked for.
 
     Attributes:
-        prepares: the statement that it prepared, if it did no more than that.
         received: as the server sent it, once it did.
     """
 
-    def __init__(self, batch: StatementBatch, prepares: StatementKey | None = None) -> None:
+    def __init__(self, batch: StatementBatch) -> None:
         """Have nothing yet."""
-        self._batch, self.prepares = batch, prepares
+        self._batch = batch
         self.received: PGresult | None = None
 
     @property
@@ -127,11 +126,11 @@ class StatementBatch:
             self._prepared.count += 1
             self._prepared[key] = b"memoranda_%d" % self._prepared.count
             self._server.send_prepare(self._prepared[key], key[0].encode(), key[1])
-            self._expect(key)
+            self._expect()
         return self._prepared.get(key)
 
-    def _expect(self, prepares: StatementKey | None = None) -> PendingResult:
-        self._pending.append(PendingResult(self, prepares))
+    def _expect(self) -> PendingResult:
+        self._pending.append(PendingResult(self))
         return self._pending[-1]
 
     def receive(self, asked: PendingResult) -> PGresult:
@@ -172,9 +171,7 @@ class StatementBatch:
 
     def abandon(self) -> None:
         """Leave the connection to others after an error, in a transaction that has failed."""
-        for each in self._pending:  # Whether the server has prepared these is not known.
-            if each.prepares is not None:
-                self._prepared.pop(each.prepares, None)
+        self._prepared.clear()  # At the rollback that follows psycopg drops them all.
         with suppress(psycopg.Error):  # It is lost: who borrows it next sees that.
             self._server.pipeline_sync()
             self._raw.wait(send(self._server))
