@@ -73,10 +73,6 @@ FROM records r LEFT JOIN {table} n ON n.record_key = r.key
 WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {where}
 """
 TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
-PAIRS = """
-SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
-LIMIT :most
-"""
 FACTS = """
 SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(:attributes))
     AND r.kind = 'fact' AND r.superseded_by IS NULL AND {where} ORDER BY r.key DESC LIMIT :most
@@ -366,7 +362,7 @@ class CandidateSearch:
         rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
         if len(found) < MOST_WORDED and len(rarest) > 1:
             pairs = self._full_text.pairs(self._user, rarest)
-            keys = sorted(self._keys(PAIRS, pairs=pairs, most=MOST_PAIRS))
+            keys = sorted(self._keys(self._full_text.matching_pairs, pairs=pairs, most=MOST_PAIRS))
             found |= self._passing(keys, vector, {**known, **found})
         return found
 

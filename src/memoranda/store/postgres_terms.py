@@ -17,19 +17,30 @@ LONGEST = 500
 # Bytes of one vector, of at most 1,048,575.
 FULL = 900_000
 ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
+# By the offset the planner sees that each query is one of few, and uses the index for it.
+MATCHING = """(
+    SELECT record_key, terms FROM record_terms
+    WHERE terms @@ query AND user_key = :user OFFSET 0)"""
+# Where transactions are limited to the rows of a user, see postgres_roles.py.
+LIMITED = "terms_matching(query, NULL)"
 # With one number for all weights, `ts_rank` tells how often a record holds a query's only term.
 POSTINGS = """
 SELECT place, string_agg(int8send(record_key), ''), string_agg(
     float4send(ts_rank('{1, 1, 1, 1}', terms, query)), '')
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
-JOIN record_terms ON terms @@ query AND user_key = :user
+JOIN LATERAL {matching} held ON TRUE
 GROUP BY place
 """
 POSTINGS_AMONG = f"""
 WITH record_terms AS MATERIALIZED (
     SELECT user_key, record_key, terms FROM record_terms
     WHERE user_key = :user AND record_key IN (@ints(:keys)))
-{POSTINGS}"""
+{POSTINGS}""".replace("{matching}", MATCHING)
+PAIRS = """
+SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
+LIMIT :most
+"""
+LIMITED_PAIRS = "SELECT record_key FROM terms_matching(CAST(:pairs AS tsquery), :most)"
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -45,7 +56,15 @@ class TermVectors:
     """Finds records by their terms. Each stands in the index with the key of its user before it.
 
     So a query never walks through what others have.
+
+    Args:
+        limited: whether transactions are limited to the rows of a user.
     """
+
+    def __init__(self, *, limited: bool = False) -> None:
+        """Choose by what terms are found."""
+        self._postings = POSTINGS.replace("{matching}", LIMITED if limited else MATCHING)
+        self.matching_pairs = LIMITED_PAIRS if limited else PAIRS
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
@@ -79,7 +98,7 @@ class TermVectors:
         Of the records with the keys ``among``, if these are given.
         """
         values = {"user": user, "queries": _lexemes(user, terms), "keys": dump(list(among or ()))}
-        sql = POSTINGS if among is None else POSTINGS_AMONG
+        sql = self._postings if among is None else POSTINGS_AMONG
         found = {row[0]: row[1:] for row in connection.all(sql, values)}
         return [_postings(*found.get(place, (b"", b""))) for place in range(1, len(terms) + 1)]
 

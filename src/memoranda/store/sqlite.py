@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import apsw
 
@@ -304,7 +304,7 @@ class SqliteDatabase(Database[SqliteConnection]):
     """
 
     BEGIN_SNAPSHOT = "BEGIN"
-    full_text: ClassVar[FullText] = Fts5()
+    full_text: FullText = Fts5()
     damage = apsw.CorruptError
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
