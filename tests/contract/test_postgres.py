@@ -8,11 +8,13 @@ from contextlib import closing, contextmanager
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from postgres_server import NUMBERS, empty, running_server
+from partition_plans import one_partition_each
+from postgres_server import NUMBERS, connected, empty, new_database, running_server
 
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.models import Scope
 from memoranda.store.postgres import PostgresConnection, PostgresStore
+from memoranda.store.postgres_partitions import spread_schema
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.samples import ALL, ANA, User
@@ -21,10 +23,16 @@ WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
 @pytest.fixture(scope="session")
-def server():
+def running():
     """Run one server for all tests."""
     with running_server() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def server(running):
+    """Give the address of a database."""
+    return running
 
 
 def open_store(address):
@@ -116,3 +124,32 @@ class TestPostgres(StoreContract):
             asked = list(counts)[-20:]
             found = store.match_terms(ben, asked, limit=10)
             assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]
+
+
+@pytest.fixture(scope="module")
+def spread(running):
+    """Give the address of a database that spreads users over partitions, and watch the plans."""
+    address = new_database(running)
+    with connected(address) as connection:
+        connection.execute(spread_schema(3))
+    with one_partition_each():
+        yield address
+
+
+class TestPartitioned(TestPostgres):
+    """A database whose users are spread over partitions: each statement looks at one alone."""
+
+    # What the server undoes, it undoes alike, and slowly.
+    test_a_failing_action_undoes_those_before_it = None
+    test_a_failure_at_any_step_leaves_nothing = None
+    test_the_index_tells_how_often_a_term_stands = None
+
+    @pytest.fixture
+    def server(self, spread):
+        """Give the address of the database."""
+        return spread
+
+    def test_what_looks_at_all_partitions_is_found(self, store):
+        """The plans tell it of a statement that names no user."""
+        with pytest.raises(AssertionError, match="looks at the partitions"), store.write() as one:
+            one.all("SELECT count(*) FROM messages")

@@ -1,14 +1,16 @@
 """A user with more records than memory has room for is asked like any other, on PostgreSQL."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 from both_stores import remembering
+from partition_plans import one_partition_each
 from postgres_server import connected, new_database, running_server
 from psycopg.sql import SQL
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
+from memoranda.store.postgres_partitions import spread_schema
 from memoranda.testing.clocks import START, FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -59,13 +61,20 @@ def talk(memory):
     memory.embed_pending()
 
 
-@pytest.fixture
-def location(server):
-    """Give the address of a database in which Ana is a large user."""
+@pytest.fixture(params=["whole"])
+def location(server, request):
+    """Give the address of a database in which Ana is a large user; ``spread`` over partitions."""
     address = new_database(server)
-    with closing(opened(address)) as memory:
-        talk(memory)
-    return address
+    with one_partition_each() if request.param == "spread" else nullcontext():
+        if request.param == "spread":
+            with connected(address) as connection:
+                connection.execute(spread_schema(3))
+        with closing(opened(address)) as memory:
+            talk(memory)
+        yield address
+
+
+ON_BOTH = pytest.mark.parametrize("location", ["whole", "spread"], indirect=True)
 
 
 def told(memory, **wanted):
@@ -83,6 +92,7 @@ def tables(location):
         return [row[0] for row in connection.execute(names).fetchall()]
 
 
+@ON_BOTH
 @pytest.mark.parametrize(
     "wanted", [{}, {"kind": "fact"}, {"tags": ["owl"]}, {"session": "day 3"}], ids=str
 )
@@ -103,6 +113,7 @@ def test_what_is_added_later_is_found_at_once(location):
         assert "ladder" in memory.search("hadder ladde mille")[0].record.content
 
 
+@ON_BOTH
 def test_erased_it_is_in_no_table(location):
     """What is erased leaves the index of vectors with it; a user who is deleted, all of it."""
     with closing(opened(location)) as memory:

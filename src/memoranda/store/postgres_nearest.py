@@ -117,14 +117,17 @@ ORDER BY key
 """
 MAKE = """
 CREATE TABLE {table} (
-    record_key bigint PRIMARY KEY REFERENCES records (key) ON DELETE CASCADE,
-    embedding halfvec({dimensions}) NOT NULL
+    user_key bigint NOT NULL DEFAULT {user},
+    record_key bigint PRIMARY KEY,
+    embedding halfvec({dimensions}) NOT NULL,
+    FOREIGN KEY (user_key, record_key) REFERENCES records (user_key, key) ON DELETE CASCADE
 )
 """
 INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
 NEXT_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND v.seq > :seq AND r.kind <> 'item' ORDER BY v.seq LIMIT :most
+WHERE v.user_key = :user AND r.user_key = :user AND v.seq > :seq AND r.kind <> 'item'
+ORDER BY v.seq LIMIT :most
 """
 PUT = """
 INSERT INTO {table} (record_key, embedding)
@@ -222,7 +225,7 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
             return False
         drop(connection, [user])
         connection.run("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.run(MAKE.format(table=table, dimensions=dimensions))
+        connection.run(MAKE.format(table=table, user=user, dimensions=dimensions))
         return True
 
     def fill(connection: Any) -> int | None:

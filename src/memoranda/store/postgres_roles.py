@@ -11,7 +11,6 @@ such work is of all users.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -49,7 +48,7 @@ ADMIT = "SELECT set_config('memoranda.user_key', :key, TRUE)"
 LOGIN = """
 SELECT array_to_string(ARRAY(SELECT quote_ident(name) FROM unnest(current_schemas(FALSE)) name),
     ', '), quote_ident(current_schema()), quote_ident(current_user), current_user = :role,
-    to_regprocedure('terms_matching(tsquery, bigint)') IS NOT NULL
+    to_regprocedure('terms_matching(bigint, tsquery, bigint)') IS NOT NULL
 """
 ROLE = """
 SELECT r.rolsuper, r.rolbypassrls, pg_has_role(r.oid, c.relowner, 'USAGE'),
@@ -58,7 +57,7 @@ FROM pg_roles r, pg_class c WHERE r.rolname = :role AND c.oid = CAST('records' A
 """
 # Tables and sequences of the memory: whether their rows are of users, and what they lack.
 OBJECTS = """
-SELECT c.relname, c.relkind = 'S', c.relname = 'users' OR c.relname LIKE 'nearest_%' OR EXISTS (
+SELECT c.relname, c.relkind = 'S', c.relname = 'users' OR EXISTS (
         SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_key'),
     c.relrowsecurity AND EXISTS (
         SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = :policy),
@@ -69,18 +68,17 @@ FROM pg_class c JOIN pg_class r ON r.oid = CAST('records' AS regclass)
 WHERE c.relkind = 'S' OR (c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND (c.relname IN (@texts(:tables)) OR c.relname ~ '^nearest_[0-9]+$'))
 """
-MATCHING = "terms_matching(tsquery, bigint)"
+MATCHING = "terms_matching(bigint, tsquery, bigint)"
 # An operator that could tell what it compares uses no index below a policy. So the owner looks the
 # terms up, among the same rows.
 CREATE_MATCHING = f"""
-CREATE OR REPLACE FUNCTION terms_matching(query tsquery, most bigint)
+CREATE OR REPLACE FUNCTION terms_matching(whose bigint, query tsquery, most bigint)
 RETURNS TABLE (record_key bigint, terms tsvector) LANGUAGE sql STABLE SECURITY DEFINER
 BEGIN ATOMIC
     SELECT t.record_key, t.terms FROM record_terms t
-    WHERE t.terms @@ query AND ({OWN.format("t.user_key")}) LIMIT most;
+    WHERE t.terms @@ query AND t.user_key = whose AND ({OWN.format("t.user_key")}) LIMIT most;
 END
 """
-NEAREST = re.compile(r"nearest_(\d+)")
 
 
 class RowLimits(NamedTuple):
@@ -115,9 +113,7 @@ class RowLimits(NamedTuple):
         """Let the role use a table; of one with rows of users, only those of one at a time."""
         connection.run(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {self.role}")
         if of_users:
-            nearest = NEAREST.fullmatch(table)
-            key = nearest[1] if nearest else "user_key"
-            condition = OWN_USER if table == "users" else OWN.format(key)
+            condition = OWN_USER if table == "users" else OWN.format("user_key")
             connection.run(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
             connection.run(f"DROP POLICY IF EXISTS {POLICY} ON {table}")
             connection.run(f"CREATE POLICY {POLICY} ON {table} TO {self.role} USING ({condition})")

@@ -22,7 +22,7 @@ MATCHING = """(
     SELECT record_key, terms FROM record_terms
     WHERE terms @@ query AND user_key = :user OFFSET 0)"""
 # Where transactions are limited to the rows of a user, see postgres_roles.py.
-LIMITED = "terms_matching(query, NULL)"
+LIMITED = "terms_matching(:user, query, NULL)"
 # With one number for all weights, `ts_rank` tells how often a record holds a query's only term.
 POSTINGS = """
 SELECT place, string_agg(int8send(record_key), ''), string_agg(
@@ -40,7 +40,7 @@ PAIRS = """
 SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
 LIMIT :most
 """
-LIMITED_PAIRS = "SELECT record_key FROM terms_matching(CAST(:pairs AS tsquery), :most)"
+LIMITED_PAIRS = "SELECT record_key FROM terms_matching(:user, CAST(:pairs AS tsquery), :most)"
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -77,10 +77,10 @@ class TermVectors:
             ],
         )
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
-        sql = "DELETE FROM record_terms WHERE record_key IN (@ints(:keys))"
-        connection.run(sql, {"keys": dump(list(keys))})
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        sql = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
+        connection.run(sql, {"user": user, "keys": dump(list(keys))})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""

@@ -165,6 +165,7 @@ DIALECT = Dialect(
             "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
+        "partition": "TRUE",
         "least": "min(",
         "greatest": "max(",
     },
@@ -239,8 +240,9 @@ class Fts5:
         ]
         connection.run_many("INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)", indexed)
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        del user
         rows = [{"key": key} for key in keys]
         connection.run_many("DELETE FROM records_fts WHERE rowid = :key", rows)
 

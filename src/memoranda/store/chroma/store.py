@@ -76,8 +76,7 @@ class ChromaStore(SqlStore):
     def __init__(self, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Open the place."""
         self._place = place
-        self._analyzer = analyzer
-        self.names = names
+        self._analyzer, self.names, self._keys = analyzer, names, {}
         self._opened: Replicas | None = Replicas.opened(place, analyzer)
 
     @property

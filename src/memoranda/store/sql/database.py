@@ -184,8 +184,8 @@ class FullText(Protocol):
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""

@@ -62,22 +62,26 @@ INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :sou
 ON CONFLICT (user_key, source_id, record_key) DO NOTHING
 """
 QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
-QUEUE = f"{QUEUE_NEW} ON CONFLICT (work, record_key) DO NOTHING"
+QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
-UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
+UNQUEUE = """
+DELETE FROM derivations WHERE @partition(derivations) AND work = :work AND record_key = :record
+"""
+# Of one record.
+THIS = "@partition(records) AND key = :key"
 # What came to a session before an agent did was not said to it. One that was done waits again.
 REGISTER = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
-VALUES (:user, :session, :agent, :at, coalesce(
-    (SELECT max(noted) FROM sessions WHERE user_key = :user AND session_id = :session), -1))
+SELECT :user, :session, :agent, :at, coalesce(max(noted), -1)
+FROM sessions WHERE user_key = :user AND session_id = :session
 ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
     first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
 """
 FINISH = """
 UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = unread + :unread,
     consolidated_at = CASE WHEN :finished = 1 AND NOT EXISTS (
-        SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
+        SELECT 1 FROM records r WHERE r.user_key = :user
         AND r.session_id = sessions.session_id
         AND r.position > :through AND r.kind = 'episode' AND r.closed_at IS NULL
         AND coalesce(r.agent, '') = sessions.agent
@@ -119,7 +123,8 @@ ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 # Who holds a view of a conversation in memory reads it again.
 SEE_AGAIN = """
 UPDATE conversations SET revision = revision + 1
-WHERE key IN (SELECT conversation_key FROM messages WHERE record_id = :id)
+WHERE @partition(conversations) AND key IN (
+    SELECT conversation_key FROM messages WHERE @partition(messages) AND record_id = :id)
 """
 END = """
 UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
@@ -130,12 +135,12 @@ RETURNING key, id, agent, kind, trust
 SEEN_ENTITY = """
 SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
     AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
-        ON r.key = l.record_key
-        WHERE l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
+        ON r.key = l.record_key WHERE @partition(l) AND @partition(r)
+        AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
 """
 SEEN_NAME = """
 SELECT 1 FROM record_entities l JOIN records r ON r.key = l.record_key
-WHERE l.entity_key = :entity AND l.folded = :folded
+WHERE @partition(l) AND @partition(r) AND l.entity_key = :entity AND l.folded = :folded
     AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
 """
 
@@ -246,9 +251,9 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
         tx.raise_epoch(only_items=True)
         if before == (item.content_hash, 1):
             return replaced  # What is derived from it is of this content.
-        tx.full_text.remove(tx.connection, [key])
+        tx.full_text.remove(tx.connection, tx.user, [key])
         for table in VECTOR_TABLES:
-            tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": key})
+            tx.drop(table, key)
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
@@ -280,11 +285,11 @@ def _next_position(tx: Transaction, item: Record, known: dict[str, int]) -> int 
 def close(tx: Transaction, action: act.Close) -> None:
     """End the validity of a record; what had ended before stays ended."""
     target = tx.target(action.id)
-    values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
+    values = {"at": to_ms(action.at), "by": action.superseded_by} | tx.this(target)
     only_open = " AND closed_at IS NULL" if action.only_open else ""
     changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
-        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key{only_open}",
+        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE {THIS}{only_open}",
         values,
     )
     if not changed:
@@ -309,8 +314,8 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
     detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, "
-        "strength_at = :at, decay_rate = :decay_rate WHERE key = :key",
-        detail | {"at": to_ms(action.at), "key": target.key},
+        f"strength_at = :at, decay_rate = :decay_rate WHERE {THIS}",
+        detail | tx.this(target) | {"at": to_ms(action.at)},
     )
     tx.tell_revised([target.key])
     tx.log([target], action.at, "reweigh", action.reason, **detail)
@@ -324,10 +329,10 @@ def update(tx: Transaction, action: act.UpdateRecord) -> None:
     if not given:
         return
     changes = ", ".join(f"{name} = :{name}" for name in given)
-    values = RECORDS.encode(given) | {"key": target.key}
-    tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
+    values = RECORDS.encode(given) | tx.this(target)
+    tx.connection.run(f"UPDATE records SET {changes} WHERE {THIS}", values)
     if "valid_until" in given:
-        tx.connection.run(SEE_AGAIN, {"id": action.id})
+        tx.connection.run(SEE_AGAIN, {"user": tx.user, "id": action.id})
         tx.tell_end([target], action.at, "update", action.reason, changed=sorted(given))
     else:
         tx.log([target], action.at, "update", action.reason, changed=sorted(given))
@@ -353,8 +358,8 @@ def fade(tx: Transaction, action: act.Fade) -> None:
     target = tx.target(action.id)
     changed = tx.connection.change(
         "UPDATE records SET confidence = :confidence "
-        "WHERE key = :key AND confidence <> :confidence AND strength_at <= :at",
-        {"confidence": action.confidence, "key": target.key, "at": to_ms(action.at)},
+        f"WHERE {THIS} AND confidence <> :confidence AND strength_at <= :at",
+        tx.this(target) | {"confidence": action.confidence, "at": to_ms(action.at)},
     )
     if changed:
         tx.tell_revised([target.key])
@@ -365,17 +370,17 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     target = tx.target(action.id)
     changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
-        "WHERE key = :key AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
+        f"WHERE {THIS} AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
         "AND (last_accessed IS NULL OR last_accessed <= :at) "
         # An item may have been replaced by one that has not ended.
         "AND (kind <> 'item' OR valid_until <= :at)",
-        {"at": to_ms(action.at), "key": target.key},
+        tx.this(target) | {"at": to_ms(action.at)},
     )
     if not changed:
         return  # Another process has just done it, or it was recalled since.
     mentioned = tx.entity_writer.of_records([target.key])
     for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-        tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
+        tx.drop(table, target.key)
     tx.entity_writer.forget_unmentioned(mentioned)
     tx.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
     tx.tell_end([target], action.at, "retire", action.reason)
@@ -385,15 +390,15 @@ def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     """Add sources to a record that was stated again."""
     target = tx.target(action.id)
     held: list[str] = json.loads(
-        tx.connection.value("SELECT source_ids FROM records WHERE key = :key", {"key": target.key})
+        tx.connection.value(f"SELECT source_ids FROM records WHERE {THIS}", tx.this(target))
     )
     passed = {*held, target.id, *tx.erased(action.sources)}
     new = [source for source in dict.fromkeys(action.sources) if source not in passed]
     if not new:
         return
     tx.connection.run(
-        "UPDATE records SET source_ids = :sources, strength_at = :at WHERE key = :key",
-        {"sources": dump([*held, *new]), "at": to_ms(action.at), "key": target.key},
+        f"UPDATE records SET source_ids = :sources, strength_at = :at WHERE {THIS}",
+        tx.this(target) | {"sources": dump([*held, *new]), "at": to_ms(action.at)},
     )
     filed = {"user": tx.user, "record": target.key}
     tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
@@ -412,12 +417,12 @@ def supersede(tx: Transaction, action: act.Supersede) -> None:
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, strength_at = :at, "
         "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
-        "WHERE key = :key",
-        detail | {"at": to_ms(action.at), "key": target.key},
+        f"WHERE {THIS}",
+        detail | tx.this(target) | {"at": to_ms(action.at)},
     )
     tx.connection.run(
-        "UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE key = :key",
-        {"target": target.id, "key": by.key},
+        f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}",
+        tx.this(by) | {"target": target.id},
     )
     tx.tell_end([target], action.at, "supersede", action.reason, **detail)
 
@@ -427,15 +432,16 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     target = tx.target(action.id)
     indexed = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
-    stamp = {"at": to_ms(action.at), "key": target.key}
-    tx.connection.run("UPDATE records SET enriched_at = :at WHERE key = :key", stamp)
+    stamp = tx.this(target) | {"at": to_ms(action.at)}
+    tx.connection.run(f"UPDATE records SET enriched_at = :at WHERE {THIS}", stamp)
     tx.log([target], action.at, "enrich", "enriched", links=added)
 
 
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
     """Link a record to the entities it mentions, and take it off the queue."""
     key = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
-    if key is not None and tx.connection.change(UNQUEUE, {"work": ENTITIES, "record": key}):
+    done = {"user": tx.user, "work": ENTITIES, "record": key}
+    if key is not None and tx.connection.change(UNQUEUE, done):
         tx.entity_writer.link(key, action.mentions)
 
 
@@ -512,7 +518,7 @@ def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
     """Make an alias of an entity an entity of its own."""
     entity, _ = _entity(tx, action.entity)
     folded = tx.names.fold(action.alias)
-    values = {"entity": entity, "folded": folded, "agent": tx.scope.agent}
+    values = tx.own | {"entity": entity, "folded": folded}
     names = tx.entity_writer.spelled(entity)
     if not tx.connection.value(SEEN_NAME, values) or folded not in names:
         message = f"{action.alias!r} is no name of {action.entity!r}; use one of its aliases"

@@ -57,13 +57,15 @@ WHERE name = :name AND holder = :holder AND claimed_due = :due
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
-HASH = "SELECT content_hash FROM records WHERE key = :key"
+HASH = "SELECT content_hash FROM records WHERE @partition(records) AND key = :record"
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
-SELECT key, deletions, deleted, name,
-    EXISTS (SELECT 1 FROM records r WHERE r.user_key = u.key AND r.content_hash = :hash)
-FROM users u WHERE name = :name
+SELECT key, deletions, deleted, name, key <> :likely OR EXISTS (
+    SELECT 1 FROM records r WHERE r.user_key = :likely AND r.content_hash = :hash)
+FROM users WHERE name = :name
 """
+# Users whose keys are known at once.
+MOST_KEYS = 10_000
 ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
@@ -72,9 +74,11 @@ DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
-ON CONFLICT (work, record_key) DO NOTHING
+ON CONFLICT DO NOTHING
 """
-HELD_VECTOR = "SELECT embedding FROM vectors WHERE record_key = :record"
+HELD_VECTOR = """
+SELECT embedding FROM vectors WHERE @partition(vectors) AND record_key = :record
+"""
 NEXT_VECTOR = "UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user"
 ADD_VECTOR = """
 INSERT INTO vectors (user_key, seq, record_key, embedding)
@@ -112,16 +116,16 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
             raise InvalidInput(message)
         key = tx.connection.value(INDEXED, {"id": record, "user": tx.user})
         content = action.hashes.get(record)
-        if key is None or (content and content != tx.connection.value(HASH, {"key": key})):
+        values = {"user": tx.user, "record": key, "work": VECTORS}
+        if key is None or (content and content != tx.connection.value(HASH, values)):
             continue
-        blob = vector.astype(STORED_FLOAT).tobytes()
-        values = {"user": tx.user, "record": key, "blob": blob, "work": VECTORS}
+        blob = values["blob"] = vector.astype(STORED_FLOAT).tobytes()
         # Two processes may have made the same one: readers need not read it twice.
         if tx.connection.value(HELD_VECTOR, values) != blob:
-            tx.connection.run("DELETE FROM vectors WHERE record_key = :record", values)
+            tx.drop("vectors", key)
             tx.connection.run(NEXT_VECTOR, values)
             tx.connection.run(ADD_VECTOR, values)
-        tx.connection.run("DELETE FROM token_vectors WHERE record_key = :record", values)
+        tx.drop("token_vectors", key)
         tokens = action.tokens.get(record)
         if tokens is not None and len(tokens):
             values |= {"size": tokens.shape[1], "blob": tokens.astype(np.int8).tobytes()}
@@ -180,10 +184,10 @@ class KnownUser(NamedTuple):
 
 
 def _known_user(
-    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, text: str | None = None
+    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, **values: Any
 ) -> KnownUser:
     """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    row = connection.one(sql, {"name": scope.user, "hash": text})
+    row = connection.one(sql, {"name": scope.user} | values)
     if row is None:  # Erased, or never there.
         row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
@@ -193,14 +197,22 @@ def _known_user(
     return known
 
 
-def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> KnownUser:
+def _registered(
+    connection: SqlConnection, scope: Scope, actions: Sequence[Action], likely: int
+) -> KnownUser:
     """Return the user of whom actions are, who may be new or begin anew.
 
     ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
+
+    Args:
+        connection: an open transaction.
+        scope: of the user.
+        actions: what is to be done.
+        likely: the key that the user had before: with it, a known text is looked for at once.
     """
     only = actions[0] if len(actions) == 1 else None
     text = only.record.content_hash if isinstance(only, act.Insert) else None
-    known = _known_user(connection, scope, USER_AND_TEXT, text)
+    known = _known_user(connection, scope, USER_AND_TEXT, hash=text, likely=likely)
     if known.name is not None and not known.deleted:
         return known if only else known._replace(has_text=True)
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
@@ -219,6 +231,7 @@ class SqlStore(SqlReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
+    _keys: dict[str, int]
     full_text: FullText
 
     def _write(
@@ -244,7 +257,10 @@ class SqlStore(SqlReads):
 
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
             done: list[act.Outcome] = []
-            user = _registered(connection, scope, actions)
+            user = _registered(connection, scope, actions, self._keys.get(scope.user, NOBODY))
+            if len(self._keys) >= MOST_KEYS:
+                self._keys.clear()
+            self._keys[scope.user] = user.key
             if user.key == NOBODY:
                 return done
             made_by = self._analyzer, self.names, self.full_text
@@ -341,7 +357,7 @@ class DatabaseStore(Database[C], SqlStore):
             analyzer: makes the terms of the full-text index.
             names: decides which names are one entity.
         """
-        self._analyzer, self.names = analyzer, names
+        self._analyzer, self.names, self._keys = analyzer, names, {}
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:

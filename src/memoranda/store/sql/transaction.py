@@ -40,7 +40,7 @@ VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
 """
 SET_REVISED = """
 UPDATE records SET revised = (SELECT u.revision FROM users u WHERE u.key = :user)
-WHERE key IN (@ints(:keys))
+WHERE @partition(records) AND key IN (@ints(:keys))
 """
 COUNT_NOTEWORTHY = """
 INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
@@ -96,6 +96,15 @@ class Transaction(SqlReads):
     def own(self) -> dict[str, Any]:
         """The parameters that limit a statement to the scope."""
         return {"user": self.user, "agent": self.scope.agent}
+
+    def this(self, target: TargetRecord) -> dict[str, Any]:
+        """Return the parameters that limit a statement to a record."""
+        return {"user": self.user, "key": target.key}
+
+    def drop(self, table: str, record: int) -> None:
+        """Delete the rows of a record in a table of what is derived from records."""
+        sql = f"DELETE FROM {table} WHERE @partition({table}) AND record_key = :key"
+        self.connection.run(sql, {"user": self.user, "key": record})
 
     @property
     def entity_writer(self) -> EntityWriter:
@@ -153,9 +162,9 @@ class Transaction(SqlReads):
     def restore_confidence(self, records: Sequence[int]) -> None:
         """Let records be as sure as before they decayed; tell readers only of what changed."""
         changed = self.connection.all(
-            "UPDATE records SET confidence = strength "
-            "WHERE key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
-            {"keys": dump(list(records))},
+            "UPDATE records SET confidence = strength WHERE @partition(records) "
+            "AND key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
+            {"user": self.user, "keys": dump(list(records))},
         )
         if changed:
             self.tell_revised([row[0] for row in changed])
@@ -188,8 +197,9 @@ class Transaction(SqlReads):
     def revise(self, conversation: int) -> None:
         """Tell readers that what is in a transcript has changed."""
         self.connection.run(
-            "UPDATE conversations SET revision = revision + 1 WHERE key = :key",
-            {"key": conversation},
+            "UPDATE conversations SET revision = revision + 1 "
+            "WHERE @partition(conversations) AND key = :key",
+            {"user": self.user, "key": conversation},
         )
 
     def ask_for_purge(self) -> None:
