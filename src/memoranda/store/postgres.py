@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import secrets
@@ -25,14 +26,15 @@ from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.store import postgres_nearest
+from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import DatabaseStore, drop_vectors
-from memoranda.store.sql.transaction import PURGE
 
+log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
 Entry = Mapping[str, str]
 Execute = Callable[[str, Values, Entry | None], psycopg.Cursor[Row]]
@@ -59,6 +61,13 @@ MOST_SEEN = 10_000
 GROWN = 0.8
 # The lease of who prepares the search of large users, and how long it takes at most for one.
 INDEXING = "index large users"
+# What is raised where pgvector is not there or too old, or its tables may not be made.
+UNABLE = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.FeatureNotSupported,
+    psycopg.errors.UndefinedFile,
+    psycopg.errors.UndefinedObject,
+)
 LONGEST_INDEXING = timedelta(hours=2)
 # One statement: it reads nothing that others could change while it waits for them.
 BEGIN_WRITE = """
@@ -151,6 +160,7 @@ CAPABILITIES = {
 }
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 DIALECT = Dialect("postgres.sql", MACROS, TYPES, by_user=True)
+TABLES = tuple(name for step in DIALECT.schema() for name in TABLE.findall(step))
 
 
 @cache
@@ -219,6 +229,10 @@ class PostgresConnection(SqlConnection):
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""
         postgres_nearest.put(self, user, vectors)
+
+    def note_purge(self, user: int, *, of_name: bool) -> None:
+        """Note which tables may hold what the transaction erases of a user."""
+        note_tables(self, TABLES, user, of_name=of_name)
 
     def drop_indexed_vectors(self, user: int | None = None) -> None:
         """Drop what the database finds vectors by, of a user or of all."""
@@ -398,6 +412,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
+        self._told_unable = False
         options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
@@ -455,9 +470,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             connection.run_many("INSERT INTO schema_steps VALUES (:number)", numbers)
 
     def _limit_to(self, role: str) -> None:
-        tables = [name for step in DIALECT.schema() for name in TABLE.findall(step)]
         with self._lend() as connection, connection.raw.transaction():
-            self._limits = open_limits(connection, role, tables)
+            self._limits = open_limits(connection, role, TABLES)
         self.full_text = TermVectors(limited=True)
 
     @contextmanager
@@ -563,9 +577,15 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             yield PostgresWrite(lent.raw, self.damage_log, pipelines, sql, values)
 
     def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+        self,
+        scope: Scope | None,
+        work: Callable[[SqlConnection], T],
+        patience: float | None = None,
+        *,
+        limited: bool = True,
     ) -> T:
         """Do ``work`` in one transaction; again, where the server undid or lost the one before."""
+        entry = self._entry(scope if limited else None)
         seconds = self._seconds(patience)
         end = time.monotonic() + seconds
         lock, user = (LOCK_NONE, "") if scope is None else (LOCK_USER, scope.user)
@@ -573,7 +593,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             sent: WriteBegun | None = None
             try:
                 with self._begun(lock, seconds, user, end) as connection:
-                    connection.enter(self._entry(scope))
+                    connection.enter(entry)
                     done = work(connection)
                     sent = connection.begun
                     connection.run("COMMIT")
@@ -589,8 +609,13 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             time.sleep(PAUSE)
 
     def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
-        return self._write(scope, work)
+        """Do ``work`` as who logged in; only writers of the scope's user wait for it."""
+        return self._write(scope, work, limited=False)
+
+    def protect(self, connection: SqlConnection, table: str) -> None:
+        """Limit transactions to the rows of their user in a new table, if in others they are."""
+        if self._limits is not None:
+            self._limits.protect(connection, table)
 
     def _was_committed(self, sent: WriteBegun, end: float, lost: errors.StoreError) -> bool:
         """Return whether a transaction was committed, though its connection was lost.
@@ -655,21 +680,28 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.
 
-        Raises:
-            StoreError: the server has no pgvector, or the role may not use it.
+        Where the server lacks what that needs, they are ranked in memory like all others.
         """
         due = {"most": self._exact_up_to, "grown": GROWN}
         with self.read() as connection:
             users = connection.all(postgres_nearest.TO_INDEX, due)
         holder, done = secrets.token_hex(8), 0
-        for user, name, _ in users:
-            if not self._claim_indexing(holder, LONGEST_INDEXING):
-                break  # Another process does it.
-            postgres_nearest.index(self, Scope(name), user)
-            self._large.pop(name, None)
-            done += 1
-        if done:
-            self._claim_indexing(holder, timedelta())
+        try:
+            for user, name, _ in users:
+                if not self._claim_indexing(holder, LONGEST_INDEXING):
+                    break  # Another process does it.
+                done += 1
+                postgres_nearest.index(self, Scope(name), user)
+                self._large.pop(name, None)
+        except errors.StoreError as error:
+            if not isinstance(error.__cause__, UNABLE):
+                raise
+            if not self._told_unable:
+                log.warning("%s; %s", error, postgres_nearest.NEEDED)
+            self._told_unable, done = True, 0
+        finally:
+            if users:
+                self._claim_indexing(holder, timedelta())
         return done
 
     def _claim_indexing(self, holder: str, lease: timedelta) -> bool:
@@ -681,14 +713,9 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         with self.write() as connection:
             drop_vectors(connection, model, dimensions)
 
-    def purge(self) -> bool:
-        """Write every table anew without what was deleted; the server drops the old files."""
-        asked = {"name": PURGE}
-        with self._lend() as connection:
-            asked["value"] = connection.value("SELECT value FROM meta WHERE name = :name", asked)
-            connection.run("VACUUM (FULL)")
-            connection.run("DELETE FROM meta WHERE name = :name AND value = :value", asked)
-            return connection.value("SELECT 1 FROM meta WHERE name = :name", asked) is None
+    def purge(self, *, large: bool = False) -> str | None:
+        """Write the tables anew that may hold what was erased; the server drops the old files."""
+        return TablePurge(self._lend, large=large).run()
 
     def backup(self, path: str) -> None:
         """Refuse: the server has its own tool.

@@ -123,6 +123,11 @@ CREATE TABLE {table} (
     FOREIGN KEY (user_key, record_key) REFERENCES records (user_key, key) ON DELETE CASCADE
 )
 """
+NEEDED = (
+    "users with too many memories for that are ranked in memory all the same; let an administrator "
+    "run CREATE EXTENSION vector (pgvector 0.7 or newer), and the owner of the tables a worker"
+)
+UNSAMPLED = "ALTER TABLE {table} ALTER COLUMN embedding SET STATISTICS 0"
 INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
 NEXT_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
@@ -170,7 +175,13 @@ class WritingStore(Protocol):
     """What runs a part of the work in a transaction of its own."""
 
     def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
+        """Do ``work`` in a transaction that only writers of the scope's user wait for.
+
+        It is of who logged in: nothing limits it to the rows of the user.
+        """
+
+    def protect(self, connection: SqlConnection, table: str) -> None:
+        """Limit transactions to the rows of their user in a new table, if in others they are."""
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
@@ -188,11 +199,11 @@ def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
 
 
 def drop(connection: SqlConnection, users: Iterable[int]) -> None:
-    """Drop what was prepared for these users."""
+    """Remove what was prepared for these users. Only their owner could drop their tables."""
     for user in users:
-        connection.run(f"DROP TABLE IF EXISTS {table_of(user)}")
-        for table in ("large_users", "common_terms"):
-            connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
+        if large_user(connection, user) is not None:
+            for table in (table_of(user), "large_users", "common_terms"):
+                connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
 
 
 def put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:
@@ -224,8 +235,11 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
         if known is not None and known.dimensions == dimensions:
             return False
         drop(connection, [user])
+        connection.run(f"DROP TABLE IF EXISTS {table}")
         connection.run("CREATE EXTENSION IF NOT EXISTS vector")
         connection.run(MAKE.format(table=table, user=user, dimensions=dimensions))
+        connection.run(UNSAMPLED.format(table=table))
+        store.protect(connection, table)
         return True
 
     def fill(connection: Any) -> int | None:

@@ -160,6 +160,10 @@ class SqlConnection(ABC):
         """Drop what the database finds vectors by, of a user or of all."""
         del user
 
+    def note_purge(self, user: int, *, of_name: bool) -> None:
+        """Note where the transaction may have left what it erased of a user, and of the name."""
+        del user, of_name
+
     def admit(self, user: int) -> None:
         """Let the transaction see the rows of its user, who is new."""
         del user

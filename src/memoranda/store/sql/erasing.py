@@ -170,7 +170,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
-        tx.ask_for_purge()
+        tx.ask_for_purge(of_name=True)
     else:
         records = len(end(tx, ids, action.at, action.reason))
         tx.connection.run(HIDE_CONVERSATIONS, values)
