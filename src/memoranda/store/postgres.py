@@ -154,8 +154,8 @@ CAPABILITIES = {
     capabilities.SNAPSHOTS: "repeatable reads",
     capabilities.PROCESSES: "any number on one server",
     capabilities.PURGE: (
-        "all tables are written anew; its write-ahead log is overwritten in its own time, and "
-        "archives, replicas and backups are whoever's runs it"
+        "tables and indexes are written anew; its write-ahead log is overwritten in its own time, "
+        "and archives, replicas, backups and logs are whoever's runs it"
     ),
 }
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any
@@ -69,10 +70,10 @@ ASKED = "SELECT value FROM meta WHERE name = :name"
 # How many deleted rows were kept for those who still see them: the first number of what the server
 # tells of them, in any language.
 KEPT = re.compile(r"\d+")
-STILL_SEEN = "{} still holds it for that began before"
-HELD = "others use {} all the time"
-TOO_LARGE = "{} has {:,} bytes, and nobody can use it while it is written anew"
-NOT_OWNER = "only the owner of {} can write it anew"
+STILL_SEEN = "transactions that began before still see it in"
+HELD = "others keep using"
+TOO_LARGE = "so large that nobody could use it for long are"
+NOT_OWNER = "who logged in is not the owner of"
 REMEDY = "run memoranda doctor --purge"
 
 
@@ -112,16 +113,17 @@ class TablePurge:
         with self._lend() as connection:
             asked = connection.value(ASKED, {"name": PURGE})
             noted = connection.all(NOTED, {"before": OF_TABLE})
-        left = []
+        left: defaultdict[str, list[str]] = defaultdict(list)
         for name, table, value in noted:
             why = self._purge(table)
             if why is None:
                 with self._lend() as connection:
                     connection.run(FORGET, {"name": name, "value": value})
             else:
-                left.append(why)
+                left[why].append(table)
         if left:
-            return f"free space may still hold what was erased: {'; '.join(left)}; {REMEDY}"
+            whys = "; ".join(f"{why} {', '.join(tables)}" for why, tables in left.items())
+            return f"free space may still hold what was erased: {whys}; {REMEDY}"
         with self._lend() as connection:
             connection.run(FORGET, {"name": PURGE, "value": asked})
             if connection.value(ASKED, {"name": PURGE}) is None:
@@ -134,32 +136,36 @@ class TablePurge:
             try:
                 return self._write_anew(table)
             except StoreReadOnly:
-                return NOT_OWNER.format(table)
+                return NOT_OWNER
             except StoreBusy as error:
                 if time.monotonic() > self._end:
-                    return HELD.format(table) if error.__cause__ else str(error)
+                    return HELD if error.__cause__ else STILL_SEEN
             except StoreError as error:
-                return str(error)
+                return f"{error}:"
             time.sleep(PAUSE)
 
     def _write_anew(self, table: str) -> str | None:
-        told: list[Any] = []
+        kept: list[bool] = []
+
+        def note(told: Any) -> None:
+            found = KEPT.search(told.message_detail or "")
+            kept.append(found is not None and int(found[0]) > 0)
+
         with self._lend() as connection:
             found = connection.one(INDEX, {"table": table})
             if found is None:
                 return None  # It is gone, with all that it held.
             name, index, size, unused = found
             if size > MOST_UNASKED and not self._large:
-                return TOO_LARGE.format(table, size)
-            connection.raw.add_notice_handler(told.append)
+                return TOO_LARGE
+            connection.raw.add_notice_handler(note)
             try:
                 with connection.raw.transaction():
                     connection.value(WAIT, {"most": str(LONGEST_WAIT)})
                     again = f"CLUSTER (VERBOSE) {name} USING {index}"
                     connection.run(f"DROP TABLE {name}" if unused else again)
             finally:
-                connection.raw.remove_notice_handler(told.append)
-        kept = [KEPT.search(each.message_detail or "") for each in told]
-        if any(int(each[0]) for each in kept if each):
-            raise StoreBusy(STILL_SEEN.format(table))
+                connection.raw.remove_notice_handler(note)
+        if any(kept):
+            raise StoreBusy(STILL_SEEN)
         return None
