@@ -1008,7 +1008,7 @@ class Memory:
 
     def purge(self) -> bool:
         """Overwrite what erased text left in free space; false while others read the file."""
-        return self._services.wipe() is None
+        return self._services.wipe(large=True) is None
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""

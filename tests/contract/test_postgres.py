@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from partition_plans import one_partition_each
-from postgres_server import NUMBERS, connected, empty, new_database, running_server
+from postgres_server import (
+    NUMBERS,
+    as_role,
+    connected,
+    empty,
+    new_database,
+    new_role,
+    running_server,
+)
 
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.models import Scope
@@ -19,6 +27,7 @@ from memoranda.store.postgres_partitions import main, spread_schema
 from memoranda.store.sql.dialect import columns, tables
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
+from memoranda.testing.contracts.isolation import IsolationContract
 from memoranda.testing.samples import ALL, ANA, User
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
@@ -33,13 +42,14 @@ def running():
 
 @pytest.fixture(scope="session")
 def server(running):
-    """Give the address of a database."""
-    return running
+    """Give the address of a database for a role with nothing but a schema of its own."""
+    owner = new_role(running, schema=True)
+    return as_role(running, owner, owner)
 
 
-def open_store(address):
+def open_store(address, **how):
     """Open a store with the parts that the contract expects."""
-    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames())
+    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames(), **how)
 
 
 @contextmanager
@@ -126,6 +136,17 @@ class TestPostgres(StoreContract):
             asked = list(counts)[-20:]
             found = store.match_terms(ben, asked, limit=10)
             assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]
+
+
+class TestLimited(IsolationContract):
+    """A database in which a role limits transactions to the rows of their user."""
+
+    @pytest.fixture
+    def store(self, running):
+        """Give a new database."""
+        store = open_store(new_database(running), role=new_role(running, "NOLOGIN"))
+        yield store
+        store.close()
 
 
 @pytest.fixture(scope="module")

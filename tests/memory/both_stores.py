@@ -72,11 +72,11 @@ def remembering(location, **sections):
     )
 
 
-def done(flow, location, folder):
+def done(flow, location, folder, **sections):
     """Return what a flow tells on a memory at ``location``, comparably."""
     folder.mkdir()
     notes = {"folder": str(folder / "notes")}
-    with closing(remembering(location, notes=notes)) as memory:
+    with closing(remembering(location, notes=notes, **sections)) as memory:
         told = flow(memory, memory._services.clock.source, folder)
     return without_own(plain(told, folder=folder))
 

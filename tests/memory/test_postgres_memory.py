@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 from both_stores import differences, done, remembering
-from memory_flows import FLOWS, looking_after
-from postgres_server import NUMBERS, connected, new_database, running_server
+from memory_flows import FLOWS, looking_after, searching
+from postgres_server import NUMBERS, connected, new_database, new_role, running_server
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
@@ -29,15 +29,25 @@ def location(server):
     return new_database(server)
 
 
+@pytest.fixture(scope="module")
+def role(server):
+    """Create a role that owns nothing."""
+    return new_role(server, "NOLOGIN")
+
+
+# A server has its own tool for backups.
 @pytest.mark.parametrize(
-    "flow",
-    # A server has its own tool for backups.
-    [flow for flow in FLOWS if flow is not looking_after],
-    ids=lambda flow: flow.__name__,
+    "flow", [flow for flow in FLOWS if flow is not looking_after], ids=lambda flow: flow.__name__
 )
-def test_postgresql_does_what_a_file_does(flow, in_a_file, location, tmp_path):
-    """A flow over the whole of an area tells the same on PostgreSQL as on SQLite."""
-    assert differences(in_a_file(flow), done(flow, location, tmp_path / "files")) == []
+def test_postgresql_does_what_a_file_does(flow, in_a_file, location, role, tmp_path):
+    """A flow over the whole of an area tells the same where a role limits it to a user's rows."""
+    told = done(flow, location, tmp_path / "files", storage={"role": role})
+    assert differences(in_a_file(flow), told) == []
+
+
+def test_it_does_so_without_a_role(in_a_file, location, tmp_path):
+    """What is looked up otherwise then, the terms of a search, gives the same, too."""
+    assert differences(in_a_file(searching), done(searching, location, tmp_path / "files")) == []
 
 
 def test_a_memory_is_there_when_it_is_opened_again(location):

@@ -64,10 +64,10 @@ def one_partition_each():
             require_one(self.raw, sql, named)
         many(self, sql, rows)
 
-    def execute_alone(self, sql, values):
+    def execute_alone(self, sql, values, entry):
         with self._lend() as connection:
             require_one(connection.raw, sql, values)
-        return alone(self, sql, values)
+        return alone(self, sql, values, entry)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PostgresConnection, "_execute", execute)

@@ -51,6 +51,29 @@ def new_database(server):
     return server.replace("/postgres?", f"/{name}?")
 
 
+def new_role(address, options="LOGIN", *, schema=False):
+    """Create a role with nothing of its own but perhaps a schema; return its name."""
+    name = f"role_{next(NUMBERS)}"
+    role = Identifier(name)
+    with connected(address) as connection:
+        connection.execute(SQL("CREATE ROLE {} " + options).format(role))
+        if schema:
+            connection.execute(SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(role, role))
+    return name
+
+
+def as_role(address, name, schema=None):
+    """Return the address for another role, which looks for tables in a schema."""
+    path = "" if schema is None else f"&options=-csearch_path%3D{schema}"
+    return f"{address.replace('postgres:@', f'{name}@')}{path}"
+
+
+def grant(address, role, to):
+    """Let one role take another."""
+    with connected(address) as connection:
+        connection.execute(SQL("GRANT {} TO {}").format(Identifier(role), Identifier(to)))
+
+
 def empty(address):
     """Remove all rows of all tables; the schema stays."""
     with psycopg.connect(address, autocommit=True) as connection:

@@ -133,7 +133,7 @@ def doctor(
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-    unpurged = services_of(memory).wipe() if purge else None
+    unpurged = services_of(memory).wipe(large=True) if purge else None
     if unpurged is not None:
         session.warn(unpurged)
     if reembed:

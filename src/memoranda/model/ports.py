@@ -534,8 +534,12 @@ class Store(SearchStore, JobStore, Protocol):
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and vector queue anew; return what was different."""
 
-    def purge(self) -> bool:
-        """Overwrite the remains of erased text in free space; whether it could be done."""
+    def purge(self, *, large: bool = False) -> str | None:
+        """Overwrite the remains of erased text in free space; return why they could not all be.
+
+        Args:
+            large: also where others would have to wait for long.
+        """
 
     def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
         """Return which of ``texts`` the files of the store still hold, by the names of the files.

@@ -120,8 +120,8 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         "power_safe": settings.storage.durability == "power",
     }
     if path.startswith(POSTGRES):
-        exact_up_to = settings.retrieval.exact_up_to
-        return _postgres_store()(path, exact_up_to=exact_up_to, **common)
+        common |= {"exact_up_to": settings.retrieval.exact_up_to, "role": settings.storage.role}
+        return _postgres_store()(path, **common)
     return SqliteStore(path, **common)
 
 

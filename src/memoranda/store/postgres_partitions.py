@@ -5,6 +5,7 @@ To run in an empty database, which the store then opens as its own: see docs/sca
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from memoranda.store.sql.dialect import CREATED, OWNER, schema_steps
 SHARED = ("meta", "users", "leases")
 DISTRIBUTE = ";\nSELECT create_distributed_table('{table}', 'user_key')"
 SHARE = ";\nSELECT create_reference_table('{table}')"
+# Citus does not hand it on to its machines.
+UNSAMPLED = re.compile(r"^ALTER TABLE \w+ ALTER COLUMN \w+ SET STATISTICS 0;\n", re.MULTILINE)
 PARTITION = """;
 CREATE TABLE {table}_p{number} PARTITION OF {table}
     FOR VALUES WITH (MODULUS {count}, REMAINDER {number})"""
@@ -37,7 +40,9 @@ def spread_schema(count: int, *, citus: bool = False) -> str:
         parts = (PARTITION.format(table=table, number=each, count=count) for each in range(count))
         return f"{created} PARTITION BY HASH ({OWNER}){''.join(parts)}"
 
-    whole = CREATED.sub(lambda found: spread(found[1], found[0]), DIALECT.whole_schema())
+    schema = DIALECT.whole_schema()
+    schema = UNSAMPLED.sub("", schema) if citus else schema
+    whole = CREATED.sub(lambda found: spread(found[1], found[0]), schema)
     numbers = f"INSERT INTO schema_steps SELECT generate_series(1, {len(schema_steps())});\n"
     shards = f"SET citus.shard_count = {count};\n" if citus else ""
     lines = f"{shards}{STEPS};\n{whole}\n{numbers}".splitlines(keepends=True)

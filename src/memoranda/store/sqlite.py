@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import apsw
 
@@ -53,6 +53,10 @@ from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
+BUSY = (
+    "free space could not be overwritten while others read the file; run "
+    "memoranda doctor --purge when they are done"
+)
 # Seconds that a purge waits for readers.
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
@@ -306,7 +310,7 @@ class SqliteDatabase(Database[SqliteConnection]):
     """
 
     BEGIN_SNAPSHOT = "BEGIN"
-    full_text: ClassVar[FullText] = Fts5()
+    full_text: FullText = Fts5()
     damage = apsw.CorruptError
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
@@ -603,8 +607,9 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         super().__init__(os.fspath(path))
         self._begin_with(analyzer, names)
 
-    def purge(self) -> bool:
-        """Rewrite the index and the file without what was erased; false while others read it."""
+    def purge(self, *, large: bool = False) -> str | None:
+        """Rewrite the index and the file without what was erased, unless others read it."""
+        del large
         with self._lend_writer() as connection:
             asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
@@ -614,10 +619,12 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
                 with self._waiting(connection, PATIENCE):
                     state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
                 if state is None or state[0]:
-                    return False
+                    return BUSY
             values = {"name": PURGE, "asked": asked}
             connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
-            return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
+            return (
+                BUSY if connection.value("SELECT 1 FROM meta WHERE name = :name", values) else None
+            )
 
     def search_files(self, texts: Collection[str]) -> dict[str, set[str]]:
         """Return which texts the database and its log hold, by the names of the files.

@@ -408,7 +408,7 @@ class User:
                     TextCut(TextPlace(PlaceKind.RECORD, two.id), ("eats",)),
                     TextCut(TextPlace(PlaceKind.MESSAGE, message.id), ("b",), tokens=5),
                     TextCut(TextPlace(PlaceKind.SYSTEM, "trip", "trip"), ("new",)),
-                    TextCut(TextPlace(PlaceKind.NAME, "talk"), ("talk",), "[erased]"),
+                    TextCut(TextPlace(PlaceKind.NAME, "talk"), ("talk",), new_id("erased")),
                 ),
                 moment(51),
                 "asked",

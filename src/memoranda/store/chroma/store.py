@@ -233,7 +233,7 @@ class ChromaStore(SqlStore):
                     replicas.mirror.write(replica, wrong)
         return list(dict.fromkeys(found))
 
-    def purge(self) -> bool:
+    def purge(self, *, large: bool = False) -> str | None:
         """Overwrite what is left of erased text, where the files can be reached.
 
         The journal of each user who erased something begins anew, with what there is now. But
@@ -241,6 +241,7 @@ class ChromaStore(SqlStore):
         overwritten there, while nobody has it open. On a server the calls of a client do not reach
         that far; that there is something to purge stays known, for whoever opens its folder.
         """
+        del large
         with self._settled() as replicas:
             place, journal = replicas.collections.place, replicas.journal
             erasing = journal.erasing()
@@ -252,7 +253,10 @@ class ChromaStore(SqlStore):
             if isinstance(place, Folder) and (erasing or journal.unpurged()):
                 replicas.collections.purge(place)
                 journal.purged()
-            return isinstance(place, Folder)
+        if isinstance(place, Folder):
+            return None
+        detail = next(each.detail for each in self.capabilities() if each.name == named.PURGE)
+        return f"free space may still hold what was erased: {detail}"
 
     def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
         """Return which texts the files of a folder hold, as they are or as the journal codes them.

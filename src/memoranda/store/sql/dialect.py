@@ -28,6 +28,11 @@ DECLARED = re.MULTILINE | re.DOTALL
 COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
 PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r" *--[^\n]*")
+# Columns of texts of which the planner of a server may keep samples: they hold no word of a user.
+SAMPLED = (
+    *("agent", "kind", "id", "source_id", "record_id", "superseded_by", "supersedes", "origin"),
+    *("source_role", "trust", "work", "role", "strategy", "triggered_by", "stage", "model"),
+)
 # The column that says whose a row is.
 OWNER = "user_key"
 CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
@@ -52,7 +57,8 @@ class Dialect:
         own: the file of what only this database has beside the schema.
         macros: what stands for each macro, with its arguments as ``{0}``, ``{1}`` and ``{2}``.
         types: patterns of the schema and the words of this database for them.
-        by_user: whether every key of a table with ``user_key`` begins with that.
+        by_user: whether every key of a table with ``user_key`` begins with that, and the planner
+            keeps no samples of texts: what is erased would stay in them.
     """
 
     own: str
@@ -87,7 +93,8 @@ class Dialect:
     def _typed(self, sql: str) -> str:
         sql = COMMENT.sub("", sql)
         if self.by_user:
-            sql = CREATED.sub(lambda found: lead_with_user(found[0]), sql)
+            unsampled = leave_unsampled(sql)
+            sql = CREATED.sub(lambda found: lead_with_user(found[0]), sql) + unsampled
         for pattern, words in self.types.items():
             sql = re.sub(pattern, words, sql)
         return sql
@@ -113,6 +120,23 @@ def lead_with_user(table: str) -> str:
 
     table = REFERENCE.sub(refer, KEY.sub(name_key, KEYS.sub(r"\1 (user_key, ", table)))
     return "".join((table[:-2], *(f",\n    {key}" for key in keys), "\n)"))
+
+
+def leave_unsampled(sql: str) -> str:
+    """Return what keeps the planner from sampling the texts and bytes of tables with users."""
+    declared = [
+        (table[1], name, kind)
+        for table in CREATED.finditer(sql)
+        if OWNER in table[0] or table[1] == "users"
+        for name, kind, _ in COLUMN.findall(table[0])
+    ]
+    added = [(table, *column.split()[:2]) for table, column in ADDED.findall(sql)]
+    return "".join(
+        f"ALTER TABLE {table} ALTER COLUMN {name} SET STATISTICS 0;\n"
+        for table, name, kind in (*declared, *added)
+        # A conversation may have been named after what was said in it.
+        if kind in {"TEXT", "BLOB"} and (name not in SAMPLED or table == "conversations")
+    )
 
 
 @cache

@@ -170,7 +170,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
-        tx.ask_for_purge()
+        tx.ask_for_purge(of_name=True)
     else:
         records = len(end(tx, ids, action.at, action.reason))
         tx.connection.run(HIDE_CONVERSATIONS, values)
@@ -255,7 +255,7 @@ def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
     )
     gone: defaultdict[int, list[int]] = defaultdict(list)
     rows = tx.connection.all(MESSAGES, {"records": dump(records), "user": tx.user})
-    for conversation, position in rows:
+    for conversation, position in sorted(rows):
         gone[conversation].append(position)
     for conversation, positions in gone.items():
         recount_messages(tx, conversation, -len(positions))

@@ -305,7 +305,7 @@ def end(
 ) -> list[str]:
     """End the validity of these records for good; return those that had not been ended so."""
     values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
-    targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
+    targets = [TargetRecord(*row) for row in sorted(tx.connection.all(END, values))]
     tx.tell_end(targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {}))
     return [target.id for target in targets]
 

@@ -226,7 +226,8 @@ def _registered(
     if known.key == NOBODY:
         if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
             return known
-        return known._replace(key=connection.value(REGISTER, {"name": scope.user}))
+        known = known._replace(key=connection.value(REGISTER, {"name": scope.user}))
+        connection.admit(known.key)
     if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
         connection.run(RETURN, {"name": scope.user, "user": known.key})
     return known
@@ -237,7 +238,7 @@ class SqlStore(SqlReads):
 
     _analyzer: Analyzer
     _keys: dict[str, int]
-    full_text: ClassVar[FullText]
+    full_text: FullText
 
     def _write(
         self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
@@ -372,7 +373,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        with self.read() as connection:
+        with self.read(scope) as connection:
             known = self.known
             if scope is not None and scope not in known:
                 known[scope] = self._user_key(connection, scope)

@@ -208,9 +208,14 @@ class Transaction(SqlReads):
             {"user": self.user, "key": conversation},
         )
 
-    def ask_for_purge(self) -> None:
-        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
+    def ask_for_purge(self, *, of_name: bool = False) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it.
+
+        Args:
+            of_name: the name of the user, too.
+        """
         self.connection.run(ASK_FOR_PURGE)
+        self.connection.note_purge(self.user, of_name=of_name)
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any
