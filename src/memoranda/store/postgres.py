@@ -182,8 +182,9 @@ def _rendered(sql: str) -> str:
 @cache
 def in_numbers(sql: str) -> NumberedStatement:
     """Return a shared statement in PostgreSQL's dialect, with parameters as the server has them."""
+    sql = _rendered(sql)
     names = list(dict.fromkeys(PARAMETER.findall(sql)))
-    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", _rendered(sql))
+    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", sql)
     return NumberedStatement(numbered, names)
 
 
