@@ -127,6 +127,7 @@ MACROS = {
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
         "ELSE FALSE END)"
     ),
+    "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
 }

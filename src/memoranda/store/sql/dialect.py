@@ -9,6 +9,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
+- ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
+  just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
 """
 
@@ -25,7 +27,9 @@ DECLARED = re.MULTILINE | re.DOTALL
 COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
 PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r"--[^\n]*")
-MACRO = re.compile(r"@(texts|ints|members|same|attribute|ordered)\(([^()]*)\)|\b(least|greatest)\(")
+MACRO = re.compile(
+    r"@(texts|ints|members|same|attribute|ordered|skip_locked)\(([^()]*)\)|\b(least|greatest)\("
+)
 
 
 @dataclass(frozen=True, slots=True)
