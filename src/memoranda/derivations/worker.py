@@ -256,6 +256,11 @@ class DerivationWorker:
         """Return how many records wait for one kind of work, of one user or of all."""
         return sum(self._store.count(scope, WAITING[work]).values())
 
+    def oldest_waiting(self, work: str) -> datetime | None:
+        """Return when the oldest record of all users was stored that waits for a kind of work."""
+        found = self._store.records(None, WAITING[work], limit=1)
+        return found[0].created_at if found else None
+
     def start_over(self) -> int:
         """Drop all vectors and queue every record for our model; return their count.
 
