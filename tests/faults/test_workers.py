@@ -87,6 +87,11 @@ def ended(processes):
     """Tell workers to end; return what they still told."""
     for each in processes:
         each.send_signal(signal.SIGTERM)
+    return rest_of(processes)
+
+
+def rest_of(processes):
+    """Return what workers still tell who were told to end."""
     rest = [each.stdout.read().splitlines() for each in processes]
     assert [each.wait(PATIENCE) for each in processes] == [0] * len(processes)
     return [line.split("\t") for line in chain.from_iterable(rest)]
@@ -137,7 +142,7 @@ def test_a_worker_ends_after_its_batch(memory, begin):
     told(worker)
     worker.send_signal(signal.SIGTERM)
     let_go(worker)
-    assert ended([worker]) == []
+    assert rest_of([worker]) == []
     left = 70 - BATCH[VECTORS]
     assert services_of(memory).derivations.waiting(None) == left
     now = datetime.now(UTC)

@@ -19,6 +19,8 @@ log = logging.getLogger("memoranda.maintenance.worker")
 
 # Seconds until it is looked again whether anything waits to be derived.
 LOOK = 1.0
+# How much longer it waits at least than such a look takes, which may go through a long queue.
+LOOKING = 20
 # Seconds between two lines on what was derived.
 TELL = 10.0
 
@@ -75,9 +77,11 @@ class StoreWorker:
 
     def _derive(self) -> None:
         while not self.stop.is_set():
-            pause = LOOK
+            pause, start, before = LOOK, time.monotonic(), self.figures.derived.total()
             try:
                 self._work_off()
+                if self.figures.derived.total() == before:
+                    pause = max(LOOK, LOOKING * (time.monotonic() - start))
             except StoreClosed:
                 return
             except MemorandaError as error:
