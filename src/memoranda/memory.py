@@ -6,9 +6,10 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
@@ -63,8 +64,10 @@ if TYPE_CHECKING:
     from memoranda.maintenance.doctor import Check
     from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.learned import LearnedFacts
-    from memoranda.maintenance.schedule import OnReport, Schedule
+    from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
+    from memoranda.maintenance.stage_jobs import OnReport
+    from memoranda.maintenance.store_worker import StoreWorker
     from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.recall import RecallService
@@ -807,25 +810,30 @@ class Memory:
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        services = self._services
-        from memoranda.maintenance.schedule import Schedule, stage_jobs  # noqa: PLC0415 - see the module
+        return self._schedule(on_report=on_report)
 
+    def _schedule(self, lease: timedelta | None = None, **how: Any) -> Schedule:
+        services = self._services
+        from memoranda.maintenance.schedule import LEASE, Schedule  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.stage_jobs import stage_jobs  # noqa: PLC0415
+
+        shared: dict[str, Any] = {"store": services.store, "clock": services.clock}
+        shared["lease"] = lease or LEASE
         jobs = stage_jobs(
-            users=services.store.users,
             run_stage=lambda user, stage: services.upkeep.run(
                 lambda: self._maintenance_of(user).run_scheduled(stage)
             ),
             times=services.settings.schedule,
             zone=services.settings.zone,
-            on_report=on_report,
+            **{"stop": services.upkeep.ending} | how | shared,
         )
-        return Schedule(jobs, services.store, clock=services.clock)
+        return Schedule(jobs, **shared)
 
     def run_upkeep(self) -> None:
         """Run :meth:`schedule` in the background until the memory is closed, beginning now.
 
-        For a process that lives for long. What was missed is caught up. Of several processes on
-        one store, one runs each stage. Once is enough; nothing, where the setting
+        For a process that lives for long. What was missed is caught up. Several processes on
+        one store divide the users of each stage. Once is enough; nothing, where the setting
         ``schedule.in_background`` is off.
 
         Raises:
@@ -1132,6 +1140,38 @@ def agent_tools(
         notes=lambda: memory.notes,
         conversation=conversation,
         secrets=secrets or memory.settings.secrets.tools,
+    )
+
+
+def store_worker(
+    memory: Memory,
+    *,
+    on_report: OnReport,
+    on_derived: Callable[[], object],
+    stop: Event,
+    lease: timedelta,
+) -> StoreWorker:
+    """Return what derives and keeps up what all users of the store of a memory have.
+
+    Args:
+        memory: one of its users'.
+        on_report, on_derived, stop, lease: as for :class:`StoreWorker`.
+
+    Raises:
+        ConfigError: a time of the settings cannot be read.
+    """
+    from memoranda.maintenance.figures import WorkerFigures  # noqa: PLC0415 - see the module
+    from memoranda.maintenance.store_worker import StoreWorker  # noqa: PLC0415
+
+    figures = WorkerFigures()
+    schedule = memory._schedule(lease, on_report=on_report, figures=figures, stop=stop)  # noqa: SLF001 - as above
+    return StoreWorker(
+        schedule=schedule,
+        derivations=services_of(memory).derivations,
+        figures=figures,
+        on_derived=on_derived,
+        stop=stop,
+        lease=lease,
     )
 
 

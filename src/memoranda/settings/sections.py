@@ -358,8 +358,8 @@ class ScheduleSettings(Section):
     """Whether opening a memory retires expired records. Commands that end at once do not."""
     in_background: bool = Field(default=True, examples=[False])
     """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
-    ``memoranda tui``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one
-    store, one runs each job."""
+    ``memoranda tui``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; several on one
+    store divide the users."""
 
 
 class HttpSettings(Section):

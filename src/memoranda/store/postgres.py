@@ -143,6 +143,7 @@ MACROS = {
         "ELSE FALSE END)"
     ),
     "partition": "{0}.user_key = :user",
+    "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
 }

@@ -12,6 +12,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@partition(x)``: that the rows of a table are of ``:user``, where other conditions say so in
   other words: by it PostgreSQL looks at one partition alone. SQLite has none, and looks for the
   rows as if it were not there;
+- ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
+  just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
 """
 
@@ -45,7 +47,8 @@ REFERENCE = re.compile(
     re.MULTILINE,
 )
 MACRO = re.compile(
-    r"@(texts|ints|members|same|attribute|ordered|partition)\(([^()]*)\)|\b(least|greatest)\("
+    r"@(texts|ints|members|same|attribute|ordered|partition|skip_locked)\(([^()]*)\)"
+    r"|\b(least|greatest)\("
 )
 
 

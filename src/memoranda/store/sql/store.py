@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -15,11 +14,11 @@ from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
-from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
+from memoranda.store.sql.claims import ACTIVE, SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     C,
@@ -29,30 +28,12 @@ from memoranda.store.sql.database import (
     SqlConnection,
     indexed,
 )
-from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
-from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
+from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
-USERS = """
-SELECT name FROM users u WHERE deleted = 0
-    AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
-        OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
-ORDER BY name
-"""
-CLAIM = """
-INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holder, :until, :due)
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
-    claimed_due = excluded.claimed_due
-WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
-        OR leases.done_due < excluded.claimed_due)
-    AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
-"""
-COMPLETE = """
-UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
-    claimed_due = NULL, expires_at = NULL
-WHERE name = :name AND holder = :holder AND claimed_due = :due
-"""
+USERS = f"SELECT name FROM users u WHERE {ACTIVE} ORDER BY name"
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
@@ -74,6 +55,7 @@ INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT DO NOTHING
 """
+RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
 LEFT JOIN vectors v ON @partition(v) AND v.record_key = r.key
@@ -100,7 +82,8 @@ def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None
     connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
-    connection.run(QUEUE_ALL, {"work": VECTORS})
+    for sql in (RELEASE_ALL, QUEUE_ALL):
+        connection.run(sql, {"work": VECTORS})
 
 
 def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
@@ -233,18 +216,12 @@ def _registered(
     return known
 
 
-class SqlStore(SqlReads):
+class SqlStore(SqlClaims):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
     _keys: dict[str, int]
     full_text: FullText
-
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        raise NotImplementedError(scope, work, patience)
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
@@ -286,32 +263,6 @@ class SqlStore(SqlReads):
             return done
 
         return self._write(scope, carry_out, patience) if actions else []
-
-    def claim(
-        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
-    ) -> bool:
-        """Take or renew a lease, or the run of a job that was due then."""
-        values = {
-            "name": name if due is None else JOB + name,
-            "holder": holder,
-            "due": optional_ms(due),
-            "now": to_ms(now),
-            "until": to_ms(until),
-        }
-        return self._write(None, lambda connection: connection.change(CLAIM, values)) > 0
-
-    def complete(
-        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
-    ) -> None:
-        """Say that a run is done and what it did, where the claim on it is still the holder's."""
-        values = {
-            "name": JOB + job,
-            "holder": holder,
-            "due": to_ms(due),
-            "at": to_ms(at),
-            "counts": dump(dict(counts)),
-        }
-        self._write(None, lambda connection: connection.run(COMPLETE, values))
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""

@@ -61,6 +61,8 @@ class StoreContract(
     sessions.NotesBaseContract,
     sessions.NoteworthyVersionContract,
     jobs.JobContract,
+    jobs.RunContract,
+    jobs.WaitingContract,
     jobs.MaintenanceContract,
     isolation.IsolationContract,
 ):
