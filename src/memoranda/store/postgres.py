@@ -316,15 +316,20 @@ class PostgresWrite(PostgresConnection):
         values: its parameters.
     """
 
-    def __init__(
-        self, raw: psycopg.Connection[Row], damage_log: DamageLog, sql: str, values: Values
-    ) -> None:
-        """Begin; the answer is read with the first that is asked for."""
+    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
+        """Take over a connection."""
         super().__init__(raw, damage_log)
-        self.batch = StatementBatch(raw)
-        self.run("BEGIN")
-        self._first = self._send(sql, values)
         self._has_key = True
+
+    def begin(self, sql: str, values: Values) -> None:
+        """Begin; the answer is read with the first that is asked for.
+
+        Args:
+            sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
+            values: its parameters.
+        """
+        self._send("BEGIN", NONE)
+        self._first = self._send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
@@ -602,8 +607,9 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         values = {"most": f"{max(1, round(1000 * seconds))}ms", "lock": WRITER, "user": user}
         sql = BEGIN_WRITE.format(first=first)
         with self._lend(end) as lent:
-            connection = PostgresWrite(lent.raw, self.damage_log, sql, values)
+            connection = PostgresWrite(lent.raw, self.damage_log)
             with connection.batched():
+                connection.begin(sql, values)
                 yield connection
 
     def _write(
