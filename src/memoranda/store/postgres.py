@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -26,6 +25,7 @@ from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.store import postgres_nearest
+from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
 from memoranda.store.postgres_terms import TermVectors
@@ -81,6 +81,9 @@ LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
 LOCK_USER = f"{LOCK_NONE}, pg_advisory_xact_lock(hashtextextended(:user, :lock))"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL, current_user = CAST(:role AS text)"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
+TO_DUMP = """
+SELECT current_schema(), EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')
+"""
 NAME_START = """
 INSERT INTO server_starts (id, token) VALUES (1, CAST(gen_random_uuid() AS text))
 ON CONFLICT (id) DO NOTHING
@@ -104,6 +107,7 @@ PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
+HOSTS = re.compile(r"(?:(?:[^:,\[\]]*|\[[^\]]*\])(?::\d*)?(?:,|$))+")
 TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 TYPES = {
@@ -352,17 +356,29 @@ def without_password(address: str) -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    scheme, _, rest = address.partition("://")
+    head, slash, path = rest.partition("/")
+    whom, at, hosts = head.rpartition("@")
+    place, _, query = f"{hosts}{slash}{path}".partition("?")
+    # What libpq took for a host, it would tell in errors: that must be no part of a password.
+    if "@" in whom or not HOSTS.fullmatch(place.partition("/")[0]):
+        message = f"{scheme}://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
+        raise errors.ConfigError(message)
+    told = [each for each in query.split("&") if each and "password" not in each.lower()]
+    shown = f"{scheme}://{whom.partition(':')[0]}{at}{place}{'?' if told else ''}{'&'.join(told)}"
+    wrong = _mistake(shown) or (_mistake(address) and "its password is not encoded")
+    if wrong:
+        message = f"{shown} cannot be read: {wrong}; use {FORM}"
+        raise errors.ConfigError(message)
+    return shown
+
+
+def _mistake(address: str) -> str:
     try:
-        parts = urlsplit(address)
         conninfo_to_dict(address)
-    except (ValueError, psycopg.Error) as error:
-        shown = address.partition("://")[0]
-        message = f"the address {shown}://… cannot be read: {type(error).__name__}; use {FORM}"
-        raise errors.ConfigError(message) from error
-    whom, at, where = parts.netloc.rpartition("@")
-    told = [each for each in parts.query.split("&") if each and "password" not in each.lower()]
-    netloc = f"{whom.partition(':')[0]}{at}{where}"
-    return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
+    except psycopg.Error as error:
+        return str(error).strip()
+    return ""
 
 
 class PostgresStore(DatabaseStore[PostgresConnection]):
@@ -409,7 +425,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
-        self._busy_timeout, self._power_safe = busy_timeout, power_safe
+        self._address, self._busy_timeout, self._power_safe = address, busy_timeout, power_safe
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
         self._told_unable = False
@@ -419,7 +435,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             psycopg.connect(address, **options).close()
             self._pool = ConnectionPool(
                 address,
-                kwargs=options,
+                kwargs=options | {"autocommit": True},
                 min_size=1,
                 max_size=MOST_CONNECTIONS,
                 timeout=busy_timeout,
@@ -718,13 +734,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         return TablePurge(self._lend, large=large).run()
 
     def backup(self, path: str) -> None:
-        """Refuse: the server has its own tool.
-
-        Raises:
-            InvalidInput: always.
-        """
-        message = f"{path}: copy a PostgreSQL database with pg_dump"
-        raise errors.InvalidInput(message)
+        """Write a dump of one moment to ``path``, which appears there whole or not at all."""
+        with self.read() as connection:
+            schema, vectors = connection.all(TO_DUMP)[0]
+        dump(self._address, connection_options(self._address), path, schema, vectors=vectors)
 
     def size(self) -> int:
         """Return the bytes that the database takes."""
@@ -739,7 +752,7 @@ def connection_options(address: str) -> dict[str, Any]:
     if "," in str(told.get("host", "")):
         # The one of them that takes writes, also after another has taken its place.
         options["target_session_attrs"] = "read-write"
-    return {"autocommit": True} | options | {name: told[name] for name in options if name in told}
+    return options | {name: told[name] for name in options if name in told}
 
 
 def _require_connected(raw: psycopg.Connection[Row]) -> None:
