@@ -75,7 +75,7 @@ def test_what_keeps_a_backup_from_being_made_is_told(server, location, tmp_path,
     """No tool, or one that is older than the server: nothing is left behind."""
     with closing(remembering(location)) as memory:
         monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(InvalidInput, match="pg_dump .* the PATH has none"):
+        with pytest.raises(InvalidInput, match=r"pg_dump .* the PATH has none"):
             memory.backup(tmp_path / "copy.dump")
         older = Path(programs(server)).parents[1] / "pginstall" / "bin"
         monkeypatch.setenv("PATH", str(older))
