@@ -24,10 +24,12 @@ from memoranda.model import capabilities
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Candidates, Filter, Vector
+from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
 from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
+from memoranda.store.postgres_status import server_checks
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect, schema_steps
@@ -101,6 +103,17 @@ CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "53300": (errors.StoreBusy, "the server has no connection left; try again"),
     "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
     "57P": (errors.StoreError, "the server stops or starts; try again"),
+}
+# Words of what libpq says when it cannot connect, which has no code.
+WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
+    "password": (
+        errors.StoreError,
+        "give the password in PGPASSWORD or in a password file that nobody else can read",
+    ),
+    "SSL": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "certificate": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "too many": (errors.StoreBusy, "the server has no connection left; try again"),
+    "slots are reserved": (errors.StoreBusy, "the server has no connection left; try again"),
 }
 # Those of what passes by itself: conflicts, and servers that are lost, stop or start.
 PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
@@ -561,10 +574,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self._require_open()
             raise
         except psycopg.Error as error:
-            code = error.sqlstate or "none"
-            told = (what for each, what in CODES.items() if code.startswith(each))
-            kind, remedy = next(told, (errors.StoreError, ""))
-            message = " ".join(f"{self.location}: {type(error).__name__}: {error}".split())
+            code, text = error.sqlstate, str(error)
+            told = (
+                [what for each, what in CODES.items() if code.startswith(each)]
+                if code
+                else [what for each, what in WORDS.items() if each in text]
+            )
+            kind, remedy = told[0] if told else (errors.StoreError, "")
+            message = " ".join(f"{self.location}: {type(error).__name__}: {text}".split())
             raise kind(f"{message}; {remedy}" if remedy else message) from error
 
     @contextmanager
@@ -738,6 +755,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         with self.read() as connection:
             schema, vectors = connection.all(TO_DUMP)[0]
         dump(self._address, connection_options(self._address), path, schema, vectors=vectors)
+
+    def checks(self) -> list[Check]:
+        """Return what the server says of itself, and of who logged in."""
+        figures = self._pool.get_stats()
+        pool = f"{figures.get('pool_size', 0)} of {MOST_CONNECTIONS} connections"
+        with self._lend() as connection:
+            told = (connection, self.location, self._limits, pool, self._exact_up_to)
+            return list(server_checks(*told))
 
     def size(self) -> int:
         """Return the bytes that the database takes."""

@@ -19,6 +19,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
+from memoranda.model.reports import Check
 from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
 from memoranda.store.sql.database import (
     MOST_COUNTED,
@@ -318,6 +319,10 @@ class SqlStore(SqlReads):
         """Return that a server keeps its files to itself."""
         del texts
         return None
+
+    def checks(self) -> list[Check]:
+        """Return nothing: there is no server to ask."""
+        return []
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
