@@ -43,7 +43,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
 from memoranda.model.query import Filter, Order
-from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
+from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
-    from memoranda.maintenance.doctor import Check
     from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.learned import LearnedFacts
     from memoranda.maintenance.schedule import Schedule
@@ -972,6 +971,7 @@ class Memory:
             missing=names.missing,
             notes=services.notes.status(self._scope),
             upkeep=tuple(services.store.job_runs()),
+            server={check.name: check.detail for check in services.store.checks()},
         )
 
     def doctor(self) -> list[Check]:

@@ -17,10 +17,11 @@ from postgres_server import (
     empty,
     new_database,
     new_role,
+    programs,
     running_server,
 )
 
-from memoranda.errors import InvalidInput, StoreError
+from memoranda.errors import StoreError
 from memoranda.model.models import Scope
 from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
 from memoranda.store.postgres_partitions import main, spread_schema
@@ -99,10 +100,9 @@ class TestPostgres(StoreContract):
         del store
         return failing_at(7 * step)
 
-    def test_a_backup_holds_everything(self, store, tmp_path):
-        """The server has its own tool for copies, and the message names it."""
-        with pytest.raises(InvalidInput, match="pg_dump"):
-            store.backup(str(tmp_path / "copy"))
+    @pytest.fixture(autouse=True)
+    def _programs(self, running, monkeypatch):
+        monkeypatch.setenv("PATH", programs(running))
 
     def test_size_grows(self, store):
         """The size is in bytes and holds what was stored, if that cannot be compressed."""

@@ -5,7 +5,7 @@ from contextlib import closing, nullcontext
 import pytest
 from both_stores import remembering
 from partition_plans import one_partition_each
-from postgres_server import connected, new_database, running_server
+from postgres_server import as_role, connected, new_database, new_role, running_server
 from psycopg.sql import SQL
 
 from memoranda import Memory, Settings
@@ -128,6 +128,32 @@ def test_erased_it_is_in_no_table(location):
         assert tables(location) == []
     with closing(opened(location)) as memory:
         assert told(memory) == [[]] * len(QUESTIONS)
+
+
+def test_without_pgvector_everybody_is_ranked_in_memory(server, caplog):
+    """Where it is not there, and who logged in may not create it: answers, and no errors."""
+    address = new_database(server)
+    owner = new_role(address, schema=True)
+    mine = as_role(address, owner, f"{owner},public")
+    with closing(opened(mine)) as memory, closing(opened(":memory:")) as exact:
+        for each in (memory, exact):
+            talk(each)
+        assert memory.embed_pending() == 0
+        assert ["CREATE EXTENSION vector" in told for told in caplog.messages] == [True]
+        assert not memory._services.store.is_large(Scope("ana"))
+        assert told(memory) == told(exact)
+        found = {check.name: check for check in memory.doctor()}
+        assert "run CREATE EXTENSION vector" in found["pgvector"].remedy
+        assert "is not installed" in memory.stats().server["pgvector"]
+        assert f"{owner}, owner of the tables" in found["role"].detail
+        assert found["role"].ok is None
+        with connected(address) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        memory.remember("Ana has a ladder.")
+        memory.embed_pending()
+    with closing(opened(mine)) as memory:
+        assert memory._services.store.is_large(Scope("ana"))
+        assert "0.8" in memory.stats().server["pgvector"]
 
 
 def test_a_user_of_few_records_is_ranked_in_memory(server):

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 from both_stores import differences, done, remembering
-from memory_flows import FLOWS, looking_after, searching
-from postgres_server import NUMBERS, connected, new_database, new_role, running_server
+from memory_flows import FLOWS, searching
+from postgres_server import NUMBERS, connected, new_database, new_role, programs, running_server
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
@@ -24,8 +24,9 @@ def server():
 
 
 @pytest.fixture
-def location(server):
-    """Return the address of a new database."""
+def location(server, monkeypatch):
+    """Return the address of a new database, with the server's programs on the PATH."""
+    monkeypatch.setenv("PATH", programs(server))
     return new_database(server)
 
 
@@ -35,10 +36,7 @@ def role(server):
     return new_role(server, "NOLOGIN")
 
 
-# A server has its own tool for backups.
-@pytest.mark.parametrize(
-    "flow", [flow for flow in FLOWS if flow is not looking_after], ids=lambda flow: flow.__name__
-)
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
 def test_postgresql_does_what_a_file_does(flow, in_a_file, location, role, tmp_path):
     """A flow over the whole of an area tells the same where a role limits it to a user's rows."""
     told = done(flow, location, tmp_path / "files", storage={"role": role})
@@ -110,6 +108,9 @@ def test_a_password_is_shown_nowhere(server, location, caplog):
         ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreError, "refused"),
         ("postgres://[host/none", ConfigError, "postgresql://user@host:5432/database"),
         ("postgresql://host/db?nothing=1", ConfigError, "cannot be read"),
+        ("postgresql://ana:tiger@lily@host/db", ConfigError, "postgresql://… cannot be read: use"),
+        ("postgresql://ana:tiger/lily@host/db", ConfigError, "%2F for /"),
+        ("postgresq://ana:tiger@host/db", ConfigError, "location 'postgresq://…' is unknown"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named(address, error, complaint):

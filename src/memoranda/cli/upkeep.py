@@ -15,12 +15,11 @@ from memoranda.cli.command import FAILED, Session, command, complete
 from memoranda.cli.worker import WorkerCommand, stage_outcome
 from memoranda.errors import InvalidInput, NotADatabase
 from memoranda.maintenance.audit import REMEDIES
-from memoranda.maintenance.doctor import Check
 from memoranda.maintenance.learned import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.maintenance.users import UserMaintenance
 from memoranda.memory import Memory, services_of
-from memoranda.model.reports import StageReport
+from memoranda.model.reports import Check, StageReport
 from memoranda.rendering.audit import show_audit
 from memoranda.rendering.facts import SIGNS, show_learned
 from memoranda.rendering.layout import Column, Display, safe_text, table

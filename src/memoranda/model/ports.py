@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Vector,
         Vectors,
     )
+    from memoranda.model.reports import Check
     from memoranda.model.sessions import JobRun, RunProgress, SessionInfo
     from memoranda.model.usage import Reply, StageUsage
 
@@ -572,6 +573,9 @@ class Store(SearchStore, JobStore, Protocol):
 
         It says what the storage does by itself: nothing is silently missing.
         """
+
+    def checks(self) -> list[Check]:
+        """Return what the server of the store says of itself, for the doctor; none without one."""
 
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.

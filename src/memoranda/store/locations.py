@@ -50,8 +50,10 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if is_server(text):
         return text
     if "://" in text or text.startswith(NEARLY_CHROMA):
+        scheme, slashes, _ = text.partition("://")  # What follows may have a password.
+        shown = f"{scheme}://…" if slashes else text
         message = (
-            f"location {text!r} is unknown; use a file, :memory:, postgresql://host/database, "
+            f"location {shown!r} is unknown; use a file, :memory:, postgresql://host/database, "
             f"chroma:///folder or chroma+http://host:port"
         )
         raise ConfigError(message)

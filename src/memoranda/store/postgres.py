@@ -13,7 +13,6 @@ from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -25,10 +24,13 @@ from memoranda.model import capabilities
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Candidates, Filter, Vector
+from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
+from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
+from memoranda.store.postgres_status import server_checks
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect, schema_steps
@@ -82,6 +84,9 @@ LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
 LOCK_USER = f"{LOCK_NONE}, pg_advisory_xact_lock(hashtextextended(:user, :lock))"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL, current_user = CAST(:role AS text)"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
+TO_DUMP = """
+SELECT current_schema(), EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')
+"""
 NAME_START = """
 INSERT INTO server_starts (id, token) VALUES (1, CAST(gen_random_uuid() AS text))
 ON CONFLICT (id) DO NOTHING
@@ -100,12 +105,24 @@ CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
     "57P": (errors.StoreError, "the server stops or starts; try again"),
 }
+# Words of what libpq says when it cannot connect, which has no code.
+WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
+    "password": (
+        errors.StoreError,
+        "give the password in PGPASSWORD or in a password file that nobody else can read",
+    ),
+    "SSL": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "certificate": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "too many": (errors.StoreBusy, "the server has no connection left; try again"),
+    "slots are reserved": (errors.StoreBusy, "the server has no connection left; try again"),
+}
 # Those of what passes by itself: conflicts, and servers that are lost, stop or start; and prepared
 # statements that were dropped, which are then made anew.
 PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
+HOSTS = re.compile(r"(?:(?:[^:,\[\]]*|\[[^\]]*\])(?::\d*)?(?:,|$))+")
 TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 TYPES = {
@@ -393,17 +410,29 @@ def without_password(address: str) -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    scheme, _, rest = address.partition("://")
+    head, slash, path = rest.partition("/")
+    whom, at, hosts = head.rpartition("@")
+    place, _, query = f"{hosts}{slash}{path}".partition("?")
+    # What libpq took for a host, it would tell in errors: that must be no part of a password.
+    if "@" in whom or not HOSTS.fullmatch(place.partition("/")[0]):
+        message = f"{scheme}://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
+        raise errors.ConfigError(message)
+    told = [each for each in query.split("&") if each and "password" not in each.lower()]
+    shown = f"{scheme}://{whom.partition(':')[0]}{at}{place}{'?' if told else ''}{'&'.join(told)}"
+    wrong = _mistake(shown) or (_mistake(address) and "its password is not encoded")
+    if wrong:
+        message = f"{shown} cannot be read: {wrong}; use {FORM}"
+        raise errors.ConfigError(message)
+    return shown
+
+
+def _mistake(address: str) -> str:
     try:
-        parts = urlsplit(address)
         conninfo_to_dict(address)
-    except (ValueError, psycopg.Error) as error:
-        shown = address.partition("://")[0]
-        message = f"the address {shown}://… cannot be read: {type(error).__name__}; use {FORM}"
-        raise errors.ConfigError(message) from error
-    whom, at, where = parts.netloc.rpartition("@")
-    told = [each for each in parts.query.split("&") if each and "password" not in each.lower()]
-    netloc = f"{whom.partition(':')[0]}{at}{where}"
-    return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
+    except psycopg.Error as error:
+        return str(error).strip()
+    return ""
 
 
 class PostgresStore(DatabaseStore[PostgresConnection]):
@@ -450,7 +479,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
-        self._busy_timeout, self._power_safe = busy_timeout, power_safe
+        self._address, self._busy_timeout, self._power_safe = address, busy_timeout, power_safe
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
         self._told_unable = False
@@ -460,7 +489,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             psycopg.connect(address, **options).close()
             self._pool = ConnectionPool(
                 address,
-                kwargs=options,
+                kwargs=options | {"autocommit": True},
                 min_size=1,
                 max_size=MOST_CONNECTIONS,
                 timeout=busy_timeout,
@@ -578,10 +607,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self._require_open()
             raise
         except psycopg.Error as error:
-            code = error.sqlstate or "none"
-            told = (what for each, what in CODES.items() if code.startswith(each))
-            kind, remedy = next(told, (errors.StoreError, ""))
-            message = " ".join(f"{self.location}: {type(error).__name__}: {error}".split())
+            code, text = error.sqlstate, str(error)
+            told = (
+                [what for each, what in CODES.items() if code.startswith(each)]
+                if code
+                else [what for each, what in WORDS.items() if each in text]
+            )
+            kind, remedy = told[0] if told else (errors.StoreError, "")
+            message = " ".join(f"{self.location}: {type(error).__name__}: {text}".split())
             raise kind(f"{message}; {remedy}" if remedy else message) from error
 
     @contextmanager
@@ -758,13 +791,18 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         return TablePurge(self._lend, large=large).run()
 
     def backup(self, path: str) -> None:
-        """Refuse: the server has its own tool.
+        """Write a dump of one moment to ``path``, which appears there whole or not at all."""
+        with self.read() as connection:
+            schema, vectors = connection.all(TO_DUMP)[0]
+        dump(self._address, connection_options(self._address), path, schema, vectors=vectors)
 
-        Raises:
-            InvalidInput: always.
-        """
-        message = f"{path}: copy a PostgreSQL database with pg_dump"
-        raise errors.InvalidInput(message)
+    def checks(self) -> list[Check]:
+        """Return what the server says of itself, and of who logged in."""
+        figures = self._pool.get_stats()
+        pool = f"{figures.get('pool_size', 0)} of {MOST_CONNECTIONS} connections"
+        with self._lend() as connection:
+            told = (connection, self.location, self._limits, pool, self._exact_up_to)
+            return list(server_checks(*told))
 
     def size(self) -> int:
         """Return the bytes that the database takes."""
@@ -779,7 +817,7 @@ def connection_options(address: str) -> dict[str, Any]:
     if "," in str(told.get("host", "")):
         # The one of them that takes writes, also after another has taken its place.
         options["target_session_attrs"] = "read-write"
-    return {"autocommit": True} | options | {name: told[name] for name in options if name in told}
+    return options | {name: told[name] for name in options if name in told}
 
 
 def _require_connected(raw: psycopg.Connection[Row]) -> None:

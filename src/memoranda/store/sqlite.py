@@ -47,6 +47,7 @@ from memoranda.store.sqlite_files import (
     OpenedFile,
     create_private,
     log_is_lost,
+    new_file,
     unlock_index,
 )
 from memoranda.text.byte_search import ByteSearch
@@ -703,21 +704,8 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
 
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
-        partial = Path(f"{path}.partial")
-        if Path(path).exists():
-            message = f"{path} exists already; choose a new name for the backup"
-            raise errors.InvalidInput(message)
-        try:
-            partial.unlink(missing_ok=True)
-            create_private(str(partial))
-            with self._lend() as source, ErrorTranslator(path):
-                source.run("VACUUM INTO :path", {"path": str(partial)})
-            partial.rename(path)
-        except OSError as error:
-            message = f"{path} cannot be written: {error.strerror}; choose another place"
-            raise errors.StoreReadOnly(message) from error
-        finally:
-            partial.unlink(missing_ok=True)
+        with new_file(path) as partial, self._lend() as source, ErrorTranslator(path):
+            source.run("VACUUM INTO :path", {"path": partial})
 
 
 OTHERS = """

@@ -17,6 +17,7 @@ from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
+from memoranda.model.reports import Check
 from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
 from memoranda.store.sql.claims import ACTIVE, SqlClaims
 from memoranda.store.sql.database import (
@@ -275,6 +276,10 @@ class SqlStore(SqlClaims):
         """Return that a server keeps its files to itself."""
         del texts
         return None
+
+    def checks(self) -> list[Check]:
+        """Return nothing: there is no server to ask."""
+        return []
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
