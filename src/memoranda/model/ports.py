@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from memoranda.model.sessions import JobRun, SessionInfo
+    from memoranda.model.traces import AuditTrail, Bookkeeping
     from memoranda.model.usage import Reply, StageUsage
 
 
@@ -406,6 +407,9 @@ class Store(SearchStore, JobStore, Protocol):
         An erased one leaves only that.
         """
 
+    def trails(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, AuditTrail]:
+        """Return what was done to each of these records, as far as they exist."""
+
     # Entities
 
     def entities(
@@ -501,6 +505,9 @@ class Store(SearchStore, JobStore, Protocol):
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
+
+    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+        """Return what is kept of the scope's user as a whole; for an agent, what it may see."""
 
     # The whole store
 

@@ -392,8 +392,12 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 configure=_prepare_where_kept,
                 open=True,
             )
-        self._migrate()
-        self._begin_with(analyzer, names)
+        try:
+            self._migrate()
+            self._begin_with(analyzer, names)
+        except BaseException:
+            self.close()
+            raise
 
     def _migrate(self) -> None:
         with self._lend() as connection, connection.raw.transaction():

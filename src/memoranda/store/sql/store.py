@@ -19,7 +19,14 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
-from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
+from memoranda.store.sql import (
+    conversation_actions,
+    erasing,
+    health,
+    record_actions,
+    redacting,
+    traces,
+)
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     C,
@@ -29,8 +36,9 @@ from memoranda.store.sql.database import (
     SqlConnection,
     indexed,
 )
-from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
+from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, vector_model
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
+from memoranda.store.sql.traces import TraceReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
@@ -148,7 +156,9 @@ def _replace(tx: Transaction, table: str, records: Collection[int], work: str = 
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.Append: conversation_actions.append,
+    act.EmptyConversation: traces.empty_conversation,
+    act.KeepBookkeeping: traces.keep_bookkeeping,
+    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,
@@ -182,6 +192,11 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.Redact: redacting.redact,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
+}
+# Those that follow each other, each statement once for all of them.
+CARRY_OUT_TOGETHER: dict[type[Action], Callable[[Transaction, Any], Sequence[act.Outcome]]] = {
+    act.Append: conversation_actions.append,
+    act.Insert: record_actions.insert,
 }
 
 
@@ -230,7 +245,7 @@ def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Actio
     return known
 
 
-class SqlStore(SqlReads):
+class SqlStore(TraceReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
@@ -265,9 +280,8 @@ class SqlStore(SqlReads):
             made_by = self._analyzer, self.names, self.full_text
             tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
-                if kind is act.Insert:
-                    alike: Any = list(group)
-                    done += record_actions.insert(tx, alike)
+                if kind in CARRY_OUT_TOGETHER:
+                    done += CARRY_OUT_TOGETHER[kind](tx, list(group))
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from memoranda.testing.contracts import (
     changes,
     conversations,
+    copying,
     deleting,
     entities,
     isolation,
@@ -62,6 +63,7 @@ class StoreContract(
     sessions.NoteworthyVersionContract,
     jobs.JobContract,
     jobs.MaintenanceContract,
+    copying.CopyContract,
     isolation.IsolationContract,
 ):
     """The whole contract of :class:`memoranda.model.ports.Store`."""
