@@ -52,7 +52,7 @@ from memoranda.records.filters import RecordFilters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
-from memoranda.store.locations import MEMORY
+from memoranda.store.locations import MEMORY, another_place
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool, ToolList
     from memoranda.tools.agent import AgentTools
+    from memoranda.transfer.batches import ImportTarget
+    from memoranda.transfer.copying import CopyReport
     from memoranda.transfer.porting import PortingReport
 
 
@@ -1050,6 +1052,7 @@ class Memory:
             self._scope,
             self._services.clock.now(),
             path,
+            notes=self._services.notes,
             conversation=named(conversation, "conversation"),
         )
 
@@ -1074,20 +1077,63 @@ class Memory:
             InvalidInput: the file is of no known format; the message names the place.
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
+
+        file, told = file_path(path), required_callable(progress, "progress")
+        report = porting.import_file(self._import_target(self._scope), file, format, told)
+        self._services.derivations.notify()
+        return report
+
+    def copy_to(
+        self,
+        location: str | Path,
+        *,
+        users: Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> CopyReport:
+        """Copy users with all that they have to another store, and compare the two.
+
+        What was copied before is brought up to date: a copy that was cut short goes on, and one
+        of a memory in use can be repeated when nobody uses it any more. What is derived is made
+        anew there; vectors are copied, if both stores have those of one model.
+
+        Args:
+            location: where to, as for :class:`Memory`; it is made if it is not there.
+            users: who; all users of the store, if not given.
+            progress: told after each batch.
+
+        Raises:
+            InvalidInput: the location is this one, or has something of a user that is not here.
+            NotFound: there is no such user, or nobody at all.
+        """
+        services, told = self._services, required_callable(progress, "progress")
+        from memoranda.transfer.copying import CopySource, copy_users, existing_users  # noqa: PLC0415 - see the module
+
+        names = existing_users(services.store, users)
+        quiet = {"embedding": {"background": False}, "schedule": {"expire_at_start": False}}
+        with Memory(
+            another_place(location, services.store.location, self.settings),
+            user=self.user,
+            settings=self.settings.with_values(**quiet),
+            embedder=services.embedder,
+            clock=services.clock,
+        ) as other:
+            source = CopySource(services.store, services.notes, services.clock.now)
+            scope_there = services_of(other).store.scope
+            targets = {name: other._import_target(scope_there(name)) for name in names}
+            return copy_users(source, targets, told)
+
+    def _import_target(self, scope: Scope) -> ImportTarget:
+        services = self._services
         from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
 
-        services, zone = self._services, self.settings.zone
-        target = ImportTarget(
-            self._records,
+        return ImportTarget(
+            services.records(scope),
             services.conversations,
-            zone,
+            self.settings.zone,
             services.extractor,
+            services.notes,
             self.settings.secrets.remember,
         )
-        file, told = file_path(path), required_callable(progress, "progress")
-        report = porting.import_file(target, file, format, told)
-        services.derivations.notify()
-        return report
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.

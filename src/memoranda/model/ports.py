@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from memoranda.model.reports import Check
     from memoranda.model.sessions import JobRun, RunProgress, SessionInfo
+    from memoranda.model.traces import AuditTrail, Bookkeeping
     from memoranda.model.usage import Reply, StageUsage
 
 
@@ -458,6 +459,9 @@ class Store(SearchStore, JobStore, Protocol):
         An erased one leaves only that.
         """
 
+    def trails(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, AuditTrail]:
+        """Return what was done to each of these records, as far as they exist."""
+
     # Entities
 
     def entities(
@@ -553,6 +557,9 @@ class Store(SearchStore, JobStore, Protocol):
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
+
+    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+        """Return what is kept of the scope's user as a whole; for an agent, what it may see."""
 
     # The whole store
 

@@ -503,10 +503,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 self._migrate()
             if role is not None:
                 self._limit_to(role)
+            self._begin_with(analyzer, names)
         except BaseException:
             self.close()
             raise
-        self._begin_with(analyzer, names)
 
     def _is_behind(self, role: str | None) -> bool:
         """Return whether the schema is not there, or not the newest; only its owner makes it so."""

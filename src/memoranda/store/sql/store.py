@@ -18,7 +18,14 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.model.reports import Check
-from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
+from memoranda.store.sql import (
+    conversation_actions,
+    erasing,
+    health,
+    record_actions,
+    redacting,
+    traces,
+)
 from memoranda.store.sql.claims import ACTIVE, SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
@@ -31,6 +38,7 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
+from memoranda.store.sql.traces import TraceReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
@@ -126,7 +134,9 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.Append: conversation_actions.append,
+    act.EmptyConversation: traces.empty_conversation,
+    act.KeepBookkeeping: traces.keep_bookkeeping,
+    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,
@@ -160,6 +170,11 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.Redact: redacting.redact,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
+}
+# Those that follow each other, each statement once for all of them.
+CARRY_OUT_TOGETHER: dict[type[Action], Callable[[Transaction, Any], Sequence[act.Outcome]]] = {
+    act.Append: conversation_actions.append,
+    act.Insert: record_actions.insert,
 }
 
 
@@ -217,7 +232,7 @@ def _registered(
     return known
 
 
-class SqlStore(SqlClaims):
+class SqlStore(SqlClaims, TraceReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
@@ -250,9 +265,8 @@ class SqlStore(SqlClaims):
             made_by = self._analyzer, self.names, self.full_text
             tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
-                if kind is act.Insert:
-                    alike: Any = list(group)
-                    done += record_actions.insert(tx, alike)
+                if kind in CARRY_OUT_TOGETHER:
+                    done += CARRY_OUT_TOGETHER[kind](tx, list(group))
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:
