@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from tests.shared.postgres_server import connected, new_database, running_server
@@ -60,7 +61,6 @@ class WordVectors:
 
     def __init__(self) -> None:
         """Know no word yet."""
-        self._rng = np.random.default_rng(0)
         self._known: dict[str, Any] = {}
         self._weak = set(FUNCTION_WORDS)
 
@@ -73,7 +73,9 @@ class WordVectors:
     def _word(self, word: str) -> Any:
         word = word.strip(".?()").lower()
         if word not in self._known:
-            drawn = self._rng.standard_normal(self.dimensions, np.float32)
+            drawn = np.random.default_rng(crc32(word.encode())).standard_normal(
+                self.dimensions, np.float32
+            )
             self._known[word] = drawn * (0.05 if word in self._weak else 1.0)
         return self._known[word]
 
