@@ -24,6 +24,7 @@ from benchmarks import (
     ner,
     notes_speed,
     postgres,
+    postgres_peers,
     pruning,
     quiz,
     relevance,
@@ -53,6 +54,7 @@ QUALITY = (
     "notes",
     "stores",
     "postgres",
+    "postgres_peers",
     "quiz",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -125,6 +127,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
+        "postgres_peers": lambda: postgres_peers.run(asked.shared, quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()
