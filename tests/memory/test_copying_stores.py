@@ -89,13 +89,16 @@ def test_notes_arrive_on_postgresql_where_there_is_a_folder(server, tmp_path):
 
 
 def test_a_server_that_takes_no_writes_is_named(server, tmp_path):
-    """A copy to a replica fails with what to do, and says where."""
+    """A copy to a replica fails with what to do, unless there is nothing to be written."""
     with closing(remembering(str(tmp_path / "a.db"))) as memory:
         memory.remember("tea")
         where = new_database(server)
         memory.copy_to(where)
+        replica = f"{where}&options=-c%20default_transaction_read_only%3Don"
+        assert memory.copy_to(replica).differences == ()
+        memory.remember("coffee")
         with pytest.raises(errors.StoreReadOnly, match="connect to a server that takes writes"):
-            memory.copy_to(f"{where}&options=-c%20default_transaction_read_only%3Don")
+            memory.copy_to(replica)
 
 
 def test_a_server_that_cannot_be_reached_shows_no_password(tmp_path):
