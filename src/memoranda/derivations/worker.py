@@ -321,7 +321,7 @@ class DerivationWorker:
                     return self._give_up()
                 for record in records:
                     if record.user == user:
-                        del left[record.id]
+                        left.pop(record.id, None)
             return len(records)
 
     def _take(self, scope: Scope | None, work: str, claim: timedelta) -> list[Record]:

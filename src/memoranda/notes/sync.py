@@ -17,7 +17,14 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
-from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError, UserDeleted
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    UserDeleted,
+)
 from memoranda.model.actions import KeepNotes
 from memoranda.model.checks import several_of, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
@@ -536,7 +543,14 @@ class SyncedNotes(Notes):
             content: what they say.
             update: let it take the place of what is there, but for a MEMORY.md with edits of a
                 person that were not read yet, and for a history with entries of its own.
+
+        Raises:
+            InvalidInput: it is no content of notes.
         """
+        given: object = content
+        if not isinstance(given, NotesContent):
+            message = f"content={content!r:.80} is no NotesContent; take what content() returns"
+            raise InvalidInput(message)
         with self._state.lock, self.locked():
             kept = []
             for name, text in content.files.items():

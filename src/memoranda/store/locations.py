@@ -99,9 +99,16 @@ def another_place(location: str | Path, here: str, settings: Settings) -> str:
     file, own = file_of(there), file_of(here)
     if there == MEMORY:
         raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
-    if there == here or (file and own and file.exists() and own.samefile(file)):
+    if there == here or (file and own and _is_there(file) and own.samefile(file)):
         raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
     return there
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError:  # The name is too long for one.
+        return False
 
 
 def is_folder(place: str) -> bool:
