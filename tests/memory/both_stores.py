@@ -37,8 +37,7 @@ def plain(value, *, folder, known=None):
         elif isinstance(value, Sequence):
             found = [inner(each) for each in value]
         else:
-            # What a server says of itself, only a memory on one has.
-            names = [each.name for each in dataclasses.fields(value) if each.name != "server"]
+            names = [each.name for each in dataclasses.fields(value)]
             found = {name: inner(getattr(value, name)) for name in names}
         return found
 
@@ -51,7 +50,8 @@ def differences(one, other, place=""):
         case float() | int(), float() | int() if abs(one - other) <= CLOSE:
             return []
         case dict(), dict():
-            names = dict.fromkeys((*one, *other))
+            # What a server says of itself, only a memory on one has.
+            names = [name for name in dict.fromkeys((*one, *other)) if name != "server"]
             pairs = [(f"{place}.{name}", one.get(name), other.get(name)) for name in names]
         case list(), list():
             each = enumerate(zip_longest(one, other))

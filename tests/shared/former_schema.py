@@ -9,13 +9,13 @@ CREATED = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
 INDEX = re.compile(r"^CREATE INDEX (\w+)", re.MULTILINE)
 
 
-def take_back(raw):
-    """Take back what migrations have added to the database of a connection."""
+def take_back(raw, *, tables=False):
+    """Take back what migrations have added to the database of a connection: tables, if asked."""
     later = "\n".join(schema_steps()[1:])
     for name in INDEX.findall(later):
         raw.execute(f"DROP INDEX {name}")
     for table, column in ADDED.findall(later):
         raw.execute(f"ALTER TABLE {table} DROP {column}")
-    for table in CREATED.findall(later):
+    for table in CREATED.findall(later) if tables else ():
         raw.execute(f"DROP TABLE {table}")
     raw.execute("PRAGMA user_version = 1")

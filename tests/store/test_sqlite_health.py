@@ -184,7 +184,7 @@ def test_files_of_before_open(path, filled, open_store, lost):
     chat = User(filled).say("trip", "Book it", "Done")
     filled.apply(ANA, [ReplaceMessages("trip", "tmb_1", moment(3), (chat[0].id,))])
     before = filled.messages(ANA, "trip"), filled.tombstones(ANA, "trip")
-    take_back(filled._writer.raw)
+    take_back(filled._writer.raw, tables=True)
     filled.close()
     if lost:
         salvage(str(path))
