@@ -22,7 +22,6 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import INSTRUCTIONS, asks_memory
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -62,10 +61,6 @@ EVENTS = ("remembered", "corrected", "forgotten")
 USER = "user"
 # Instructions of an attribute that a context may tell.
 MOST_INSTRUCTIONS = 100
-BUSY = (
-    "free space could not be overwritten while others read the file; run "
-    "memoranda doctor --purge when they are done"
-)
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 2.0
@@ -218,6 +213,7 @@ class Services:
             self.store,
             self.embedder,
             self.extractor,
+            now=self.clock.now,
             off_because=off_because,
             tokens=chosen.retrieval.token_vectors and chosen.retrieval.fusion == "blend",
             background=chosen.embedding.background,
@@ -496,17 +492,16 @@ class Services:
         tokens = ", with token vectors" if self.derivations.has_tokens else ""
         return f"{model[0]} ({model[1]} dimensions{tokens})"
 
-    def wipe(self) -> str | None:
-        """Remove erased text from what is in memory and from free space; say why it could not."""
+    def wipe(self, *, large: bool = False) -> str | None:
+        """Remove erased text from what is in memory and from free space; say why it could not.
+
+        Args:
+            large: also where others would have to wait for long.
+        """
         if self.embedder is not None:
             self.embedder.clear()
         self.lazy.forget_index()
-        if self.store.purge():
-            return None
-        able = next(each for each in self.store.capabilities() if each.name == PURGE)
-        if not able.native:
-            return f"free space may still hold what was erased: {able.detail}"
-        return BUSY
+        return self.store.purge(large=large)
 
     def close(self) -> None:
         """Stop the background work and release the store."""

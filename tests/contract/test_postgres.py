@@ -1,5 +1,6 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
+import re
 import secrets
 import string
 from concurrent.futures import ThreadPoolExecutor
@@ -8,28 +9,48 @@ from contextlib import closing, contextmanager
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from postgres_server import NUMBERS, empty, running_server
+from partition_plans import one_partition_each
+from postgres_server import (
+    NUMBERS,
+    as_role,
+    connected,
+    empty,
+    new_database,
+    new_role,
+    programs,
+    running_server,
+)
 
-from memoranda.errors import InvalidInput, StoreError
+from memoranda.errors import StoreError
 from memoranda.model.models import Scope
-from memoranda.store.postgres import PostgresConnection, PostgresStore
+from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
+from memoranda.store.postgres_partitions import main, spread_schema
+from memoranda.store.sql.dialect import columns, tables
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
+from memoranda.testing.contracts.isolation import IsolationContract
 from memoranda.testing.samples import ALL, ANA, User
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
 @pytest.fixture(scope="session")
-def server():
+def running():
     """Run one server for all tests."""
     with running_server() as address:
         yield address
 
 
-def open_store(address):
+@pytest.fixture(scope="session")
+def server(running):
+    """Give the address of a database for a role with nothing but a schema of its own."""
+    owner = new_role(running, schema=True)
+    return as_role(running, owner, owner)
+
+
+def open_store(address, **how):
     """Open a store with the parts that the contract expects."""
-    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames())
+    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames(), **how)
 
 
 @contextmanager
@@ -79,10 +100,9 @@ class TestPostgres(StoreContract):
         del store
         return failing_at(7 * step)
 
-    def test_a_backup_holds_everything(self, store, tmp_path):
-        """The server has its own tool for copies, and the message names it."""
-        with pytest.raises(InvalidInput, match="pg_dump"):
-            store.backup(str(tmp_path / "copy"))
+    @pytest.fixture(autouse=True)
+    def _programs(self, running, monkeypatch):
+        monkeypatch.setenv("PATH", programs(running))
 
     def test_size_grows(self, store):
         """The size is in bytes and holds what was stored, if that cannot be compressed."""
@@ -116,3 +136,69 @@ class TestPostgres(StoreContract):
             asked = list(counts)[-20:]
             found = store.match_terms(ben, asked, limit=10)
             assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]
+
+
+class TestLimited(IsolationContract):
+    """A database in which a role limits transactions to the rows of their user."""
+
+    @pytest.fixture
+    def store(self, running):
+        """Give a new database."""
+        store = open_store(new_database(running), role=new_role(running, "NOLOGIN"))
+        yield store
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def spread(running):
+    """Give the address of a database that spreads users over partitions, and watch the plans."""
+    address = new_database(running)
+    with connected(address) as connection:
+        connection.execute(spread_schema(2))
+    with one_partition_each():
+        yield address
+
+
+class TestPartitioned(TestPostgres):
+    """A database whose users are spread over partitions: each statement looks at one alone."""
+
+    # What the server undoes, it undoes alike, and slowly.
+    test_a_failing_action_undoes_those_before_it = None
+    test_a_failure_at_any_step_leaves_nothing = None
+    test_the_index_tells_how_often_a_term_stands = None
+
+    @pytest.fixture
+    def server(self, spread):
+        """Give the address of the database."""
+        return spread
+
+    def test_what_looks_at_all_partitions_is_found(self, store):
+        """The plans tell it of a statement that names no user."""
+        with pytest.raises(AssertionError, match="looks at the partitions"), store.write() as one:
+            one.all("SELECT count(*) FROM messages")
+
+
+OF_PARTITIONS = re.compile(
+    r" PARTITION BY HASH \(user_key\)|^CREATE TABLE \w+ PARTITION OF \w+\s+FOR [^;]+;", re.MULTILINE
+)
+
+
+def test_only_partitions_make_the_difference():
+    """Without them, the schema is that of whole tables, but for the steps that are done."""
+    begun = len(f"{STEPS};".split())
+    left = OF_PARTITIONS.sub("", spread_schema(2)).split()
+    whole = DIALECT.whole_schema().split()
+    assert left[begun : begun + len(whole)] == whole
+
+
+def test_citus_distributes_what_users_have(capsys):
+    """Every table with the key of a user, and no other, after those that it refers to."""
+    main(["8", "--citus"])
+    told = capsys.readouterr().out
+    named = re.findall(r"create_distributed_table\('(\w+)', 'user_key'\)", told)
+    owned = [table for table in tables() if "user_key" in columns(table)]
+    assert named == [*owned, "record_terms", "large_users", "common_terms"]
+    assert told.index("create_reference_table('users')") < told.index("create_distributed_table")
+    with pytest.raises(SystemExit):
+        main(["0"])
+    assert "0 partitions are too few" in capsys.readouterr().err

@@ -37,7 +37,8 @@ def plain(value, *, folder, known=None):
         elif isinstance(value, Sequence):
             found = [inner(each) for each in value]
         else:
-            names = [each.name for each in dataclasses.fields(value)]
+            # What a server says of itself, only a memory on one has.
+            names = [each.name for each in dataclasses.fields(value) if each.name != "server"]
             found = {name: inner(getattr(value, name)) for name in names}
         return found
 
@@ -72,11 +73,11 @@ def remembering(location, **sections):
     )
 
 
-def done(flow, location, folder):
+def done(flow, location, folder, **sections):
     """Return what a flow tells on a memory at ``location``, comparably."""
     folder.mkdir()
     notes = {"folder": str(folder / "notes")}
-    with closing(remembering(location, notes=notes)) as memory:
+    with closing(remembering(location, notes=notes, **sections)) as memory:
         told = flow(memory, memory._services.clock.source, folder)
     return without_own(plain(told, folder=folder))
 

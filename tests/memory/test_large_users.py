@@ -1,14 +1,16 @@
 """A user with more records than memory has room for is asked like any other, on PostgreSQL."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 from both_stores import remembering
-from postgres_server import connected, new_database, running_server
+from partition_plans import one_partition_each
+from postgres_server import as_role, connected, new_database, new_role, running_server
 from psycopg.sql import SQL
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
+from memoranda.store.postgres_partitions import spread_schema
 from memoranda.testing.clocks import START, FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -59,13 +61,20 @@ def talk(memory):
     memory.embed_pending()
 
 
-@pytest.fixture
-def location(server):
-    """Give the address of a database in which Ana is a large user."""
+@pytest.fixture(params=["whole"])
+def location(server, request):
+    """Give the address of a database in which Ana is a large user; ``spread`` over partitions."""
     address = new_database(server)
-    with closing(opened(address)) as memory:
-        talk(memory)
-    return address
+    with one_partition_each() if request.param == "spread" else nullcontext():
+        if request.param == "spread":
+            with connected(address) as connection:
+                connection.execute(spread_schema(3))
+        with closing(opened(address)) as memory:
+            talk(memory)
+        yield address
+
+
+ON_BOTH = pytest.mark.parametrize("location", ["whole", "spread"], indirect=True)
 
 
 def told(memory, **wanted):
@@ -83,6 +92,7 @@ def tables(location):
         return [row[0] for row in connection.execute(names).fetchall()]
 
 
+@ON_BOTH
 @pytest.mark.parametrize(
     "wanted", [{}, {"kind": "fact"}, {"tags": ["owl"]}, {"session": "day 3"}], ids=str
 )
@@ -103,6 +113,7 @@ def test_what_is_added_later_is_found_at_once(location):
         assert "ladder" in memory.search("hadder ladde mille")[0].record.content
 
 
+@ON_BOTH
 def test_erased_it_is_in_no_table(location):
     """What is erased leaves the index of vectors with it; a user who is deleted, all of it."""
     with closing(opened(location)) as memory:
@@ -117,6 +128,32 @@ def test_erased_it_is_in_no_table(location):
         assert tables(location) == []
     with closing(opened(location)) as memory:
         assert told(memory) == [[]] * len(QUESTIONS)
+
+
+def test_without_pgvector_everybody_is_ranked_in_memory(server, caplog):
+    """Where it is not there, and who logged in may not create it: answers, and no errors."""
+    address = new_database(server)
+    owner = new_role(address, schema=True)
+    mine = as_role(address, owner, f"{owner},public")
+    with closing(opened(mine)) as memory, closing(opened(":memory:")) as exact:
+        for each in (memory, exact):
+            talk(each)
+        assert memory.embed_pending() == 0
+        assert ["CREATE EXTENSION vector" in told for told in caplog.messages] == [True]
+        assert not memory._services.store.is_large(Scope("ana"))
+        assert told(memory) == told(exact)
+        found = {check.name: check for check in memory.doctor()}
+        assert "run CREATE EXTENSION vector" in found["pgvector"].remedy
+        assert "is not installed" in memory.stats().server["pgvector"]
+        assert f"{owner}, owner of the tables" in found["role"].detail
+        assert found["role"].ok is None
+        with connected(address) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        memory.remember("Ana has a ladder.")
+        memory.embed_pending()
+    with closing(opened(mine)) as memory:
+        assert memory._services.store.is_large(Scope("ana"))
+        assert "0.8" in memory.stats().server["pgvector"]
 
 
 def test_a_user_of_few_records_is_ranked_in_memory(server):

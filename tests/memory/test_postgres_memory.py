@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 from both_stores import differences, done, remembering
-from memory_flows import FLOWS, looking_after
-from postgres_server import NUMBERS, connected, new_database, running_server
+from memory_flows import FLOWS, searching
+from postgres_server import NUMBERS, connected, new_database, new_role, programs, running_server
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
@@ -24,20 +24,28 @@ def server():
 
 
 @pytest.fixture
-def location(server):
-    """Return the address of a new database."""
+def location(server, monkeypatch):
+    """Return the address of a new database, with the server's programs on the PATH."""
+    monkeypatch.setenv("PATH", programs(server))
     return new_database(server)
 
 
-@pytest.mark.parametrize(
-    "flow",
-    # A server has its own tool for backups.
-    [flow for flow in FLOWS if flow is not looking_after],
-    ids=lambda flow: flow.__name__,
-)
-def test_postgresql_does_what_a_file_does(flow, in_a_file, location, tmp_path):
-    """A flow over the whole of an area tells the same on PostgreSQL as on SQLite."""
-    assert differences(in_a_file(flow), done(flow, location, tmp_path / "files")) == []
+@pytest.fixture(scope="module")
+def role(server):
+    """Create a role that owns nothing."""
+    return new_role(server, "NOLOGIN")
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
+def test_postgresql_does_what_a_file_does(flow, in_a_file, location, role, tmp_path):
+    """A flow over the whole of an area tells the same where a role limits it to a user's rows."""
+    told = done(flow, location, tmp_path / "files", storage={"role": role})
+    assert differences(in_a_file(flow), told) == []
+
+
+def test_it_does_so_without_a_role(in_a_file, location, tmp_path):
+    """What is looked up otherwise then, the terms of a search, gives the same, too."""
+    assert differences(in_a_file(searching), done(searching, location, tmp_path / "files")) == []
 
 
 def test_a_memory_is_there_when_it_is_opened_again(location):
@@ -100,6 +108,9 @@ def test_a_password_is_shown_nowhere(server, location, caplog):
         ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreError, "refused"),
         ("postgres://[host/none", ConfigError, "postgresql://user@host:5432/database"),
         ("postgresql://host/db?nothing=1", ConfigError, "cannot be read"),
+        ("postgresql://ana:tiger@lily@host/db", ConfigError, "postgresql://… cannot be read: use"),
+        ("postgresql://ana:tiger/lily@host/db", ConfigError, "%2F for /"),
+        ("postgresq://ana:tiger@host/db", ConfigError, "location 'postgresq://…' is unknown"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named(address, error, complaint):
@@ -112,7 +123,8 @@ def test_a_writer_does_not_wait_for_ever(location):
     """Behind another writer it waits as long as the setting says, and then tells why not."""
     with closing(remembering(location, storage={"busy_timeout": 0.05})) as memory:
         other = remembering(location)
-        with closing(other), other._services.store.write():
+        with closing(other), other._services.store.write() as writer:
+            assert writer.value("SELECT 1") == 1  # By now it has the lock.
             with pytest.raises(StoreBusy, match="try again"):
                 memory.remember("Ana likes tea")
             assert memory.records() == []

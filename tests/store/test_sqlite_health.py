@@ -1,13 +1,23 @@
 """Checking and rebuilding: damage that was planted is found, named and repaired."""
 
 import pytest
+from former_schema import take_back
 
 from memoranda.errors import NotADatabase
-from memoranda.model.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
+from memoranda.model.actions import (
+    Erase,
+    KeepNotes,
+    MergeEntities,
+    ReplaceMessages,
+    Retire,
+    SplitEntity,
+    Touch,
+)
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
+from memoranda.store.sqlite import salvage
 from memoranda.testing.samples import (
     ACTIVE,
     ALL,
@@ -42,25 +52,30 @@ DAMAGE = {
         "WHERE record_key = 1"
     ),
     "entities without a name": "DELETE FROM entity_names",
+    "rows filed under another user": (
+        "UPDATE messages SET user_key = 2; UPDATE prunings SET user_key = 2; "
+        "UPDATE record_entities SET user_key = 3 - user_key"
+    ),
     "messages whose episode is gone": "UPDATE messages SET record_id = 'ep_gone'",
     "records waiting under another user": "UPDATE derivations SET user_key = 2",
     "conversations with a wrong number of messages": "UPDATE conversations SET message_count = 7",
     "conversations whose next place is taken": "UPDATE conversations SET next_position = 0",
     "prunings whose conversation is gone": (
         "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, through, spans FROM prunings LIMIT 1"
+        "tokens_before, tokens_after, through, spans, 1 FROM prunings LIMIT 1"
     ),
     "tombstones whose conversation is gone": (
-        "INSERT INTO tombstones VALUES (99, 'tmb_gone', 9999, 0, 1)"
+        "INSERT INTO tombstones VALUES (99, 'tmb_gone', 9999, 0, 1, 1)"
     ),
     "removed messages whose tombstone is gone": (
-        "INSERT INTO removed_messages VALUES (9999, 0, NULL, '{}')"
+        "INSERT INTO removed_messages VALUES (9999, 0, NULL, '{}', 1)"
     ),
     "retired records with vectors": (
-        "INSERT INTO derivations SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
+        "INSERT INTO derivations (record_key, work, user_key) "
+        "SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
     ),
     "retired records with links": (
-        "INSERT INTO record_entities SELECT r.key, e.key, 'zoe' FROM records r, entities e "
+        "INSERT INTO record_entities SELECT r.key, e.key, 'zoe', 1 FROM records r, entities e "
         "WHERE r.indexed = 0 AND e.name = 'Zoe' AND e.user_key = r.user_key"
     ),
     "retired records without an end": "UPDATE records SET indexed = 0 WHERE key = 1",
@@ -89,7 +104,9 @@ DAMAGE = {
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
     "damaged row in notes_bases": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
-    "broken foreign keys": "INSERT INTO derivations VALUES (9999, 'vectors', 1)",
+    "broken foreign keys": (
+        "INSERT INTO derivations (record_key, work, user_key) VALUES (9999, 'vectors', 1)"
+    ),
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "
         "VALUES (1, '1qwrong')"
@@ -159,6 +176,24 @@ def test_planted_damage_is_found_and_repaired(filled, problem):
         assert User(filled, scope).profile("Zoe").mention_count == 1
     fay, gil = User(filled).profile("Fay"), User(filled).profile("gil")
     assert (fay.name, fay.aliases, gil.name, gil.aliases) == ("Fay", ("Eve",), "Gil", ())
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_files_of_before_open(path, filled, open_store, lost):
+    """A file of the first schema is brought to the newest, also where it has to be salvaged."""
+    chat = User(filled).say("trip", "Book it", "Done")
+    filled.apply(ANA, [ReplaceMessages("trip", "tmb_1", moment(3), (chat[0].id,))])
+    before = filled.messages(ANA, "trip"), filled.tombstones(ANA, "trip")
+    take_back(filled._writer.raw)
+    filled.close()
+    if lost:
+        salvage(str(path))
+    store = open_store()
+    assert not any("filed under another user" in line for line in store.verify())
+    assert lost or store.verify() == []
+    assert (store.messages(ANA, "trip"), store.tombstones(ANA, "trip")) == before
+    assert store.rebuild(EXTRACTOR) == [] or lost
+    assert store.verify() == []
 
 
 def test_counts_are_mended(filled):

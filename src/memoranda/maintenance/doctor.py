@@ -27,9 +27,8 @@ from memoranda.maintenance.service import STAGES
 from memoranda.maintenance.triggers import parse_times
 from memoranda.model.models import Entity, Hit, Record
 from memoranda.model.ports import Embedder, LanguageModel, Store
-from memoranda.model.reports import MemoryStats
+from memoranda.model.reports import Check, MemoryStats
 from memoranda.model.sessions import JobRun, describe_counts
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.parsing import names
@@ -50,7 +49,7 @@ WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 # How long after it was due a run of upkeep is missed: no machine is on at all hours.
 MISSED = timedelta(days=1)
-KEPT = "memoranda chat, mcp and maintain --watch run it on schedule while they run"
+KEPT = "memoranda chat, mcp and worker run it on schedule while they run"
 REINSTALL = "pip install --force-reinstall memoranda"
 OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
 MEANING_ALONE = "off: by the setting retrieval.fusion = cosine, which asks for the meaning alone"
@@ -67,23 +66,6 @@ DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
     "Basil and tomatoes grow well together on a sunny balcony.",
 )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Check(ShortRepr):
-    """What the doctor found at one point.
-
-    Attributes:
-        name: what was looked at.
-        ok: whether it is well; ``None`` where it is off, or worth knowing but no fault.
-        detail: what was found.
-        remedy: what to do about it, if anything.
-    """
-
-    name: str
-    ok: bool | None
-    detail: str
-    remedy: str | None = None
 
 
 passed = partial(Check, ok=True)
@@ -146,6 +128,8 @@ class Doctor:
         checks = [passed("python", detail=system)]
         if file is not None:
             checks.append(_file(file, store))
+        elif told := store.checks():
+            checks += told
         elif is_server(store.location):
             detail = f"{store.location}, {store.size():,} bytes of records at least"
             checks.append(passed("server", detail=detail))

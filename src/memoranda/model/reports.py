@@ -74,6 +74,23 @@ class MaintenanceReport(ShortRepr):
         return "\n".join(map(str, self.stages))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(ShortRepr):
+    """What was found at one point.
+
+    Attributes:
+        name: what was looked at.
+        ok: whether it is well; ``None`` where it is off, or worth knowing but no fault.
+        detail: what was found.
+        remedy: what to do about it, if anything.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MemoryStats(ShortRepr):
     """What a memory holds.
@@ -95,6 +112,7 @@ class MemoryStats(ShortRepr):
         missing: what could find names but is not set up, and the remedy.
         notes: where the Markdown notes are, or what is wrong with them.
         upkeep: the last scheduled run of each stage that has run, of the whole store.
+        server: what a server of the store says of itself, by point; empty without one.
     """
 
     user: str
@@ -113,3 +131,4 @@ class MemoryStats(ShortRepr):
     missing: Mapping[str, str]
     notes: str
     upkeep: tuple[JobRun, ...] = ()
+    server: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

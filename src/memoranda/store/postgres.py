@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import secrets
 import selectors
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memoranda import errors
@@ -23,17 +24,23 @@ from memoranda.model import capabilities
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import Candidates, Filter, Vector
+from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
+from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
+from memoranda.store.postgres_purge import TablePurge, note_tables
+from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
+from memoranda.store.postgres_status import server_checks
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
-from memoranda.store.sql.dialect import Dialect
+from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import DatabaseStore, drop_vectors
-from memoranda.store.sql.transaction import PURGE
 
+log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
-Execute = Callable[[str, Values], psycopg.Cursor[Row]]
+Entry = Mapping[str, str]
+Execute = Callable[[str, Values, Entry | None], psycopg.Cursor[Row]]
 # Number of the lock that every writer shares, and that work on all users at once has alone. By it
 # the names of users are hashed into the numbers of the locks that make writers of one take turns:
 # positions and entities depend on it.
@@ -57,6 +64,13 @@ MOST_SEEN = 10_000
 GROWN = 0.8
 # The lease of who prepares the search of large users, and how long it takes at most for one.
 INDEXING = "index large users"
+# What is raised where pgvector is not there or too old, or its tables may not be made.
+UNABLE = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.FeatureNotSupported,
+    psycopg.errors.UndefinedFile,
+    psycopg.errors.UndefinedObject,
+)
 LONGEST_INDEXING = timedelta(hours=2)
 # One statement: it reads nothing that others could change while it waits for them.
 BEGIN_WRITE = """
@@ -68,12 +82,18 @@ SAFELY = "set_config('synchronous_commit', 'on', TRUE)"
 LOCK_ALL = "pg_advisory_xact_lock(:lock)"
 LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
 LOCK_USER = f"{LOCK_NONE}, pg_advisory_xact_lock(hashtextextended(:user, :lock))"
+IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL, current_user = CAST(:role AS text)"
+DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
+TO_DUMP = """
+SELECT current_schema(), EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')
+"""
 NAME_START = """
 INSERT INTO server_starts (id, token) VALUES (1, CAST(gen_random_uuid() AS text))
 ON CONFLICT (id) DO NOTHING
 """
 START = "SELECT token FROM server_starts"
 OUTCOME = f"SELECT pg_xact_status(CAST(:number AS xid8)), ({START})"
+OPEN = {TransactionStatus.INTRANS, TransactionStatus.INERROR}
 # Beginnings of SQLSTATE codes, what is raised for them, and what to do.
 CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "08": (errors.StoreError, "the connection was lost; try again"),
@@ -85,15 +105,28 @@ CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
     "57P": (errors.StoreError, "the server stops or starts; try again"),
 }
+# Words of what libpq says when it cannot connect, which has no code.
+WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
+    "password": (
+        errors.StoreError,
+        "give the password in PGPASSWORD or in a password file that nobody else can read",
+    ),
+    "SSL": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "certificate": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
+    "too many": (errors.StoreBusy, "the server has no connection left; try again"),
+    "slots are reserved": (errors.StoreBusy, "the server has no connection left; try again"),
+}
 # Those of what passes by itself: conflicts, and servers that are lost, stop or start; and prepared
 # statements that were dropped, which are then made anew.
 PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
+HOSTS = re.compile(r"(?:(?:[^:,\[\]]*|\[[^\]]*\])(?::\d*)?(?:,|$))+")
+TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 TYPES = {
-    r"\bSERIAL PRIMARY KEY\b": "bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
+    r"\bSERIAL\b": "bigserial",
     r"\bINTEGER\b": "bigint",
     r"\bREAL\b": "double precision",
     r"\bBLOB\b": "bytea",
@@ -126,6 +159,8 @@ MACROS = {
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
         "ELSE FALSE END)"
     ),
+    "partition": "{0}.user_key = :user",
+    "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
 }
@@ -136,11 +171,12 @@ CAPABILITIES = {
     capabilities.SNAPSHOTS: "repeatable reads",
     capabilities.PROCESSES: "any number on one server",
     capabilities.PURGE: (
-        "all tables are written anew; its write-ahead log is overwritten in its own time, and "
-        "archives, replicas and backups are whoever's runs it"
+        "tables and indexes are written anew; its write-ahead log is overwritten in its own time, "
+        "and archives, replicas, backups and logs are whoever's runs it"
     ),
 }
-DIALECT = Dialect("postgres.sql", MACROS, TYPES)
+STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
+DIALECT = Dialect("postgres.sql", MACROS, TYPES, by_user=True)
 # What stands in a list is looked up in an index, as an array; else the planner would rather walk
 # through all that a user has.
 IN_LIST = re.compile(r"(?<!NOT )\bIN \(@(ints|texts)\((:\w+)\)\)")
@@ -148,6 +184,7 @@ ANY_OF = {
     "ints": "= ANY (CAST(translate({0}, '[]', '{{}}') AS bigint[]))",
     "texts": "= ANY (ARRAY (SELECT jsonb_array_elements_text(CAST({0} AS jsonb))))",
 }
+TABLES = tuple(name for step in DIALECT.schema() for name in TABLE.findall(step))
 
 
 @cache
@@ -163,8 +200,9 @@ def _rendered(sql: str) -> str:
 @cache
 def in_numbers(sql: str) -> NumberedStatement:
     """Return a shared statement in PostgreSQL's dialect, with parameters as the server has them."""
+    sql = _rendered(sql)
     names = list(dict.fromkeys(PARAMETER.findall(sql)))
-    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", _rendered(sql))
+    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", sql)
     return NumberedStatement(numbered, names)
 
 
@@ -175,15 +213,59 @@ class PostgresConnection(SqlConnection):
         raw: a connection that commits by itself.
     """
 
+    _entry: Entry | None = None
+    batch: StatementBatch | None = None
+
     def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
         """Take over a connection."""
         self.raw: psycopg.Connection[Row] = raw
         self.damage_log = damage_log
 
+    def enter(self, entry: Entry | None) -> None:
+        """Limit the transaction to the rows of a user, if it is not yet; see ``RowLimits``."""
+        if entry != self._entry:
+            self._entry = entry
+            for sql in (ENTER, LIMIT):
+                self._send(sql, entry or NONE)
+
+    @contextmanager
+    def batched(self) -> Iterator[None]:
+        """Send the statements inside the block together, as far as no result is asked for."""
+        if self.batch is None:
+            self.batch = StatementBatch(self.raw)
+        try:
+            yield
+            self._end_batch()
+        except BaseException:
+            if self.batch is not None:
+                self.batch.abandon()
+            raise
+        finally:
+            self.batch = None
+
+    def _end_batch(self) -> None:
+        if self.batch is not None:
+            self.batch.end()
+            self.batch = None
+
+    @contextmanager
+    def limited(self, entry: Entry | None) -> Iterator[None]:
+        """Limit a single statement to the rows of a user, sent and answered with it."""
+        with self.raw.pipeline() if entry else nullcontext():
+            self.enter(entry)
+            yield
+
+    def admit(self, user: int) -> None:
+        """Let the transaction see the rows of its user, who is new."""
+        if self._entry is not None:
+            self.run(ADMIT, {"key": str(user)})
+
     def _execute(self, sql: str, values: Values) -> StatementResult:
         return self._send(sql, values)
 
     def _send(self, sql: str, values: Values) -> StatementResult:
+        if self.batch is not None:
+            return self.batch.send(in_numbers(sql), values)
         return self.raw.execute(in_postgres(sql), values)
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
@@ -210,6 +292,10 @@ class PostgresConnection(SqlConnection):
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""
         postgres_nearest.put(self, user, vectors)
+
+    def note_purge(self, user: int, *, of_name: bool) -> None:
+        """Note which tables may hold what the transaction erases of a user."""
+        note_tables(self, TABLES, user, of_name=of_name)
 
     def drop_indexed_vectors(self, user: int | None = None) -> None:
         """Drop what the database finds vectors by, of a user or of all."""
@@ -247,18 +333,20 @@ class PostgresWrite(PostgresConnection):
         values: its parameters.
     """
 
-    def __init__(
-        self, raw: psycopg.Connection[Row], damage_log: DamageLog, sql: str, values: Values
-    ) -> None:
-        """Begin; the answer is read with the first that is asked for."""
+    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
+        """Take over a connection."""
         super().__init__(raw, damage_log)
-        self.batch = StatementBatch(raw)
-        self._send("BEGIN", NONE)
-        self._first = self._send(sql, values)
         self._has_key = True
 
-    def _send(self, sql: str, values: Values) -> StatementResult:
-        return self.batch.send(in_numbers(sql), values)
+    def begin(self, sql: str, values: Values) -> None:
+        """Begin; the answer is read with the first that is asked for.
+
+        Args:
+            sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
+            values: its parameters.
+        """
+        self._send("BEGIN", NONE)
+        self._first = self._send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
@@ -275,7 +363,7 @@ class PostgresWrite(PostgresConnection):
 
     def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
         """Copy rows into a table, of these types where they are sent in binary."""
-        self.batch.end()  # In a batch nothing can be copied.
+        self._end_batch()  # In it nothing can be copied.
         with self.raw.cursor() as cursor, cursor.copy(in_postgres(sql)) as copy:
             if types:
                 copy.set_types(types)
@@ -305,14 +393,15 @@ class PostgresReads(PostgresConnection):
 
     Args:
         execute: runs one over a connection that may be another each time.
+        entry: what limits each to the rows of a user.
     """
 
-    def __init__(self, execute: Execute, damage_log: DamageLog) -> None:
+    def __init__(self, execute: Execute, damage_log: DamageLog, entry: Entry | None) -> None:
         """Hold no connection."""
-        self._run_alone, self.damage_log = execute, damage_log
+        self._run_alone, self.damage_log, self._entry = execute, damage_log, entry
 
     def _send(self, sql: str, values: Values) -> StatementResult:
-        return self._run_alone(sql, values)
+        return self._run_alone(sql, values, self._entry)
 
 
 def without_password(address: str) -> str:
@@ -321,17 +410,29 @@ def without_password(address: str) -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    scheme, _, rest = address.partition("://")
+    head, slash, path = rest.partition("/")
+    whom, at, hosts = head.rpartition("@")
+    place, _, query = f"{hosts}{slash}{path}".partition("?")
+    # What libpq took for a host, it would tell in errors: that must be no part of a password.
+    if "@" in whom or not HOSTS.fullmatch(place.partition("/")[0]):
+        message = f"{scheme}://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
+        raise errors.ConfigError(message)
+    told = [each for each in query.split("&") if each and "password" not in each.lower()]
+    shown = f"{scheme}://{whom.partition(':')[0]}{at}{place}{'?' if told else ''}{'&'.join(told)}"
+    wrong = _mistake(shown) or (_mistake(address) and "its password is not encoded")
+    if wrong:
+        message = f"{shown} cannot be read: {wrong}; use {FORM}"
+        raise errors.ConfigError(message)
+    return shown
+
+
+def _mistake(address: str) -> str:
     try:
-        parts = urlsplit(address)
         conninfo_to_dict(address)
-    except (ValueError, psycopg.Error) as error:
-        shown = address.partition("://")[0]
-        message = f"the address {shown}://… cannot be read: {type(error).__name__}; use {FORM}"
-        raise errors.ConfigError(message) from error
-    whom, at, where = parts.netloc.rpartition("@")
-    told = [each for each in parts.query.split("&") if each and "password" not in each.lower()]
-    netloc = f"{whom.partition(':')[0]}{at}{where}"
-    return urlunsplit((parts.scheme, netloc, parts.path, "&".join(told), ""))
+    except psycopg.Error as error:
+        return str(error).strip()
+    return ""
 
 
 class PostgresStore(DatabaseStore[PostgresConnection]):
@@ -353,9 +454,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         power_safe: wait at each commit until the server's disk has it, whatever is its default.
         exact_up_to: memories of a user up to which a search ranks them all; of those who have
             more, it gets candidates from the database, once ``index_large_users`` has run.
+        role: the role that limits the transactions of a user to their rows, if any does.
 
     Raises:
-        ConfigError: the address cannot be read.
+        ConfigError: the address cannot be read, or the role cannot be used.
         StoreError: the server cannot be reached, or refuses.
     """
 
@@ -373,19 +475,21 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         busy_timeout: float = BUSY_TIMEOUT,
         power_safe: bool = False,
         exact_up_to: int = EXACT_UP_TO,
+        role: str | None = None,
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(without_password(address))
-        self._busy_timeout, self._power_safe = busy_timeout, power_safe
+        self._address, self._busy_timeout, self._power_safe = address, busy_timeout, power_safe
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
+        self._told_unable = False
         options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
             psycopg.connect(address, **options).close()
             self._pool = ConnectionPool(
                 address,
-                kwargs=options,
+                kwargs=options | {"autocommit": True},
                 min_size=1,
                 max_size=MOST_CONNECTIONS,
                 timeout=busy_timeout,
@@ -393,18 +497,52 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 configure=_prepare_where_kept,
                 open=True,
             )
-        self._migrate()
-        self._begin_with(analyzer, names)
+        self._limits: RowLimits | None = None
+        try:
+            if self._is_behind(role):
+                self._migrate()
+            if role is not None:
+                self._limit_to(role)
+            self._begin_with(analyzer, names)
+        except BaseException:
+            self.close()
+            raise
+
+    def _is_behind(self, role: str | None) -> bool:
+        """Return whether the schema is not there, or not the newest; only its owner makes it so."""
+        newest = len(schema_steps())
+        with self._lend() as connection:
+            is_there, is_limited = connection.all(IS_THERE, {"role": role})[0]
+            done = connection.value(DONE) if is_there else 0
+        if done > newest:
+            message = (
+                f"{self.location} has schema {done}, this memoranda knows up to {newest}; "
+                f"upgrade with pip install -U memoranda, the database was left as it is"
+            )
+            raise errors.SchemaTooNew(message)
+        if done < newest and is_limited:
+            message = (
+                f"{self.location}: the tables are not there, or of an older memoranda; open it "
+                f"once, with this setting, as the role that is to own them, not as {role!r}"
+            )
+            raise errors.ConfigError(message)
+        return bool(done < newest)
 
     def _migrate(self) -> None:
         with self._lend() as connection, connection.raw.transaction():
             connection.value(f"SELECT {LOCK_ALL}", {"lock": WRITER})
-            connection.run("CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)")
-            done = connection.value("SELECT coalesce(max(number), 0) FROM schema_steps")
+            connection.run(STEPS)
+            done = connection.value(DONE)
             steps: list[Any] = DIALECT.schema()
-            for number, sql in enumerate(steps[done:], done + 1):
+            for sql in steps[done:] if done else [DIALECT.whole_schema()]:
                 connection.raw.execute(sql)
-                connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
+            numbers = [{"number": number} for number in range(done + 1, len(steps) + 1)]
+            connection.run_many("INSERT INTO schema_steps VALUES (:number)", numbers)
+
+    def _limit_to(self, role: str) -> None:
+        with self._lend() as connection, connection.raw.transaction():
+            self._limits = open_limits(connection, role, TABLES)
+        self.full_text = TermVectors(limited=True)
 
     @contextmanager
     def _lend(self, end: float | None = None) -> Iterator[PostgresConnection]:
@@ -418,30 +556,37 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         with self._translated(), self._pool.connection(seconds) as raw:
             yield PostgresConnection(raw, self.damage_log)
 
+    def _entry(self, scope: Scope | None) -> Entry | None:
+        return None if self._limits is None else self._limits.entry(scope)
+
     @contextmanager
-    def read(self) -> Iterator[PostgresConnection]:
+    def read(self, scope: Scope | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection for reading; inside a snapshot, always the same one."""
         if getattr(self._local, "pinned", None) is None:
-            yield PostgresReads(self._execute_alone, self.damage_log)
+            yield PostgresReads(self._execute_alone, self.damage_log, self._entry(scope))
         else:
-            with super().read() as connection:
+            with super().read(scope) as connection:
+                connection.enter(self._entry(scope))
                 yield connection
 
-    def _execute_alone(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+    def _execute_alone(self, sql: str, values: Values, entry: Entry | None) -> psycopg.Cursor[Row]:
         """Carry out a statement; again, where its connection was lost."""
         end = time.monotonic() + self._busy_timeout
         while True:
             try:
-                with self._lend(end) as connection:
+                with self._lend(end) as connection, connection.limited(entry):
                     return connection.raw.execute(in_postgres(sql), values)
             except errors.StoreError as error:
                 if not _passes(error) or time.monotonic() > end:
                     raise
             time.sleep(PAUSE)
 
-    def _end_snapshot(self, connection: PostgresConnection) -> None:
-        """Give up a snapshot; at a rollback psycopg would drop all that is prepared."""
-        connection.raw.execute("COMMIT")
+    @contextmanager
+    def _in_snapshot(self, connection: PostgresConnection) -> Iterator[None]:
+        with connection.batched():  # It begins with its first query.
+            connection.run(self.BEGIN_SNAPSHOT)
+            yield
+            connection.run("COMMIT")  # At a rollback psycopg would drop all that is prepared.
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""
@@ -462,10 +607,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self._require_open()
             raise
         except psycopg.Error as error:
-            code = error.sqlstate or "none"
-            told = (what for each, what in CODES.items() if code.startswith(each))
-            kind, remedy = next(told, (errors.StoreError, ""))
-            message = " ".join(f"{self.location}: {type(error).__name__}: {error}".split())
+            code, text = error.sqlstate, str(error)
+            told = (
+                [what for each, what in CODES.items() if code.startswith(each)]
+                if code
+                else [what for each, what in WORDS.items() if each in text]
+            )
+            kind, remedy = told[0] if told else (errors.StoreError, "")
+            message = " ".join(f"{self.location}: {type(error).__name__}: {text}".split())
             raise kind(f"{message}; {remedy}" if remedy else message) from error
 
     @contextmanager
@@ -475,6 +624,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         No other writer of any user has one meanwhile.
         """
         with self._begun(LOCK_ALL, self._seconds(patience)) as connection:
+            connection.enter(self._entry(None))
             yield connection
             connection.run("COMMIT")
 
@@ -490,18 +640,21 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         values = {"most": f"{max(1, round(1000 * seconds))}ms", "lock": WRITER, "user": user}
         sql = BEGIN_WRITE.format(first=first)
         with self._lend(end) as lent:
-            connection = PostgresWrite(lent.raw, self.damage_log, sql, values)
-            try:
+            connection = PostgresWrite(lent.raw, self.damage_log)
+            with connection.batched():
+                connection.begin(sql, values)
                 yield connection
-                connection.batch.end()
-            except BaseException:
-                connection.batch.abandon()
-                raise
 
     def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
+        self,
+        scope: Scope | None,
+        work: Callable[[SqlConnection], T],
+        patience: float | None = None,
+        *,
+        limited: bool = True,
     ) -> T:
         """Do ``work`` in one transaction; again, where the server undid or lost the one before."""
+        entry = self._entry(scope if limited else None)
         seconds = self._seconds(patience)
         end = time.monotonic() + seconds
         lock, user = (LOCK_NONE, "") if scope is None else (LOCK_USER, scope.user)
@@ -509,6 +662,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             sent: WriteBegun | None = None
             try:
                 with self._begun(lock, seconds, user, end) as connection:
+                    connection.enter(entry)
                     done = work(connection)
                     sent = connection.begun
                     connection.run("COMMIT")
@@ -524,8 +678,13 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             time.sleep(PAUSE)
 
     def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
-        return self._write(scope, work)
+        """Do ``work`` as who logged in; only writers of the scope's user wait for it."""
+        return self._write(scope, work, limited=False)
+
+    def protect(self, connection: SqlConnection, table: str) -> None:
+        """Limit transactions to the rows of their user in a new table, if in others they are."""
+        if self._limits is not None:
+            self._limits.protect(connection, table)
 
     def _was_committed(self, sent: WriteBegun, end: float, lost: errors.StoreError) -> bool:
         """Return whether a transaction was committed, though its connection was lost.
@@ -590,21 +749,32 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.
 
-        Raises:
-            StoreError: the server has no pgvector, or the role may not use it.
+        Where the server lacks what that needs, they are ranked in memory like all others.
         """
         due = {"most": self._exact_up_to, "grown": GROWN}
         with self.read() as connection:
-            users = connection.all(postgres_nearest.TO_INDEX, due)
+            users = [
+                (user, name)
+                for user, name, newest in connection.all(postgres_nearest.TO_INDEX, due)
+                if connection.value(postgres_nearest.IS_DUE, due | {"user": user, "newest": newest})
+            ]
         holder, done = secrets.token_hex(8), 0
-        for user, name, _ in users:
-            if not self._claim_indexing(holder, LONGEST_INDEXING):
-                break  # Another process does it.
-            postgres_nearest.index(self, Scope(name), user)
-            self._large.pop(name, None)
-            done += 1
-        if done:
-            self._claim_indexing(holder, timedelta())
+        try:
+            for user, name in users:
+                if not self._claim_indexing(holder, LONGEST_INDEXING):
+                    break  # Another process does it.
+                done += 1
+                postgres_nearest.index(self, Scope(name), user)
+                self._large.pop(name, None)
+        except errors.StoreError as error:
+            if not isinstance(error.__cause__, UNABLE):
+                raise
+            if not self._told_unable:
+                log.warning("%s; %s", error, postgres_nearest.NEEDED)
+            self._told_unable, done = True, 0
+        finally:
+            if users:
+                self._claim_indexing(holder, timedelta())
         return done
 
     def _claim_indexing(self, holder: str, lease: timedelta) -> bool:
@@ -616,23 +786,23 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         with self.write() as connection:
             drop_vectors(connection, model, dimensions)
 
-    def purge(self) -> bool:
-        """Write every table anew without what was deleted; the server drops the old files."""
-        asked = {"name": PURGE}
-        with self._lend() as connection:
-            asked["value"] = connection.value("SELECT value FROM meta WHERE name = :name", asked)
-            connection.run("VACUUM (FULL)")
-            connection.run("DELETE FROM meta WHERE name = :name AND value = :value", asked)
-            return connection.value("SELECT 1 FROM meta WHERE name = :name", asked) is None
+    def purge(self, *, large: bool = False) -> str | None:
+        """Write the tables anew that may hold what was erased; the server drops the old files."""
+        return TablePurge(self._lend, large=large).run()
 
     def backup(self, path: str) -> None:
-        """Refuse: the server has its own tool.
+        """Write a dump of one moment to ``path``, which appears there whole or not at all."""
+        with self.read() as connection:
+            schema, vectors = connection.all(TO_DUMP)[0]
+        dump(self._address, connection_options(self._address), path, schema, vectors=vectors)
 
-        Raises:
-            InvalidInput: always.
-        """
-        message = f"{path}: copy a PostgreSQL database with pg_dump"
-        raise errors.InvalidInput(message)
+    def checks(self) -> list[Check]:
+        """Return what the server says of itself, and of who logged in."""
+        figures = self._pool.get_stats()
+        pool = f"{figures.get('pool_size', 0)} of {MOST_CONNECTIONS} connections"
+        with self._lend() as connection:
+            told = (connection, self.location, self._limits, pool, self._exact_up_to)
+            return list(server_checks(*told))
 
     def size(self) -> int:
         """Return the bytes that the database takes."""
@@ -647,7 +817,7 @@ def connection_options(address: str) -> dict[str, Any]:
     if "," in str(told.get("host", "")):
         # The one of them that takes writes, also after another has taken its place.
         options["target_session_attrs"] = "read-write"
-    return {"autocommit": True} | options | {name: told[name] for name in options if name in told}
+    return options | {name: told[name] for name in options if name in told}
 
 
 def _require_connected(raw: psycopg.Connection[Row]) -> None:

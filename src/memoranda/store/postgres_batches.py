@@ -100,6 +100,7 @@ class StatementBatch:
         self._transformer = Transformer(raw)
         self._pending: deque[PendingResult] = deque()
         self._prepared = PREPARED.setdefault(raw, PreparedStatements())
+        self._is_ending = False
         self._server.enter_pipeline_mode()
 
     def send(self, statement: NumberedStatement, values: Values) -> PendingResult:
@@ -110,7 +111,7 @@ class StatementBatch:
         formats = [PyFormat.BINARY if each else PyFormat.TEXT for each in binary]
         parameters = self._transformer.dump_sequence(given, formats)
         sent = [Format.BINARY if each else Format.TEXT for each in binary]
-        name = self._prepare((statement.sql, types))
+        name = self._prepare((statement.sql, types)) if given else None
         if name is None:
             sql = statement.sql.encode()
             self._server.send_query_params(sql, parameters, types, sent)
@@ -163,8 +164,7 @@ class StatementBatch:
         Raises:
             psycopg.Error: the server refused a statement.
         """
-        self._server.pipeline_sync()
-        self._raw.wait(send(self._server))
+        self._end()
         while self._pending:
             self._receive_next()
         self._leave()
@@ -173,9 +173,14 @@ class StatementBatch:
         """Leave the connection to others after an error, in a transaction that has failed."""
         self._prepared.clear()  # At the rollback that follows psycopg drops them all.
         with suppress(psycopg.Error):  # It is lost: who borrows it next sees that.
-            self._server.pipeline_sync()
-            self._raw.wait(send(self._server))
+            if not self._is_ending:
+                self._end()
             self._leave()
+
+    def _end(self) -> None:
+        self._is_ending = True
+        self._server.pipeline_sync()
+        self._raw.wait(send(self._server))
 
     def _leave(self) -> None:
         """Pass over results until the server has answered all that was sent."""

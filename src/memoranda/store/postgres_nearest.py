@@ -80,10 +80,6 @@ FROM records r {joined} WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {
 LIKENESS = "coalesce(-(n.embedding <#> CAST(:vector AS halfvec)), 0)"
 JOINED = "LEFT JOIN {table} n ON n.record_key = r.key"
 TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
-PAIRS = """
-SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
-LIMIT :most
-"""
 FACTS = """
 SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(:attributes))
     AND r.kind = 'fact' AND r.superseded_by IS NULL AND {where} ORDER BY r.key DESC LIMIT :most
@@ -119,22 +115,31 @@ WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
 """
 
 TO_INDEX = """
-SELECT key, name, vector_seq FROM users u WHERE vector_seq > :most AND name IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM large_users l WHERE l.user_key = u.key
-        AND l.counted_at >= :grown * u.vector_seq)
-    AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
-ORDER BY key
+SELECT key, name, vector_seq FROM users WHERE vector_seq > :most AND name IS NOT NULL ORDER BY key
+"""
+IS_DUE = """
+SELECT NOT EXISTS (
+        SELECT 1 FROM large_users WHERE user_key = :user AND counted_at >= :grown * :newest)
+    AND (SELECT count(*) FROM vectors WHERE user_key = :user) > :most
 """
 MAKE = """
 CREATE TABLE {table} (
-    record_key bigint PRIMARY KEY REFERENCES records (key) ON DELETE CASCADE,
-    embedding halfvec({dimensions}) NOT NULL
+    user_key bigint NOT NULL DEFAULT {user},
+    record_key bigint PRIMARY KEY,
+    embedding halfvec({dimensions}) NOT NULL,
+    FOREIGN KEY (user_key, record_key) REFERENCES records (user_key, key) ON DELETE CASCADE
 )
 """
+NEEDED = (
+    "users with too many memories for that are ranked in memory all the same; let an administrator "
+    "run CREATE EXTENSION vector (pgvector 0.7 or newer), and the owner of the tables a worker"
+)
+UNSAMPLED = "ALTER TABLE {table} ALTER COLUMN embedding SET STATISTICS 0"
 INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
 NEXT_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND v.seq > :seq AND r.kind <> 'item' ORDER BY v.seq LIMIT :most
+WHERE v.user_key = :user AND r.user_key = :user AND v.seq > :seq AND r.kind <> 'item'
+ORDER BY v.seq LIMIT :most
 """
 PUT = """
 INSERT INTO {table} (record_key, embedding)
@@ -177,7 +182,13 @@ class WritingStore(Protocol):
     """What runs a part of the work in a transaction of its own."""
 
     def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
+        """Do ``work`` in a transaction that only writers of the scope's user wait for.
+
+        It is of who logged in: nothing limits it to the rows of the user.
+        """
+
+    def protect(self, connection: SqlConnection, table: str) -> None:
+        """Limit transactions to the rows of their user in a new table, if in others they are."""
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
@@ -195,11 +206,11 @@ def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
 
 
 def drop(connection: SqlConnection, users: Iterable[int]) -> None:
-    """Drop what was prepared for these users."""
+    """Remove what was prepared for these users. Only their owner could drop their tables."""
     for user in users:
-        connection.run(f"DROP TABLE IF EXISTS {table_of(user)}")
-        for table in ("large_users", "common_terms"):
-            connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
+        if large_user(connection, user) is not None:
+            for table in (table_of(user), "large_users", "common_terms"):
+                connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
 
 
 def put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:
@@ -231,8 +242,11 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
         if known is not None and known.dimensions == dimensions:
             return False
         drop(connection, [user])
+        connection.run(f"DROP TABLE IF EXISTS {table}")
         connection.run("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.run(MAKE.format(table=table, dimensions=dimensions))
+        connection.run(MAKE.format(table=table, user=user, dimensions=dimensions))
+        connection.run(UNSAMPLED.format(table=table))
+        store.protect(connection, table)
         return True
 
     def fill(connection: Any) -> int | None:
@@ -379,7 +393,9 @@ class CandidateSearch:
         rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
         if len(matches.ordinals) < MOST_WORDED and len(rarest) > 1:
             pairs = self._full_text.pairs(self._user, rarest)
-            held = self._keys(PAIRS, pairs=pairs, most=MOST_PAIRS) | {*matches.ordinals}
+            held = self._keys(self._full_text.matching_pairs, pairs=pairs, most=MOST_PAIRS) | {
+                *matches.ordinals
+            }
             terms = [*rare, *rarest]
             counts = [len(each.keys) for each in postings] + [common[term] for term in rarest]
             matches = self._matches(sorted(held), terms, counts)

@@ -24,16 +24,21 @@ PLACES = [",".join(map(str, range(1, count + 1))) for count in range(MOST_COUNTE
 ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
 # Of each record that holds any of the terms, its key, and how often it holds each. With one number
 # for all weights, `ts_rank` tells how often a record holds a query's only term.
-POSTINGS = """
-SELECT string_agg(int8send(record_key), ''){times} FROM record_terms
-WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)
-"""
+POSTINGS = "SELECT string_agg(int8send(record_key), ''){times} FROM {matching}"
 TIMES = ", string_agg(float4send(ts_rank('{{1, 1, 1, 1}}', terms, CAST(:term{} AS tsquery))), '')"
+MATCHING = "record_terms WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)"
+# Where transactions are limited to the rows of a user, see postgres_roles.py.
+LIMITED = "terms_matching(:user, CAST(:any AS tsquery), NULL)"
 AMONG = """
 WITH record_terms AS MATERIALIZED (
     SELECT user_key, record_key, terms FROM record_terms
     WHERE user_key = :user AND record_key IN (@ints(:keys)))
 """
+PAIRS = """
+SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
+LIMIT :most
+"""
+LIMITED_PAIRS = "SELECT record_key FROM terms_matching(:user, CAST(:pairs AS tsquery), :most)"
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -49,7 +54,15 @@ class TermVectors:
     """Finds records by their terms. Each stands in the index with the key of its user before it.
 
     So a query never walks through what others have.
+
+    Args:
+        limited: whether transactions are limited to the rows of a user.
     """
+
+    def __init__(self, *, limited: bool = False) -> None:
+        """Choose by what terms are found."""
+        self._matching = LIMITED if limited else MATCHING
+        self.matching_pairs = LIMITED_PAIRS if limited else PAIRS
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
@@ -62,10 +75,10 @@ class TermVectors:
             ],
         )
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
-        sql = "DELETE FROM record_terms WHERE record_key IN (@ints(:keys))"
-        connection.run(sql, {"keys": dump(list(keys))})
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        sql = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
+        connection.run(sql, {"user": user, "keys": dump(list(keys))})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -87,7 +100,8 @@ class TermVectors:
         lexemes = [_lexeme(user, term) for term in terms]
         values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
         values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
-        sql = POSTINGS.format(times="".join(map(TIMES.format, range(len(terms)))))
+        times = "".join(map(TIMES.format, range(len(terms))))
+        sql = POSTINGS.format(times=times, matching=self._matching if among is None else MATCHING)
         keys, *ranks = connection.all(sql if among is None else AMONG + sql, values)[0]
         held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
         return [_postings(held, each or b"") for each in ranks]

@@ -18,7 +18,7 @@ import apsw
 from memoranda.model.checks import content_hash
 from memoranda.store.sql.damage import READERS
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.dialect import added_defaults, columns, primary_key
+from memoranda.store.sql.dialect import OWNER, added_defaults, backfill, columns, primary_key
 from memoranda.store.sql.rows import DAMAGE, RowShape, insertion
 
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02
@@ -57,7 +57,6 @@ SELECT :conversation_key, coalesce((SELECT user_key FROM records WHERE id = :rec
     (SELECT min(key) FROM users HAVING count(*) = 1)), 'damaged-' || :conversation_key, :timestamp
 WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE key = :conversation_key)
 """
-OWNER = "user_key"
 MOST_KEYS = 1 << 53
 Values = list[Any]
 
@@ -226,6 +225,8 @@ def insert_salvaged(
         if table == "messages":
             _insert(connection, MISSING_CONVERSATION, rows)
         _insert(connection, insertion(table, tuple(columns(table))), rows)
+    for sql in backfill():
+        connection.run(sql)
 
 
 def _insert(connection: SqlConnection, sql: str, rows: Iterable[Mapping[str, Any]]) -> None:

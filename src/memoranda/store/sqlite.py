@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import apsw
 
@@ -47,12 +47,17 @@ from memoranda.store.sqlite_files import (
     OpenedFile,
     create_private,
     log_is_lost,
+    new_file,
     unlock_index,
 )
 from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
+BUSY = (
+    "free space could not be overwritten while others read the file; run "
+    "memoranda doctor --purge when they are done"
+)
 # Seconds that a purge waits for readers.
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
@@ -165,6 +170,8 @@ DIALECT = Dialect(
             "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
+        "partition": "TRUE",
+        "skip_locked": "",  # Writers take turns.
         "least": "min(",
         "greatest": "max(",
     },
@@ -239,8 +246,9 @@ class Fts5:
         ]
         connection.run_many("INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)", indexed)
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        del user
         rows = [{"key": key} for key in keys]
         connection.run_many("DELETE FROM records_fts WHERE rowid = :key", rows)
 
@@ -304,7 +312,7 @@ class SqliteDatabase(Database[SqliteConnection]):
     """
 
     BEGIN_SNAPSHOT = "BEGIN"
-    full_text: ClassVar[FullText] = Fts5()
+    full_text: FullText = Fts5()
     damage = apsw.CorruptError
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
@@ -601,8 +609,9 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         super().__init__(os.fspath(path))
         self._begin_with(analyzer, names)
 
-    def purge(self) -> bool:
-        """Rewrite the index and the file without what was erased; false while others read it."""
+    def purge(self, *, large: bool = False) -> str | None:
+        """Rewrite the index and the file without what was erased, unless others read it."""
+        del large
         with self._lend_writer() as connection:
             asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
@@ -612,10 +621,12 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
                 with self._waiting(connection, PATIENCE):
                     state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
                 if state is None or state[0]:
-                    return False
+                    return BUSY
             values = {"name": PURGE, "asked": asked}
             connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
-            return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
+            return (
+                BUSY if connection.value("SELECT 1 FROM meta WHERE name = :name", values) else None
+            )
 
     def search_files(self, texts: Collection[str]) -> dict[str, set[str]]:
         """Return which texts the database and its log hold, by the names of the files.
@@ -693,21 +704,8 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
 
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
-        partial = Path(f"{path}.partial")
-        if Path(path).exists():
-            message = f"{path} exists already; choose a new name for the backup"
-            raise errors.InvalidInput(message)
-        try:
-            partial.unlink(missing_ok=True)
-            create_private(str(partial))
-            with self._lend() as source, ErrorTranslator(path):
-                source.run("VACUUM INTO :path", {"path": str(partial)})
-            partial.rename(path)
-        except OSError as error:
-            message = f"{path} cannot be written: {error.strerror}; choose another place"
-            raise errors.StoreReadOnly(message) from error
-        finally:
-            partial.unlink(missing_ok=True)
+        with new_file(path) as partial, self._lend() as source, ErrorTranslator(path):
+            source.run("VACUUM INTO :path", {"path": partial})
 
 
 OTHERS = """

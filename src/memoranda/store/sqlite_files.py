@@ -10,10 +10,11 @@ import os
 import stat
 import struct
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memoranda.errors import StoreError, StoreReadOnly
+from memoranda.errors import InvalidInput, StoreError, StoreReadOnly
 
 LOG, INDEX = "-wal", "-shm"
 # The head of the index of a log: version, whether it is filled, frames of the log; and, behind a
@@ -43,6 +44,33 @@ def create_private(path: str) -> None:
         why = error.strerror if isinstance(error, OSError) else error
         message = f"{path:.200} cannot be created or written: {why}; choose another place"
         raise StoreReadOnly(message) from error
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[str]:
+    """Let a file be written that nobody else can read, and that is there whole or not at all.
+
+    Yields:
+        the path under which it is written.
+
+    Raises:
+        InvalidInput: there is a file already.
+        StoreReadOnly: it cannot be written.
+    """
+    partial = Path(f"{path}.partial")
+    if Path(path).exists():
+        message = f"{path} exists already; choose a new name for the backup"
+        raise InvalidInput(message)
+    try:
+        partial.unlink(missing_ok=True)
+        create_private(str(partial))
+        yield str(partial)
+        partial.rename(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}; choose another place"
+        raise StoreReadOnly(message) from error
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def unlock_index(path: str) -> None:

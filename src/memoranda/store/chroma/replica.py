@@ -18,7 +18,7 @@ import apsw
 
 from memoranda.store.chroma.journal import JournalEntry, Position
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.dialect import tables
+from memoranda.store.sql.dialect import backfill, tables
 from memoranda.store.sql.health import meta
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import MEMORY, Fts5, SqliteConnection, SqliteDatabase
@@ -62,8 +62,9 @@ class StoredTerms(Fts5):
         sql = "INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)"
         connection.run_many(sql, [{"key": key, "terms": terms} for key, _, terms in rows])
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        del user
         rows = [{"key": key} for key in keys]
         connection.run_many("DELETE FROM record_terms WHERE record_key = :key", rows)
 
@@ -145,9 +146,10 @@ class Replica(SqliteDatabase):
             mirrored: the last commit whose records are in the collection of the memories.
         """
         self.stamps = {}  # Others may not have known of the last model.
+        loads = not self.at.commit
         with self.write() as connection:
             # Where all is read, it is indexed together: a trigger for each row takes longer.
-            known = [each for each in entries if not self.at.commit and each.through <= mirrored]
+            known = [each for each in entries if loads and each.through <= mirrored]
             if known:
                 connection.raw.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
                 self._apply(connection, known)
@@ -158,6 +160,11 @@ class Replica(SqliteDatabase):
                 touched = connection.all("DELETE FROM touched RETURNING id")
                 if entry.through > mirrored:
                     self.touched.update((row[0], MirrorChange.REPLACED) for row in touched)
+            if loads:  # Older versions may have written it.
+                connection.raw.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+                for sql in backfill():
+                    connection.run(sql)
+                connection.raw.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
     def _apply(self, connection: SqliteConnection, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
@@ -23,39 +24,50 @@ UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
     token_scale = coalesce(:scale, token_scale),
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
-WHERE key = :key
+WHERE @partition(conversations) AND key = :key
+"""
+NEXT = """
+UPDATE conversations SET message_count = message_count + :count,
+    next_position = next_position + :count
+WHERE @partition(conversations) AND key = :key RETURNING next_position
 """
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
-        WHERE m.conversation_key = c.key AND m.position > :first), c.next_position,
-    c.cleared_through
-FROM conversations c WHERE c.key = :conversation
+        WHERE @partition(m) AND m.conversation_key = c.key AND m.position > :first),
+    c.next_position, c.cleared_through
+FROM conversations c WHERE @partition(c) AND c.key = :conversation
 """
 MOVE = """
 UPDATE messages SET position = position + :shift
-WHERE conversation_key = :conversation AND position >= :following
+WHERE @partition(messages) AND conversation_key = :conversation AND position >= :following
 """
 RENUMBER = """
 UPDATE conversations SET message_count = message_count + :more, revision = revision + 1,
     next_position = greatest(next_position, :least, 1 + coalesce(
-        (SELECT max(position) FROM messages WHERE conversation_key = :conversation), -1))
-WHERE key = :conversation
+        (SELECT max(position) FROM messages m
+            WHERE @partition(m) AND conversation_key = :conversation), -1))
+WHERE @partition(conversations) AND key = :conversation
 """
 RUNS = """
 SELECT min(position), max(position), CAST(sum(tokens) AS bigint), min(timestamp), max(timestamp)
 FROM (SELECT position, tokens, timestamp, position - row_number() OVER (ORDER BY position) AS run
-    FROM messages WHERE conversation_key = :conversation AND position BETWEEN :first AND :last) held
+    FROM messages m WHERE @partition(m) AND conversation_key = :conversation
+        AND position BETWEEN :first AND :last) held
 GROUP BY run ORDER BY min(position)
 """
 # By their ids alone, which are unique: so no index of the conversation is walked through.
 NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation"
 NEWEST = """
-key IN (SELECT key FROM messages WHERE conversation_key = :conversation AND position >
-    (SELECT cleared_through FROM conversations WHERE key = :conversation)
+key IN (SELECT key FROM messages m WHERE @partition(m) AND conversation_key = :conversation
+    AND position >
+        (SELECT cleared_through FROM conversations c WHERE @partition(c) AND key = :conversation)
     ORDER BY position DESC LIMIT :newest)
 """
-TAKE_OUT = f"DELETE FROM messages WHERE {{chosen}} RETURNING {', '.join(rows.MESSAGES.names)}"
-APPEND = rows.insertion("messages", ("conversation_key", *rows.MESSAGES.names))
+TAKE_OUT = f"""
+DELETE FROM messages WHERE @partition(messages) AND {{chosen}}
+RETURNING {", ".join(rows.MESSAGES.names)}
+"""
+APPEND = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
 
 
 def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
@@ -71,32 +83,37 @@ def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
         "THEN conversations.ended_at END "
         "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
         "OR conversations.agent = excluded.agent",
-        tx.own | rows.CONVERSATIONS.values(info),
+        tx.own | {"agent": tx.scope.agent or action.agent} | rows.CONVERSATIONS.values(info),
     )
     if not changed:
         message = f"the conversation {info.id!r} is another agent's; choose another id"
         raise InvalidInput(message)
 
 
-def append(tx: Transaction, action: act.Append) -> None:
-    """Add a message at the end of a transcript."""
-    conversation = tx.conversation(action.conversation)
-    # Never a place that was cleared or cut, also after the messages there were erased.
-    position: int = tx.connection.value(
-        "UPDATE conversations SET message_count = message_count + 1, "
-        "next_position = next_position + 1 WHERE key = :key RETURNING next_position - 1",
-        {"key": conversation},
-    )
-    place = {"conversation_key": conversation, "position": position}
-    tx.connection.run(APPEND, rows.MESSAGES.values(action.message) | place)
+def append(tx: Transaction, actions: Sequence[act.Append]) -> tuple[act.Outcome, ...]:
+    """Add messages at the end of transcripts, those of one each statement once for all."""
+    for name, group in groupby(actions, lambda each: each.conversation):
+        conversation, messages = tx.conversation(name), [each.message for each in group]
+        # Never a place that was cleared or cut, also after the messages there were erased.
+        counted = {"user": tx.user, "key": conversation, "count": len(messages)}
+        end = tx.connection.value(NEXT, counted)
+        whole = {"user_key": tx.user, "conversation_key": conversation}
+        placed = [
+            rows.MESSAGES.values(message) | whole | {"position": place}
+            for place, message in enumerate(messages, end - len(messages))
+        ]
+        tx.connection.run_many(APPEND, placed)
+    return ()
 
 
 def pin(tx: Transaction, action: act.Pin) -> None:
     """Keep a message in every view, or stop keeping it."""
     conversation = tx.conversation(action.conversation)
     changed = tx.connection.change(
-        "UPDATE messages SET pinned = :pinned WHERE conversation_key = :conversation AND id = :id",
-        {"pinned": int(action.pinned), "conversation": conversation, "id": action.message},
+        "UPDATE messages SET pinned = :pinned "
+        "WHERE @partition(messages) AND conversation_key = :conversation AND id = :id",
+        {"user": tx.user, "conversation": conversation}
+        | {"pinned": int(action.pinned), "id": action.message},
     )
     if not changed:
         message = f"there is no message {action.message!r} in {action.conversation!r}"
@@ -110,6 +127,7 @@ def update_conversation(tx: Transaction, action: act.UpdateConversation) -> None
     tx.connection.run(
         UPDATE,
         {
+            "user": tx.user,
             "key": tx.conversation(action.conversation),
             "clear": int(action.clear),
             "scale": None if calibration is None else calibration.scale,
@@ -125,9 +143,9 @@ def recount(tx: Transaction, action: act.Recount) -> None:
     changed = 0
     for message, tokens in action.tokens.items():
         changed += tx.connection.change(
-            "UPDATE messages SET tokens = :tokens "
-            "WHERE id = :id AND conversation_key = :conversation AND tokens <> :tokens",
-            {"tokens": tokens, "id": message, "conversation": conversation},
+            "UPDATE messages SET tokens = :tokens WHERE @partition(messages) "
+            "AND id = :id AND conversation_key = :conversation AND tokens <> :tokens",
+            {"user": tx.user, "tokens": tokens, "id": message, "conversation": conversation},
         )
     if changed:
         tx.revise(conversation)
@@ -144,17 +162,17 @@ def prune(tx: Transaction, action: act.Prune) -> None:
         cuts += [part.tear() for part in parts] if torn else [span]
     stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
     tx.connection.run(
-        "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, through, spans) VALUES (:conversation, :id, :at, :trigger, "
-        ":why, :strategy, :before, :after, :through, :cuts)",
-        {"conversation": conversation, "through": _through(cuts)} | stored,
+        "INSERT INTO prunings (user_key, conversation_key, id, at, triggered_by, why, strategy, "
+        "tokens_before, tokens_after, through, spans) VALUES (:user, :conversation, :id, :at, "
+        ":trigger, :why, :strategy, :before, :after, :through, :cuts)",
+        {"user": tx.user, "conversation": conversation, "through": _through(cuts)} | stored,
     )
     tx.revise(conversation)
 
 
 def _held(tx: Transaction, conversation: int, first: int, last: int) -> list[Run]:
     """Return the runs of messages from one position to another."""
-    values = {"conversation": conversation, "first": first, "last": last}
+    values = {"user": tx.user, "conversation": conversation, "first": first, "last": last}
     return [
         (start, end, tokens, from_ms(since), from_ms(until))
         for start, end, tokens, since, until in tx.connection.all(RUNS, values)
@@ -190,16 +208,18 @@ def change_cuts(
 ) -> None:
     """Change the spans of those prunings of a conversation that a condition chooses."""
     receipts = tx.connection.all(
-        f"SELECT key, spans FROM prunings WHERE conversation_key = :conversation AND {chosen}",
-        values,
+        "SELECT key, spans FROM prunings p "
+        f"WHERE @partition(p) AND conversation_key = :conversation AND {chosen}",
+        {"user": tx.user} | values,
     )
     for key, text in receipts:
         cuts = change(rows.SPAN_LIST.read(text))
         spans = rows.SPAN_LIST.write(cuts)
         if spans != text:
             tx.connection.run(
-                "UPDATE prunings SET spans = :spans, through = :through WHERE key = :key",
-                {"spans": spans, "through": _through(cuts), "key": key},
+                "UPDATE prunings SET spans = :spans, through = :through "
+                "WHERE @partition(prunings) AND key = :key",
+                {"user": tx.user, "spans": spans, "through": _through(cuts), "key": key},
             )
             tx.revise(values["conversation"])
 
@@ -224,7 +244,7 @@ def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> Tombstone 
         record_actions.end(tx, episodes, action.at, "its message was removed")
     done = _renumber(tx, conversation, action, gone)
     for message, place in zip(action.messages, done.places, strict=True):
-        placed = {"conversation_key": conversation, "position": place}
+        placed = {"user_key": tx.user, "conversation_key": conversation, "position": place}
         tx.connection.run(APPEND, rows.MESSAGES.values(message) | placed)
     last = max(done.places, default=-1)
     recount_messages(tx, conversation, len(action.messages) - len(gone), last)
@@ -235,7 +255,8 @@ def replace_messages(tx: Transaction, action: act.ReplaceMessages) -> Tombstone 
 def _take_out(tx: Transaction, conversation: int, action: act.ReplaceMessages) -> list[Message]:
     """Delete the messages that are to be removed; return them in order."""
     ids = rows.dump(action.ids)
-    values = {"conversation": conversation, "ids": ids, "newest": action.newest}
+    values: dict[str, Any] = {"user": tx.user, "conversation": conversation}
+    values |= {"ids": ids, "newest": action.newest}
     chosen = TAKE_OUT.format(chosen=NAMED if action.ids else NEWEST)
     found = map(rows.message, tx.connection.all(chosen, values))
     gone = sorted(found, key=lambda message: message.position or 0)
@@ -252,20 +273,22 @@ def _renumber(
     places = [message.position or 0 for message in gone]
     if not action.messages:
         return Replacement(places)
-    values = {"conversation": conversation, "first": places[0]}
+    base = {"user": tx.user, "conversation": conversation}
+    values = base | {"first": places[0]}
     following, end, cleared = tx.connection.all(FOLLOWING, values)[0]
     if places[0] <= cleared:
         raise InvalidInput(refuse_cleared(gone[0].id))
     done = Replacement.plan(places, len(action.messages), following=following, end=end)
     if done.shift:
-        moved = {"conversation": conversation, "shift": done.shift, "following": done.following}
+        moved = base | {"shift": done.shift, "following": done.following}
         tx.connection.run(MOVE, moved)
     return done
 
 
 def recount_messages(tx: Transaction, conversation: int, more: int, last: int = -1) -> None:
     """Count messages that came, or went if ``more`` is negative, to the position ``last``."""
-    tx.connection.run(RENUMBER, {"conversation": conversation, "more": more, "least": last + 1})
+    counted = {"conversation": conversation, "more": more, "least": last + 1}
+    tx.connection.run(RENUMBER, {"user": tx.user} | counted)
 
 
 def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
@@ -275,18 +298,18 @@ def keep_tombstone(tx: Transaction, action: act.KeepTombstone) -> None:
 
 def _leave_tombstone(tx: Transaction, conversation: int, kept: Tombstone) -> None:
     key = tx.connection.value(
-        "INSERT INTO tombstones (conversation_key, id, at, count) "
-        "VALUES (:conversation, :id, :at, :count) ON CONFLICT (conversation_key, id) DO NOTHING "
-        "RETURNING key",
-        {"conversation": conversation, "id": kept.id, "at": to_ms(kept.at), "count": kept.count},
+        "INSERT INTO tombstones (user_key, conversation_key, id, at, count) "
+        "VALUES (:user, :conversation, :id, :at, :count) ON CONFLICT DO NOTHING RETURNING key",
+        {"user": tx.user, "conversation": conversation}
+        | {"id": kept.id, "at": to_ms(kept.at), "count": kept.count},
     )
     if key is None:
         return
     tx.connection.run_many(
-        "INSERT INTO removed_messages (tombstone_key, place, record_id, message) "
-        "VALUES (:tombstone, :place, :record, :message)",
+        "INSERT INTO removed_messages (user_key, tombstone_key, place, record_id, message) "
+        "VALUES (:user, :tombstone, :place, :record, :message)",
         [
-            (key, place, message.record_id, rows.stored_message(message))
+            (tx.user, key, place, message.record_id, rows.stored_message(message))
             for place, message in enumerate(kept.messages)
         ],
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed
+from memoranda.model.models import Scope
 from memoranda.store.sql.rows import DAMAGE
 
 log = logging.getLogger("memoranda.store")
@@ -159,6 +160,14 @@ class SqlConnection(ABC):
         """Drop what the database finds vectors by, of a user or of all."""
         del user
 
+    def note_purge(self, user: int, *, of_name: bool) -> None:
+        """Note where the transaction may have left what it erased of a user, and of the name."""
+        del user, of_name
+
+    def admit(self, user: int) -> None:
+        """Let the transaction see the rows of its user, who is new."""
+        del user
+
     def keep_last_key(self) -> None:
         """Let no new record get the key of one that is erased next."""
         self.run(KEEP_LAST_KEY, {"last": str(self.value(LAST_KEY))})
@@ -179,8 +188,8 @@ class FullText(Protocol):
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
 
-    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
-        """Take records out."""
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -215,7 +224,7 @@ class Database(ABC, Generic[C]):
     file: Path | None = None
 
     BEGIN_SNAPSHOT: ClassVar[str]
-    full_text: ClassVar[FullText]
+    full_text: FullText
     damage: ClassVar[type[Exception]]
 
     def __init__(self, location: str) -> None:
@@ -256,8 +265,13 @@ class Database(ABC, Generic[C]):
             raise StoreClosed(message)
 
     @contextmanager
-    def read(self) -> Iterator[C]:
-        """Lend a connection for reading; inside a snapshot, always the same one."""
+    def read(self, scope: Scope | None = None) -> Iterator[C]:
+        """Lend a connection for reading; inside a snapshot, always the same one.
+
+        Args:
+            scope: whose rows; ``None`` is those of all.
+        """
+        del scope  # Where the database limits nobody.
         pinned = getattr(self._local, "pinned", None)
         if pinned is None:
             with self._lend() as connection:
@@ -277,15 +291,21 @@ class Database(ABC, Generic[C]):
         if getattr(self._local, "pinned", None) is not None:
             yield
             return
-        with self._lend() as connection:
-            connection.raw.execute(self.BEGIN_SNAPSHOT)
+        with self._lend() as connection, self._in_snapshot(connection):
             self._local.pinned = connection
             self._local.known = {}
             try:
                 yield
             finally:
                 self._local.pinned = None
-                self._end_snapshot(connection)
+
+    @contextmanager
+    def _in_snapshot(self, connection: C) -> Iterator[None]:
+        connection.raw.execute(self.BEGIN_SNAPSHOT)
+        try:
+            yield
+        finally:
+            self._end_snapshot(connection)
 
     def _end_snapshot(self, connection: C) -> None:
         """Give up a snapshot. A commit could fail, and leave the next reader in an old moment."""

@@ -9,6 +9,11 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
+- ``@partition(x)``: that the rows of a table are of ``:user``, where other conditions say so in
+  other words: by it PostgreSQL looks at one partition alone. SQLite has none, and looks for the
+  rows as if it were not there;
+- ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
+  just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
 """
 
@@ -24,8 +29,27 @@ FOLDER = files("memoranda.store.sql")
 DECLARED = re.MULTILINE | re.DOTALL
 COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
 PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
-COMMENT = re.compile(r"--[^\n]*")
-MACRO = re.compile(r"@(texts|ints|members|same|attribute|ordered)\(([^()]*)\)|\b(least|greatest)\(")
+COMMENT = re.compile(r" *--[^\n]*")
+# Columns of texts of which the planner of a server may keep samples: they hold no word of a user.
+SAMPLED = (
+    *("agent", "kind", "id", "source_id", "record_id", "superseded_by", "supersedes", "origin"),
+    *("source_role", "trust", "work", "role", "strategy", "triggered_by", "stage", "model"),
+)
+# The column that says whose a row is.
+OWNER = "user_key"
+CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
+ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
+FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
+KEYS = re.compile(r"^(    (?:PRIMARY KEY|UNIQUE)) \((?!user_key)", re.MULTILINE)
+KEY = re.compile(r"^    (?!user_key\b)(\w+)(.*?) (PRIMARY KEY|UNIQUE)\b", re.MULTILINE)
+REFERENCE = re.compile(
+    r"^    (?!user_key\b)(\w+)(.*?) REFERENCES (\w+) ?\((\w+)\)((?: ON DELETE CASCADE)?)",
+    re.MULTILINE,
+)
+MACRO = re.compile(
+    r"@(texts|ints|members|same|attribute|ordered|partition|skip_locked)\(([^()]*)\)"
+    r"|\b(least|greatest)\("
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +60,14 @@ class Dialect:
         own: the file of what only this database has beside the schema.
         macros: what stands for each macro, with its arguments as ``{0}``, ``{1}`` and ``{2}``.
         types: patterns of the schema and the words of this database for them.
+        by_user: whether every key of a table with ``user_key`` begins with that, and the planner
+            keeps no samples of texts: what is erased would stay in them.
     """
 
     own: str
     macros: Mapping[str, str]
     types: Mapping[str, str]
+    by_user: bool = False
 
     def render(self, sql: str) -> str:
         """Return a shared statement with its macros replaced."""
@@ -57,11 +84,62 @@ class Dialect:
         own = (FOLDER / self.own).read_text("utf-8")
         return [self._typed(first + own), *map(self._typed, later)]
 
+    def whole_schema(self) -> str:
+        """Return what creates at once what all steps create one after another."""
+        first, *later = schema_steps()
+        steps = "\n".join((first, (FOLDER / self.own).read_text("utf-8"), *later))
+        for table, column in ADDED.findall(steps):
+            opening = f"CREATE TABLE {table} (\n"
+            steps = steps.replace(opening, f"{opening}    {column},\n")
+        return self._typed(FILLING.sub("", ADDED.sub("", steps)))
+
     def _typed(self, sql: str) -> str:
         sql = COMMENT.sub("", sql)
+        if self.by_user:
+            unsampled = leave_unsampled(sql)
+            sql = CREATED.sub(lambda found: lead_with_user(found[0]), sql) + unsampled
         for pattern, words in self.types.items():
             sql = re.sub(pattern, words, sql)
         return sql
+
+
+def lead_with_user(table: str) -> str:
+    """Return what creates a table with the user's key first in its keys, and in what it refers to.
+
+    So the rows of a user can be apart from those of others, in a partition or on another machine.
+    """
+    if OWNER not in table:
+        return table
+    keys: list[str] = []
+
+    def name_key(found: re.Match[str]) -> str:
+        keys.append(f"{found[3]} (user_key, {found[1]})")
+        return f"    {found[1]}{found[2]}"
+
+    def refer(found: re.Match[str]) -> str:
+        name, rest, other, key, cascade = found.groups()
+        keys.append(f"FOREIGN KEY (user_key, {name}) REFERENCES {other} (user_key, {key}){cascade}")
+        return f"    {name}{rest}"
+
+    table = REFERENCE.sub(refer, KEY.sub(name_key, KEYS.sub(r"\1 (user_key, ", table)))
+    return "".join((table[:-2], *(f",\n    {key}" for key in keys), "\n)"))
+
+
+def leave_unsampled(sql: str) -> str:
+    """Return what keeps the planner from sampling the texts and bytes of tables with users."""
+    declared = [
+        (table[1], name, kind)
+        for table in CREATED.finditer(sql)
+        if OWNER in table[0] or table[1] == "users"
+        for name, kind, _ in COLUMN.findall(table[0])
+    ]
+    added = [(table, *column.split()[:2]) for table, column in ADDED.findall(sql)]
+    return "".join(
+        f"ALTER TABLE {table} ALTER COLUMN {name} SET STATISTICS 0;\n"
+        for table, name, kind in (*declared, *added)
+        # A conversation may have been named after what was said in it.
+        if kind in {"TEXT", "BLOB"} and (name not in SAMPLED or table == "conversations")
+    )
 
 
 @cache
@@ -91,6 +169,12 @@ def columns(table: str) -> dict[str, str]:
 def added_defaults(table: str) -> tuple[int, ...]:
     """Return the defaults of the columns that migrations add: rows of before do not hold them."""
     return tuple(int(rest.split("DEFAULT")[1]) for _, _, rest in _added(table))
+
+
+@cache
+def backfill() -> tuple[str, ...]:
+    """Return the statements of migrations that fill what they add: rows of before need them."""
+    return tuple(FILLING.findall("\n".join(schema_steps())))
 
 
 def _added(table: str) -> list[tuple[str, str, str]]:

@@ -23,16 +23,17 @@ MOST_ALIKE = 100
 # The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (
-    SELECT n.name FROM entity_names n WHERE n.entity_key = :entity
+    SELECT n.name FROM entity_names n WHERE @partition(n) AND n.entity_key = :entity
     ORDER BY CASE WHEN EXISTS (SELECT 1 FROM entity_decisions d
-            WHERE d.user_key = n.user_key AND d.target = n.folded) THEN 0 ELSE 1 END,
+            WHERE d.user_key = :user AND d.target = n.folded) THEN 0 ELSE 1 END,
         CASE WHEN length(n.name) <= :longest THEN 0 ELSE 1 END, length(n.name) DESC, n.name LIMIT 1
-) WHERE key = :entity AND EXISTS (SELECT 1 FROM entity_names n WHERE n.entity_key = :entity)
+) WHERE @partition(entities) AND key = :entity AND EXISTS (
+    SELECT 1 FROM entity_names n WHERE @partition(n) AND n.entity_key = :entity)
 """
 # To names that stand alone, or are one with such a name, no rule links another.
 CANDIDATES = """
 SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
-WHERE n.user_key = :user AND (n.entity_key, n.folded) IN (
+WHERE n.user_key = :user AND @partition(e) AND (n.entity_key, n.folded) IN (
         SELECT entity_key, folded FROM entity_name_keys
         WHERE user_key = :user AND name_key IN (@texts(:keys)))
     AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
@@ -51,16 +52,16 @@ ORDER BY CASE WHEN folded = :leader THEN 0 ELSE 1 END, entity_key LIMIT 1
 APART = """
 SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
 JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
+JOIN entity_decisions g ON g.user_key = d.user_key AND g.target = d.target
 JOIN entity_names o ON o.user_key = d.user_key AND o.entity_key <> n.entity_key
-    AND o.folded IN (SELECT d.target UNION SELECT folded FROM entity_decisions g
-                     WHERE g.user_key = d.user_key AND g.target = d.target)
+    AND o.folded IN (d.target, g.folded)
 GROUP BY n.user_key, n.folded, n.entity_key
 """
 # Names that stand alone (user, folded, entity) and yet have names of others in their entity.
 NOT_ALONE = """
 SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
 JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
-JOIN entity_names o ON o.entity_key = n.entity_key
+JOIN entity_names o ON o.user_key = d.user_key AND o.entity_key = n.entity_key
 WHERE d.target = d.folded AND NOT EXISTS (SELECT 1 FROM entity_decisions g
     WHERE g.user_key = d.user_key AND g.folded = o.folded AND g.target = d.target)
 GROUP BY n.user_key, n.folded, n.entity_key
@@ -87,22 +88,22 @@ VALUES (:user, :key, :entity, :folded)
 ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
 """
 MOVE_LINKS = """
-INSERT INTO record_entities (record_key, entity_key, folded)
-SELECT record_key, CAST(:to AS integer), folded FROM record_entities
-WHERE entity_key = :entity AND folded = :folded
-ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+INSERT INTO record_entities (user_key, record_key, entity_key, folded)
+SELECT user_key, record_key, CAST(:to AS bigint), folded FROM record_entities
+WHERE @partition(record_entities) AND entity_key = :entity AND folded = :folded
+ON CONFLICT DO NOTHING
 """
 UNUSED = """
-SELECT folded FROM entity_names WHERE entity_key = :entity
-    AND folded NOT IN (SELECT folded FROM record_entities WHERE entity_key = :entity)
+SELECT folded FROM entity_names n WHERE @partition(n) AND entity_key = :entity AND folded NOT IN (
+    SELECT folded FROM record_entities l WHERE @partition(l) AND entity_key = :entity)
 """
 DROP_UNLINKED = """
-DELETE FROM entities WHERE key = :entity
-    AND NOT EXISTS (SELECT 1 FROM record_entities WHERE entity_key = :entity)
+DELETE FROM entities WHERE @partition(entities) AND key = :entity AND NOT EXISTS (
+    SELECT 1 FROM record_entities l WHERE @partition(l) AND entity_key = :entity)
 """
 LINK = """
-INSERT INTO record_entities (record_key, entity_key, folded) VALUES (:record, :entity, :folded)
-ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+INSERT INTO record_entities (user_key, record_key, entity_key, folded)
+VALUES (:user, :record, :entity, :folded) ON CONFLICT DO NOTHING
 """
 
 
@@ -178,7 +179,8 @@ class EntityWriter:
 
     def split(self, entity: int, folded: str) -> int:
         """Make one of the names of an entity an entity of its own, and return that."""
-        type_ = self._value("SELECT type FROM entities WHERE key = :entity", entity=entity)
+        kind = "SELECT type FROM entities WHERE @partition(entities) AND key = :entity"
+        type_ = self._value(kind, entity=entity)
         new = self._create(self.spelled(entity)[folded], type_)
         self.give(entity, folded, new)
         return new
@@ -195,22 +197,26 @@ class EntityWriter:
 
     def _drop_name(self, entity: int, folded: str, *more: str) -> None:
         for table in ("entity_names", "entity_name_keys", *more):
-            sql = f"DELETE FROM {table} WHERE entity_key = :entity AND folded = :folded"
-            self._run(sql, entity=entity, folded=folded)
+            named = f"@partition({table}) AND entity_key = :entity AND folded = :folded"
+            self._run(f"DELETE FROM {table} WHERE {named}", entity=entity, folded=folded)
 
     def spelled(self, entity: int) -> dict[str, str]:
         """Return the names of an entity: folded form → as it is written."""
-        sql = "SELECT folded, name FROM entity_names WHERE entity_key = :entity"
+        sql = "SELECT folded, name FROM entity_names n WHERE @partition(n) AND entity_key = :entity"
         return dict(self._all(sql, entity=entity))
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
-        rows = [{"entity": entity, "longest": LONGEST_NAME} for entity in entities]
+        shared = {"user": self.user, "longest": LONGEST_NAME}
+        rows = [shared | {"entity": entity} for entity in entities]
         self.connection.run_many(RENAME, rows)
 
     def of_records(self, records: Iterable[int]) -> list[int]:
         """Return the entities that these records mention."""
-        sql = "SELECT DISTINCT entity_key FROM record_entities WHERE record_key IN (@ints(:keys))"
+        sql = (
+            "SELECT DISTINCT entity_key FROM record_entities "
+            "WHERE @partition(record_entities) AND record_key IN (@ints(:keys))"
+        )
         return [row[0] for row in self._all(sql, keys=dump(list(records)))]
 
     def forget_unmentioned(self, entities: Iterable[int]) -> None:

@@ -29,19 +29,22 @@ MESSAGES = """
 WITH RECURSIVE gone(conversation_key, position, role) AS (
     SELECT m.conversation_key, m.position, m.role
     FROM messages m JOIN conversations c ON c.key = m.conversation_key
-    WHERE c.user_key = :user AND m.record_id IN (@texts(:records))
+    WHERE c.user_key = :user AND @partition(m) AND m.record_id IN (@texts(:records))
     UNION
     SELECT m.conversation_key, m.position, m.role
-    FROM gone JOIN messages m ON m.conversation_key = gone.conversation_key
+    FROM gone JOIN messages m ON @partition(m) AND m.conversation_key = gone.conversation_key
         AND m.position = gone.position - 1
     WHERE gone.role = 'assistant' AND m.role = 'assistant' AND m.raw IS NOT NULL
         AND m.content = '' AND m.tool_calls = '[]' AND m.record_id IS NULL)
-DELETE FROM messages WHERE key IN (
-    SELECT m.key FROM gone JOIN messages m ON m.conversation_key = gone.conversation_key
+DELETE FROM messages WHERE @partition(messages) AND key IN (
+    SELECT m.key FROM gone
+    JOIN messages m ON @partition(m) AND m.conversation_key = gone.conversation_key
         AND m.position = gone.position)
 RETURNING conversation_key, position
 """
-DELETE = "DELETE FROM records WHERE key IN (@ints(:keys)) RETURNING session_id"
+DELETE = """
+DELETE FROM records WHERE @partition(records) AND key IN (@ints(:keys)) RETURNING session_id
+"""
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
 UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS NULL
@@ -49,13 +52,13 @@ UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS 
 """
 FORGET_SESSIONS = """
 DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions))
-    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
+    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = :user
         AND r.session_id = sessions.session_id AND r.kind = 'episode'
         AND coalesce(r.agent, '') = sessions.agent)
 """
 LAST_POSITION = """(
     SELECT coalesce(max(position), -1) FROM records r
-    WHERE r.user_key = sessions.user_key AND r.session_id = sessions.session_id)"""
+    WHERE r.user_key = :user AND r.session_id = sessions.session_id)"""
 # What comes next takes the place of the last that went, and was neither read nor told.
 SHORTEN_SESSIONS = f"""
 UPDATE sessions SET through = least(through, {LAST_POSITION}), noted = least(noted, {LAST_POSITION})
@@ -69,10 +72,13 @@ WHERE user_key = :user
 """
 EPISODES = """
 SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_id = :session
-    OR id IN (SELECT record_id FROM messages WHERE conversation_key = :key)) ORDER BY key
+    OR id IN (SELECT record_id FROM messages m WHERE @partition(m) AND conversation_key = :key))
+ORDER BY key
 """
 FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
-COUNT_MESSAGES = "SELECT message_count FROM conversations WHERE key = :key"
+COUNT_MESSAGES = "SELECT message_count FROM conversations c WHERE @partition(c) AND key = :key"
+REMOVE_CONVERSATION = "DELETE FROM conversations WHERE @partition(conversations) AND key = :key"
+CITE = "UPDATE records SET source_ids = :sources WHERE @partition(records) AND key = :key"
 COUNT_CONVERSATIONS = """
 SELECT CAST(coalesce(sum(message_count), 0) AS bigint), count(*)
 FROM conversations WHERE user_key = :user
@@ -146,7 +152,7 @@ def delete_conversation(tx: Transaction, action: DeleteConversation) -> Erasure:
             records=len(ended), derived=tuple(learned), messages=messages, conversations=1
         )
     _remove(tx, every, action.at, action.reason)
-    tx.connection.run("DELETE FROM conversations WHERE key = :key", values)
+    tx.connection.run(REMOVE_CONVERSATION, values)
     return Erasure(records=len(every), derived=tuple(learned), messages=messages, conversations=1)
 
 
@@ -158,13 +164,13 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
     messages, conversations = tx.connection.all(COUNT_CONVERSATIONS, values)[0]
     records = len(keys)
     if action.erase:
-        tx.full_text.remove(tx.connection, keys)
+        tx.full_text.remove(tx.connection, tx.user, keys)
         tx.connection.keep_last_key()
         tx.connection.drop_indexed_vectors(tx.user)
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
-        tx.ask_for_purge()
+        tx.ask_for_purge(of_name=True)
     else:
         records = len(end(tx, ids, action.at, action.reason))
         tx.connection.run(HIDE_CONVERSATIONS, values)
@@ -182,7 +188,7 @@ def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> i
     tx.raise_epoch()
     tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
     messages = _erase_messages(tx, ids)
-    tx.full_text.remove(tx.connection, keys)
+    tx.full_text.remove(tx.connection, tx.user, keys)
     values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
     tx.connection.keep_last_key()
     gone = tx.connection.all(DELETE, values)
@@ -210,10 +216,11 @@ def _forget_sources(tx: Transaction, ids: Sequence[str]) -> None:
     values = {"user": tx.user, "ids": dump(ids)}
     gone = set(ids)
     rows = [
-        {"key": key, "sources": dump([each for each in json.loads(text) if each not in gone])}
+        {"user": tx.user, "key": key}
+        | {"sources": dump([each for each in json.loads(text) if each not in gone])}
         for key, text in tx.connection.all(CITING, values)
     ]
-    tx.connection.run_many("UPDATE records SET source_ids = :sources WHERE key = :key", rows)
+    tx.connection.run_many(CITE, rows)
     tx.connection.run(
         "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))", values
     )
@@ -224,26 +231,31 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
     decided = tx.entity_writer.decided_names()
     if not decided:
         return set()
-    values = {"keys": dump(keys)}
-    rows = tx.connection.all("SELECT content FROM records WHERE key IN (@ints(:keys))", values)
+    values = {"user": tx.user, "keys": dump(keys)}
+    rows = tx.connection.all(
+        "SELECT content FROM records r WHERE @partition(r) AND key IN (@ints(:keys))", values
+    )
     texts = [tx.names.fold(row[0]) for row in rows]
     named = {name for name in decided if any(name in text for text in texts)}
     links = tx.connection.all(
-        "SELECT DISTINCT folded FROM record_entities WHERE record_key IN (@ints(:keys))", values
+        "SELECT DISTINCT folded FROM record_entities l "
+        "WHERE @partition(l) AND record_key IN (@ints(:keys))",
+        values,
     )
     return named | decided.intersection(row[0] for row in links)
 
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
     removed = tx.connection.change(
-        "DELETE FROM removed_messages WHERE record_id IN (@texts(:records)) "
-        "AND tombstone_key IN (SELECT t.key FROM tombstones t "
-        "JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user)",
+        "DELETE FROM removed_messages WHERE @partition(removed_messages) "
+        "AND record_id IN (@texts(:records)) AND tombstone_key IN (SELECT t.key FROM tombstones t "
+        "JOIN conversations c ON c.key = t.conversation_key "
+        "WHERE c.user_key = :user AND @partition(t))",
         {"records": dump(records), "user": tx.user},
     )
     gone: defaultdict[int, list[int]] = defaultdict(list)
     rows = tx.connection.all(MESSAGES, {"records": dump(records), "user": tx.user})
-    for conversation, position in rows:
+    for conversation, position in sorted(rows):
         gone[conversation].append(position)
     for conversation, positions in gone.items():
         recount_messages(tx, conversation, -len(positions))

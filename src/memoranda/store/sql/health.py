@@ -20,7 +20,7 @@ from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatch
 from memoranda.store.sql import entities
 from memoranda.store.sql.damage import REMEDY, damaged_rows, keep_aside
 from memoranda.store.sql.database import Database, Row, SqlConnection, indexed
-from memoranda.store.sql.dialect import FOLDER, tables
+from memoranda.store.sql.dialect import FOLDER, backfill, tables
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.rows import RowShape, dump, insertion, noted_lines, read_strings
 from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
@@ -28,6 +28,14 @@ from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
 ANALYZER = "analyzer"
 SAMPLE = 3
 BATCH = 1_000
+NEXT_KEYS = """
+SELECT key FROM records WHERE user_key = :user AND key > :last ORDER BY key LIMIT :limit
+"""
+HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE @partition(records) AND key = :key"
+UNEMBED = "DELETE FROM vectors WHERE @partition(vectors) AND record_key = :key"
+LINKS = "SELECT folded FROM record_entities l WHERE @partition(l) AND record_key = :key"
+UNLINK = "DELETE FROM record_entities WHERE @partition(record_entities) AND record_key = :key"
+BETWEEN = "user_key = :user AND key > :first AND key <= :last"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 LOG_LOST = "log_lost"
 LOST_LOG = (
@@ -67,16 +75,21 @@ def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
 def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyzer) -> None:
     """Make the full-text index anew."""
     database.full_text.clear(connection)
-    last = 0
-    while batch := connection.all(
-        "SELECT key FROM records WHERE key > :last ORDER BY key LIMIT :limit",
-        {"last": last, "limit": BATCH},
-    ):
-        first, last = last, batch[-1][0]
-        if last <= first:
+    for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
+        _reindex_user(connection, database, analyzer, user)
+    connection.run(f"UPDATE users SET {NEXT_EPOCH}")
+
+
+def _reindex_user(
+    connection: SqlConnection, database: Database[Any], analyzer: Analyzer, user: int
+) -> None:
+    values = {"user": user, "last": 0, "limit": BATCH}
+    while batch := connection.all(NEXT_KEYS, values):
+        values |= {"first": values["last"], "last": batch[-1][0]}
+        if values["last"] <= values["first"]:
             message = f"the keys of records in {database.location} are not in order: it is damaged"
             raise StoreError(message)
-        rows = _texts(connection, "key > :first AND key <= :last", first=first, last=last)
+        rows = _texts(connection, BETWEEN, **values)
         terms = {
             each.key: indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
             for each in rows
@@ -84,10 +97,9 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
         joined = [(each.key, each.user, " ".join(terms[each.key])) for each in rows]
         database.full_text.add(connection, joined)
         connection.run_many(
-            "UPDATE records SET term_count = :count WHERE key = :key",
-            [{"count": len(each), "key": key} for key, each in terms.items()],
+            "UPDATE records SET term_count = :count WHERE @partition(records) AND key = :key",
+            [{"user": user, "count": len(each), "key": key} for key, each in terms.items()],
         )
-    connection.run(f"UPDATE users SET {NEXT_EPOCH}")
 
 
 def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> Problems:
@@ -101,7 +113,7 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
             with _damage(name, problems, database.damage):
                 problems += report(name, [str(row[0]) for row in connection.all(find)])
         with _damage("texts", problems, database.damage):
-            altered = list(_altered(connection))
+            altered = [each.id for each, _ in _altered(connection)]
             problems += report("records changed behind memoranda's back", altered)
         with _damage("full-text index", problems, database.damage):
             problems += _index_problems(connection, database, analyzer)
@@ -136,10 +148,10 @@ def report(name: str, found: list[str]) -> Problems:
     return [f"{name}: {len(found)} ({', '.join(found[:SAMPLE])}{more})"]
 
 
-def _altered(connection: SqlConnection) -> dict[str, str]:
+def _altered(connection: SqlConnection) -> list[tuple[StoredText, str]]:
     """Return the records whose text is not what was stored, with the hash of what it is."""
     hashes = ((each, content_hash(each.content)) for each in _texts(connection))
-    return {each.id: found for each, found in hashes if found != each.hash}
+    return [(each, found) for each, found in hashes if found != each.hash]
 
 
 class StoredText(NamedTuple):
@@ -284,15 +296,14 @@ def rebuild(
         connection.run("DELETE FROM meta WHERE name = :name", {"name": LOG_LOST})
         reindex(connection, database, analyzer)
         # The text is canonical: its hash follows it, and its vector is of another text.
-        altered = [{"id": each, "hash": new} for each, new in _altered(connection).items()]
-        connection.run_many("UPDATE records SET content_hash = :hash WHERE id = :id", altered)
-        connection.run_many(
-            "DELETE FROM vectors WHERE record_key = (SELECT key FROM records WHERE id = :id)",
-            altered,
-        )
-        for _, *mend in checks().values():
-            for sql in mend:
-                connection.run(sql)
+        altered = [
+            {"user": each.user, "key": each.key, "hash": found}
+            for each, found in _altered(connection)
+        ]
+        for sql in (HASH_ANEW, UNEMBED):
+            connection.run_many(sql, altered)
+        for sql in (*backfill(), *(sql for _, *mend in checks().values() for sql in mend)):
+            connection.run(sql)
         for table in _derived_tables(connection, names).values():
             connection.run(f"DELETE FROM {table.name}")
             rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -313,15 +324,15 @@ def _link_again(
         writer = EntityWriter(connection, each.user, names)
         mentions = extractor.extract(each.content)
         wanted = {names.fold(mention.text) for mention in mentions} - {""}
-        links = "SELECT folded FROM record_entities WHERE record_key = :key"
-        known = {row[0] for row in connection.all(links, {"key": key})}
+        this = {"user": each.user, "key": key}
+        known = {row[0] for row in connection.all(LINKS, this)}
         # What was read by a slower extractor has links that this one cannot find again.
         if wanted == known or (enriched and wanted < known):
             continue
         wrong.append(record)
         before = writer.of_records([key])
         if not enriched:
-            connection.run("DELETE FROM record_entities WHERE record_key = :key", {"key": key})
+            connection.run(UNLINK, this)
         writer.link(key, mentions)
         writer.forget_unmentioned(before)
     return wrong

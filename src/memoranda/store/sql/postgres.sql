@@ -15,6 +15,7 @@ CREATE TABLE record_terms (
     record_key  INTEGER NOT NULL REFERENCES records (key) ON DELETE CASCADE,
     terms       tsvector NOT NULL
 );
+ALTER TABLE record_terms ALTER COLUMN terms SET STATISTICS 0;
 CREATE INDEX record_terms_record ON record_terms (record_key);
 -- A list of what is to be indexed later would keep what was erased.
 CREATE INDEX record_terms_terms ON record_terms USING gin (terms) WITH (fastupdate = off);
@@ -35,3 +36,6 @@ CREATE TABLE common_terms (
     records   INTEGER NOT NULL,
     PRIMARY KEY (user_key, term)
 );
+
+-- Workers take what waits longest, of any user.
+CREATE INDEX derivations_waiting ON derivations (work, record_key);

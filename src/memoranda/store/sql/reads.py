@@ -144,7 +144,8 @@ WHERE user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent
 GROUP BY stage, model ORDER BY stage, model
 """
 SOURCES = """
-SELECT r.key, s.key FROM records r JOIN record_sources j ON j.record_key = r.key
+SELECT r.key, s.key FROM records r
+JOIN record_sources j ON @partition(j) AND j.record_key = r.key
 JOIN records s ON s.id = j.source_id AND s.user_key = r.user_key
 WHERE r.user_key = :user AND r.source_ids <> '[]' ORDER BY r.key, s.key
 """
@@ -157,7 +158,7 @@ DECIDED = """
 SELECT d.folded, d.target FROM entity_decisions d
 WHERE d.user_key = :user AND (CAST(:agent AS text) IS NULL OR (
     SELECT count(DISTINCT l.folded) FROM record_entities l JOIN records r ON r.key = l.record_key
-    WHERE r.user_key = :user AND (r.agent IS NULL OR r.agent = :agent)
+    WHERE r.user_key = :user AND @partition(l) AND (r.agent IS NULL OR r.agent = :agent)
         AND l.folded IN (d.folded, d.target)) = CASE WHEN d.folded = d.target THEN 1 ELSE 2 END)
 ORDER BY d.folded
 """
@@ -174,7 +175,7 @@ WHERE {mine} AND r.origin NOT IN ('api', 'tool') AND r.key IN (
 LINKED = """
 SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
 JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
-WHERE {mine} AND n.user_key = :user AND n.folded IN (@texts(:folded))
+WHERE {mine} AND n.user_key = :user AND @partition(l) AND n.folded IN (@texts(:folded))
 GROUP BY r.key ORDER BY matched DESC, r.key DESC
 """
 CONVERSATIONS = f"""
@@ -183,7 +184,7 @@ SELECT {CONVERSATION} FROM conversations c WHERE c.deleted_at IS NULL AND {{mine
 NEWEST_FIRST = "ORDER BY c.created_at DESC, c.key DESC"
 MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
-WHERE c.deleted_at IS NULL AND {{mine}}
+WHERE c.deleted_at IS NULL AND {{mine}} AND @partition(m)
 """
 # Word for word as the partial indexes of the schema have it. The sign has SQLite look for the
 # message of a record, and not among all messages of the conversation.
@@ -193,16 +194,16 @@ JOIN messages m ON m.record_id = r.id AND m.record_id IS NOT NULL
 JOIN conversations c ON c.key = +m.conversation_key
 WHERE r.user_key = :user AND r.session_id = :id AND r.session_id IS NOT NULL
     AND r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL
-    AND c.id = :id AND c.deleted_at IS NULL AND {mine}
+    AND c.id = :id AND c.deleted_at IS NULL AND {mine} AND @partition(m)
 ORDER BY r.valid_until DESC, m.position DESC LIMIT 1
 """
 # What has no episode of its own (a picture, a call without words) goes with what came after it.
 EXPIRED = """
 (m.role <> 'system' AND EXISTS (
-    SELECT 1 FROM records r WHERE r.valid_until <= :now AND r.closed_at IS NULL
+    SELECT 1 FROM records r WHERE @partition(r) AND r.valid_until <= :now AND r.closed_at IS NULL
     AND r.id = coalesce(m.record_id, (SELECT n.record_id FROM messages n
-        WHERE n.conversation_key = m.conversation_key AND n.position > m.position
-        AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
+        WHERE @partition(n) AND n.conversation_key = m.conversation_key
+        AND n.position > m.position AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
 # Of all agents, also of conversations that were deleted without being erased.
 KEPT = {
@@ -218,16 +219,19 @@ KEPT = {
     """,
     PlaceKind.SUMMARY: """
         SELECT p.id, c.id, p.spans FROM prunings p
-        JOIN conversations c ON c.key = p.conversation_key WHERE c.user_key = :user
+        JOIN conversations c ON c.key = p.conversation_key
+        WHERE c.user_key = :user AND @partition(p)
     """,
     PlaceKind.MESSAGE: f"""
         SELECT {MESSAGE}, c.id, c.model FROM messages m
-        JOIN conversations c ON c.key = m.conversation_key WHERE c.user_key = :user ORDER BY m.key
+        JOIN conversations c ON c.key = m.conversation_key
+        WHERE c.user_key = :user AND @partition(m) ORDER BY m.key
     """,
     PlaceKind.REMOVED: """
         SELECT r.message, c.id, c.model FROM removed_messages r
         JOIN tombstones t ON t.key = r.tombstone_key
-        JOIN conversations c ON c.key = t.conversation_key WHERE c.user_key = :user
+        JOIN conversations c ON c.key = t.conversation_key
+        WHERE c.user_key = :user AND @partition(t) AND @partition(r)
     """,
 }
 
@@ -270,12 +274,12 @@ KEPT_FROM: Mapping[PlaceKind, tuple[str, Callable[[Row], KeptText]]] = {
 }
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
-WHERE c.deleted_at IS NULL AND {{mine}} AND c.id = :id ORDER BY p.at, p.key
+WHERE c.deleted_at IS NULL AND {{mine}} AND @partition(p) AND c.id = :id ORDER BY p.at, p.key
 """
 TOMBSTONES = """
 SELECT t.id, t.at, t.count, r.message FROM conversations c
-JOIN tombstones t ON t.conversation_key = c.key
-LEFT JOIN removed_messages r ON r.tombstone_key = t.key
+JOIN tombstones t ON @partition(t) AND t.conversation_key = c.key
+LEFT JOIN removed_messages r ON @partition(r) AND r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
 """
 LAST_RUNS = """
@@ -294,13 +298,13 @@ SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
 """
 COUNTED = """
 SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
-FROM entities e JOIN record_entities l ON l.entity_key = e.key
+FROM entities e JOIN record_entities l ON @partition(e) AND @partition(l) AND l.entity_key = e.key
 JOIN records r ON r.key = l.record_key
 """
 # An IndexVersion: most searches find that nothing has changed, and read no more than this.
 NEWEST = """
 SELECT {epoch},
-    coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = users.key), 0), vector_seq,
+    coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0), vector_seq,
     revision
 FROM users WHERE key = :user
 """
@@ -319,7 +323,7 @@ FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
 REVISED = "revised > :revision AND revised > 0"
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND v.seq > :seq AND {part} ORDER BY v.seq
+WHERE v.user_key = :user AND @partition(r) AND v.seq > :seq AND {part} ORDER BY v.seq
 """
 TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 VECTORS_OF_RECORDS = """
@@ -531,7 +535,8 @@ class SqlReads:
             )
             raise NotFound(message)
         beyond = "<" if order is Order.LATEST else ">"
-        other = f"AND r.key {beyond} (SELECT key FROM records WHERE id = :after) "
+        theirs = "TRUE" if scope is None else "@partition(records)"
+        other = f"AND r.key {beyond} (SELECT key FROM records WHERE id = :after AND {theirs}) "
         end = "" if after is None else other
         page = "" if limit is None else " LIMIT :limit OFFSET :offset"
         end += f"ORDER BY {FILTERS['orders'][order]}{page}"
@@ -971,7 +976,8 @@ def _aliases(connection: SqlConnection, where: Where, entity: int, name: str) ->
         "JOIN records r ON r.key = l.record_key "
         "JOIN entity_names n ON n.user_key = r.user_key AND n.folded = l.folded "
         "AND n.entity_key = l.entity_key "
-        f"WHERE l.entity_key = :entity AND n.name <> :name AND {where.sql} ORDER BY n.name",
+        "WHERE l.entity_key = :entity AND @partition(l) AND n.name <> :name "
+        f"AND {where.sql} ORDER BY n.name",
         where.values | {"entity": entity, "name": name},
     )
     return tuple(row[0] for row in rows)

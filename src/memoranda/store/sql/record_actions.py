@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, ended, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.traces import AuditTrail
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import (
@@ -21,12 +22,15 @@ from memoranda.store.sql.rows import (
     VECTOR_TABLES,
     dump,
     insertion,
+    optional_ms,
     record,
     record_values,
 )
-from memoranda.store.sql.transaction import TargetRecord, Transaction
+from memoranda.store.sql.transaction import LOG, TargetRecord, Transaction
 
-INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
+INSERT = insertion(
+    "records", (*RECORDS.names, "key", "user_key", "reason", "term_count", "closed_at", "indexed")
+)
 # One of a key: by the unique index on what is no longer forgotten.
 ITEM_OF_KEY = """
 (user_key, namespace, item_key, (coalesce(agent, '')),
@@ -62,22 +66,26 @@ INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :sou
 ON CONFLICT (user_key, source_id, record_key) DO NOTHING
 """
 QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
-QUEUE = f"{QUEUE_NEW} ON CONFLICT (work, record_key) DO NOTHING"
+QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
-UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
+UNQUEUE = """
+DELETE FROM derivations WHERE @partition(derivations) AND work = :work AND record_key = :record
+"""
+# Of one record.
+THIS = "@partition(records) AND key = :key"
 # What came to a session before an agent did was not said to it. One that was done waits again.
 REGISTER = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
-VALUES (:user, :session, :agent, :at, coalesce(
-    (SELECT max(noted) FROM sessions WHERE user_key = :user AND session_id = :session), -1))
+SELECT :user, :session, :agent, :at, coalesce(max(noted), -1)
+FROM sessions WHERE user_key = :user AND session_id = :session
 ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
     first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
 """
 FINISH = """
 UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = unread + :unread,
     consolidated_at = CASE WHEN :finished = 1 AND NOT EXISTS (
-        SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
+        SELECT 1 FROM records r WHERE r.user_key = :user
         AND r.session_id = sessions.session_id
         AND r.position > :through AND r.kind = 'episode' AND r.closed_at IS NULL
         AND coalesce(r.agent, '') = sessions.agent
@@ -119,7 +127,8 @@ ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 # Who holds a view of a conversation in memory reads it again.
 SEE_AGAIN = """
 UPDATE conversations SET revision = revision + 1
-WHERE key IN (SELECT conversation_key FROM messages WHERE record_id = :id)
+WHERE @partition(conversations) AND key IN (
+    SELECT conversation_key FROM messages WHERE @partition(messages) AND record_id = :id)
 """
 END = """
 UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
@@ -130,12 +139,12 @@ RETURNING key, id, agent, kind, trust
 SEEN_ENTITY = """
 SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
     AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
-        ON r.key = l.record_key
-        WHERE l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
+        ON r.key = l.record_key WHERE @partition(l) AND @partition(r)
+        AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
 """
 SEEN_NAME = """
 SELECT 1 FROM record_entities l JOIN records r ON r.key = l.record_key
-WHERE l.entity_key = :entity AND l.folded = :folded
+WHERE @partition(l) AND @partition(r) AND l.entity_key = :entity AND l.folded = :folded
     AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
 """
 
@@ -200,47 +209,59 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
 def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
-    rows, indexed, sources, queued = [], [], [], []
-    sessions: dict[tuple[str, str], int] = {}
+    rows, texts, sources, queued = [], [], [], []
+    gone = set(tx.erased({source for each in actions for source in each.record.source_ids}))
     for key, action in zip(tx.connection.record_keys(len(actions)), actions, strict=True):
-        item = action.record
-        _require_own(tx, item)
-        if item.kind is Kind.ITEM:
+        item, trail = action.record, action.trail
+        require_own(tx, item, gone)
+        if item.kind is Kind.ITEM and trail is None:
             message = f"{item.id!r} is an item, of which there is one for a key; use PutItem"
             raise InvalidInput(message)
-        terms = tx.analyzer.terms(item.content)
+        terms = terms_of(tx, item)
         values = record_values(item)
         values["key"], values["user_key"], values["reason"] = key, user, action.reason
-        values["term_count"] = len(terms)
-        values["position"] = _next_position(tx, item, positions)
+        values["term_count"], values["closed_at"], values["indexed"] = len(terms), None, 1
+        values["position"] = _next_position(tx, item, positions, keep=trail is not None)
+        if trail is not None:
+            values |= trail_values(trail)
         rows.append(tuple(values.values()))
-        indexed.append((key, user, " ".join(terms)))
+        texts.append((key, user, " ".join(terms)))
         sources += [(user, source, key) for source in item.source_ids]
-        queued.append((VECTORS, key, user))
-        if action.mentions is None:
-            queued.append((ENTITIES, key, user))
-        if item.session_id is not None and item.kind is Kind.EPISODE:
-            sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
+        if values["indexed"]:
+            queued.append((VECTORS, key, user))
+            if action.mentions is None and item.kind is not Kind.ITEM:
+                queued.append((ENTITIES, key, user))
     tx.connection.run_many(INSERT, rows)
-    tx.full_text.add(tx.connection, indexed)
+    tx.full_text.add(tx.connection, texts)
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
     tx.connection.run_many(QUEUE_NEW, queued)
-    for (key, *_), action in zip(indexed, actions, strict=True):
+    keep_trails(tx, zip((row[0] for row in texts), actions, strict=True))
+    for (key, *_), action in zip(texts, actions, strict=True):
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
+    _register_sessions(tx, [each.record for each in actions])
+
+
+def _register_sessions(tx: Transaction, items: Iterable[Record]) -> None:
+    """Let the sessions of new episodes wait for consolidation, by agent."""
+    sessions: dict[tuple[str, str], int] = {}
+    for item in items:
+        if item.session_id is not None and item.kind is Kind.EPISODE:
+            sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
     for (session, agent), at in sessions.items():
-        place = {"user": user, "session": session, "agent": agent, "at": at}
+        place = {"user": tx.user, "session": session, "agent": agent, "at": at}
         tx.connection.run(REGISTER, place)
 
 
 def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
-    _require_own(tx, item)
-    terms = indexed(tx.analyzer.terms(item.content), items=True)
+    require_own(tx, item, tx.erased(item.source_ids))
+    terms = terms_of(tx, item)
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
     values |= {"key": tx.connection.record_keys(1)[0], "term_count": len(terms)}
+    values |= {"closed_at": None, "indexed": 1}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))
@@ -248,45 +269,84 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
         tx.raise_epoch(only_items=True)
         if before == (item.content_hash, 1):
             return replaced  # What is derived from it is of this content.
-        tx.full_text.remove(tx.connection, [key])
+        tx.full_text.remove(tx.connection, tx.user, [key])
         for table in VECTOR_TABLES:
-            tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": key})
+            tx.drop(table, [key])
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
 
 
-def _require_own(tx: Transaction, item: Record) -> None:
+def terms_of(tx: Transaction, item: Record) -> list[str]:
+    """Return the terms under which a record is indexed."""
+    return indexed(tx.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+
+
+def trail_values(trail: AuditTrail) -> dict[str, Any]:
+    """Return the columns of a record that tell what was done to it."""
+    closed_at = optional_ms(trail.closed_at)
+    return {"reason": trail.reason, "closed_at": closed_at, "indexed": int(not trail.retired)}
+
+
+def keep_trails(
+    tx: Transaction, kept: Iterable[tuple[int, act.Insert | act.ReplaceRecord]]
+) -> None:
+    """Write the history and the recalls that records, by their keys, have in another store."""
+    changes: list[dict[str, Any]] = []
+    recalls: list[dict[str, Any]] = []
+    for key, action in kept:
+        item = {"user": tx.user, "record": action.record.id, "agent": action.record.agent}
+        for change in action.trail.changes if action.trail else ():
+            told = {"action": change.action, "reason": change.reason}
+            detail = dump(dict(change.detail))
+            changes.append(item | told | {"at": to_ms(change.at), "detail": detail})
+        for recall in action.trail.recalls if action.trail else ():
+            place = {"user": tx.user, "session": recall.session, "record": key}
+            recalls.append(place | {"at": to_ms(recall.at)})
+    if changes:
+        tx.connection.run_many(LOG, changes)
+    if recalls:
+        tx.connection.run_many(REMEMBER_RECALL, recalls)
+
+
+def require_own(tx: Transaction, item: Record, erased: Collection[str]) -> None:
+    """Refuse a record of another scope, and one that rests on an erased one."""
     if item.user != tx.scope.user or (tx.scope.agent and item.agent not in {None, tx.scope.agent}):
         message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {tx.scope}"
         raise InvalidInput(message)
-    if gone := tx.erased(item.source_ids):
-        # Read before the erasure, written after it: its text would come back.
-        message = f"record {item.id!r} rests on {gone[0]!r}, which was erased; derive it anew"
-        raise NotFound(message)
+    for source in item.source_ids:
+        if source in erased:
+            # Read before the erasure, written after it: its text would come back.
+            message = f"record {item.id!r} rests on {source!r}, which was erased; derive it anew"
+            raise NotFound(message)
 
 
-def _next_position(tx: Transaction, item: Record, known: dict[str, int]) -> int | None:
+def _next_position(
+    tx: Transaction, item: Record, known: dict[str, int], *, keep: bool
+) -> int | None:
+    """Return the position of a record in its session; its own, if that is to be kept and free."""
     # What was drawn from a session was not said in it; what was, may have got sources since.
-    said = item.kind is Kind.EPISODE or not item.source_ids or item.position is not None
+    said = item.kind is Kind.EPISODE or item.position is not None
+    said = said or not (item.source_ids or keep)
     session = item.session_id
     if session is None or not said:
         return None
     if session not in known:
         values = {"user": tx.user, "session": session}
         known[session] = int(tx.connection.value(NEXT_POSITION, values))
-    known[session] += 1
-    return known[session] - 1
+    place = max(known[session], item.position or 0) if keep else known[session]
+    known[session] = place + 1
+    return place
 
 
 def close(tx: Transaction, action: act.Close) -> None:
     """End the validity of a record; what had ended before stays ended."""
     target = tx.target(action.id)
-    values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
+    values = {"at": to_ms(action.at), "by": action.superseded_by} | tx.this(target)
     only_open = " AND closed_at IS NULL" if action.only_open else ""
     changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
-        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key{only_open}",
+        f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE {THIS}{only_open}",
         values,
     )
     if not changed:
@@ -300,7 +360,7 @@ def end(
 ) -> list[str]:
     """End the validity of these records for good; return those that had not been ended so."""
     values = {"user": tx.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
-    targets = [TargetRecord(*row) for row in tx.connection.all(END, values)]
+    targets = [TargetRecord(*row) for row in sorted(tx.connection.all(END, values))]
     tx.tell_end(targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {}))
     return [target.id for target in targets]
 
@@ -311,8 +371,8 @@ def reweigh(tx: Transaction, action: act.Reweigh) -> None:
     detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, "
-        "strength_at = :at, decay_rate = :decay_rate WHERE key = :key",
-        detail | {"at": to_ms(action.at), "key": target.key},
+        f"strength_at = :at, decay_rate = :decay_rate WHERE {THIS}",
+        detail | tx.this(target) | {"at": to_ms(action.at)},
     )
     tx.tell_revised([target.key])
     tx.log([target], action.at, "reweigh", action.reason, **detail)
@@ -326,10 +386,10 @@ def update(tx: Transaction, action: act.UpdateRecord) -> None:
     if not given:
         return
     changes = ", ".join(f"{name} = :{name}" for name in given)
-    values = RECORDS.encode(given) | {"key": target.key}
-    tx.connection.run(f"UPDATE records SET {changes} WHERE key = :key", values)
+    values = RECORDS.encode(given) | tx.this(target)
+    tx.connection.run(f"UPDATE records SET {changes} WHERE {THIS}", values)
     if "valid_until" in given:
-        tx.connection.run(SEE_AGAIN, {"id": action.id})
+        tx.connection.run(SEE_AGAIN, {"user": tx.user, "id": action.id})
         tx.tell_end([target], action.at, "update", action.reason, changed=sorted(given))
     else:
         tx.log([target], action.at, "update", action.reason, changed=sorted(given))
@@ -355,8 +415,8 @@ def fade(tx: Transaction, action: act.Fade) -> None:
     target = tx.target(action.id)
     changed = tx.connection.change(
         "UPDATE records SET confidence = :confidence "
-        "WHERE key = :key AND confidence <> :confidence AND strength_at <= :at",
-        {"confidence": action.confidence, "key": target.key, "at": to_ms(action.at)},
+        f"WHERE {THIS} AND confidence <> :confidence AND strength_at <= :at",
+        tx.this(target) | {"confidence": action.confidence, "at": to_ms(action.at)},
     )
     if changed:
         tx.tell_revised([target.key])
@@ -367,17 +427,17 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     target = tx.target(action.id)
     changed = tx.connection.change(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
-        "WHERE key = :key AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
+        f"WHERE {THIS} AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
         "AND (last_accessed IS NULL OR last_accessed <= :at) "
         # An item may have been replaced by one that has not ended.
         "AND (kind <> 'item' OR valid_until <= :at)",
-        {"at": to_ms(action.at), "key": target.key},
+        tx.this(target) | {"at": to_ms(action.at)},
     )
     if not changed:
         return  # Another process has just done it, or it was recalled since.
     mentioned = tx.entity_writer.of_records([target.key])
     for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-        tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
+        tx.drop(table, [target.key])
     tx.entity_writer.forget_unmentioned(mentioned)
     tx.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
     tx.tell_end([target], action.at, "retire", action.reason)
@@ -387,15 +447,15 @@ def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     """Add sources to a record that was stated again."""
     target = tx.target(action.id)
     held: list[str] = json.loads(
-        tx.connection.value("SELECT source_ids FROM records WHERE key = :key", {"key": target.key})
+        tx.connection.value(f"SELECT source_ids FROM records WHERE {THIS}", tx.this(target))
     )
     passed = {*held, target.id, *tx.erased(action.sources)}
     new = [source for source in dict.fromkeys(action.sources) if source not in passed]
     if not new:
         return
     tx.connection.run(
-        "UPDATE records SET source_ids = :sources, strength_at = :at WHERE key = :key",
-        {"sources": dump([*held, *new]), "at": to_ms(action.at), "key": target.key},
+        f"UPDATE records SET source_ids = :sources, strength_at = :at WHERE {THIS}",
+        tx.this(target) | {"sources": dump([*held, *new]), "at": to_ms(action.at)},
     )
     filed = {"user": tx.user, "record": target.key}
     tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
@@ -414,12 +474,12 @@ def supersede(tx: Transaction, action: act.Supersede) -> None:
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, strength_at = :at, "
         "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
-        "WHERE key = :key",
-        detail | {"at": to_ms(action.at), "key": target.key},
+        f"WHERE {THIS}",
+        detail | tx.this(target) | {"at": to_ms(action.at)},
     )
     tx.connection.run(
-        "UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE key = :key",
-        {"target": target.id, "key": by.key},
+        f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}",
+        tx.this(by) | {"target": target.id},
     )
     tx.tell_end([target], action.at, "supersede", action.reason, **detail)
 
@@ -429,15 +489,16 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     target = tx.target(action.id)
     indexed = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
     added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
-    stamp = {"at": to_ms(action.at), "key": target.key}
-    tx.connection.run("UPDATE records SET enriched_at = :at WHERE key = :key", stamp)
+    stamp = tx.this(target) | {"at": to_ms(action.at)}
+    tx.connection.run(f"UPDATE records SET enriched_at = :at WHERE {THIS}", stamp)
     tx.log([target], action.at, "enrich", "enriched", links=added)
 
 
 def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
     """Link a record to the entities it mentions, and take it off the queue."""
     key = tx.connection.value(INDEXED, {"id": action.id, "user": tx.user})
-    if key is not None and tx.connection.change(UNQUEUE, {"work": ENTITIES, "record": key}):
+    done = {"user": tx.user, "work": ENTITIES, "record": key}
+    if key is not None and tx.connection.change(UNQUEUE, done):
         tx.entity_writer.link(key, action.mentions)
 
 
@@ -514,7 +575,7 @@ def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
     """Make an alias of an entity an entity of its own."""
     entity, _ = _entity(tx, action.entity)
     folded = tx.names.fold(action.alias)
-    values = {"entity": entity, "folded": folded, "agent": tx.scope.agent}
+    values = tx.own | {"entity": entity, "folded": folded}
     names = tx.entity_writer.spelled(entity)
     if not tx.connection.value(SEEN_NAME, values) or folded not in names:
         message = f"{action.alias!r} is no name of {action.entity!r}; use one of its aliases"

@@ -24,16 +24,23 @@ from memoranda.text.erased import cut_message, cut_out, map_texts
 OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
 FIND_MESSAGE = f"""
 SELECT {rows.MESSAGE}, m.conversation_key FROM messages m
-JOIN conversations c ON c.key = m.conversation_key WHERE c.user_key = :user AND m.id = :id
+JOIN conversations c ON c.key = m.conversation_key
+WHERE c.user_key = :user AND @partition(m) AND m.id = :id
 """
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
 CHANGE_MESSAGE = f"UPDATE messages SET {', '.join(f'{each} = :{each}' for each in CHANGED)} "
 FIND_REMOVED = """
 SELECT r.tombstone_key, r.place, r.message FROM removed_messages r
-JOIN tombstones t ON t.key = r.tombstone_key WHERE t.conversation_key = :conversation
+JOIN tombstones t ON t.key = r.tombstone_key
+WHERE @partition(r) AND @partition(t) AND t.conversation_key = :conversation
 """
-FIND_SYSTEM = "SELECT system FROM conversations WHERE key = :key AND system IS NOT NULL"
-SET_SYSTEM = "UPDATE conversations SET system = :text, revision = revision + 1 WHERE key = :key"
+FIND_SYSTEM = """
+SELECT system FROM conversations c WHERE @partition(c) AND key = :key AND system IS NOT NULL
+"""
+SET_SYSTEM = """
+UPDATE conversations SET system = :text, revision = revision + 1
+WHERE @partition(conversations) AND key = :key
+"""
 FIND_RECORD = """
 SELECT key, content, tags, metadata, kind FROM records
 WHERE user_key = :user AND id = :id
@@ -41,7 +48,7 @@ WHERE user_key = :user AND id = :id
 CHANGE_RECORD = """
 UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, tags = :tags,
     metadata = :metadata, subject = NULL, attribute = NULL, value = NULL
-WHERE key = :key
+WHERE @partition(records) AND key = :key
 """
 NAMED_SESSION = ("records", "sessions", "recalls")
 
@@ -83,15 +90,15 @@ def _record(tx: Transaction, cut: TextCut, action: Redact, _: Torn) -> bool:
     }
     if content == values["content"] and all(values[name] == told[name] for name in told):
         return False
-    key = {"key": values["key"]}
+    key = {"user": tx.user, "key": values["key"]}
     terms = indexed(tx.analyzer.terms(content), items=values["kind"] == Kind.ITEM)
     text = {"content": content, "hash": content_hash(content), "terms": len(terms)}
     tx.connection.run(CHANGE_RECORD, key | text | told)
-    tx.full_text.remove(tx.connection, [values["key"]])
+    tx.full_text.remove(tx.connection, tx.user, [values["key"]])
     tx.full_text.add(tx.connection, [(values["key"], tx.user, " ".join(terms))])
     touched = tx.entity_writer.of_records([values["key"]])
     for table in (*rows.VECTOR_TABLES, "record_entities"):
-        tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", key)
+        tx.drop(table, [values["key"]])
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.rename(touched)
     for work in (VECTORS, ENTITIES):
@@ -115,8 +122,8 @@ def _message(tx: Transaction, cut: TextCut, _: Redact, torn: Torn) -> bool:
         return False
     after = replace(after, tokens=after.tokens if cut.tokens is None else cut.tokens)
     stored = rows.MESSAGES.values(after)
-    values = {name: stored[name] for name in CHANGED} | {"id": after.id}
-    tx.connection.run(f"{CHANGE_MESSAGE} WHERE id = :id", values)
+    values = {name: stored[name] for name in CHANGED} | {"user": tx.user, "id": after.id}
+    tx.connection.run(f"{CHANGE_MESSAGE} WHERE @partition(messages) AND id = :id", values)
     torn[row[-1]].add(after.position or 0)
     return True
 
@@ -124,14 +131,16 @@ def _message(tx: Transaction, cut: TextCut, _: Redact, torn: Torn) -> bool:
 def _removed(tx: Transaction, cut: TextCut, *_: object) -> bool:
     conversation = _conversation(tx, cut)
     done = False
-    for tombstone, place, text in tx.connection.all(FIND_REMOVED, {"conversation": conversation}):
+    found = tx.connection.all(FIND_REMOVED, {"user": tx.user, "conversation": conversation})
+    for tombstone, place, text in found:
         before = rows.removed_message(text)
         after = cut_message(before, cut.pieces) if before.id == cut.place.id else before
         if after != before:
             tx.connection.run(
-                "UPDATE removed_messages SET message = :message "
-                "WHERE tombstone_key = :tombstone AND place = :place",
-                {"message": rows.stored_message(after), "tombstone": tombstone, "place": place},
+                "UPDATE removed_messages SET message = :message WHERE "
+                "@partition(removed_messages) AND tombstone_key = :tombstone AND place = :place",
+                {"user": tx.user, "message": rows.stored_message(after)}
+                | {"tombstone": tombstone, "place": place},
             )
             done = True
     return done
@@ -145,11 +154,11 @@ def _conversation(tx: Transaction, cut: TextCut) -> int | None:
 
 def _system(tx: Transaction, cut: TextCut, *_: object) -> bool:
     key = _conversation(tx, cut)
-    before = tx.connection.value(FIND_SYSTEM, {"key": key})
+    before = tx.connection.value(FIND_SYSTEM, {"user": tx.user, "key": key})
     after = before and cut_out(before, cut.pieces)
     if after == before:
         return False
-    tx.connection.run(SET_SYSTEM, {"text": after, "key": key})
+    tx.connection.run(SET_SYSTEM, {"user": tx.user, "text": after, "key": key})
     return True
 
 

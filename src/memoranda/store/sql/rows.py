@@ -289,8 +289,8 @@ LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 LAST_CLEARED = (
-    "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
-    "ORDER BY position DESC LIMIT 1)"
+    "(SELECT id FROM messages WHERE @partition(messages) AND conversation_key = c.key "
+    "AND position <= c.cleared_through ORDER BY position DESC LIMIT 1)"
 )
 CONVERSATION = CONVERSATIONS.selected(
     "c", cleared_through=LAST_CLEARED, start="c.cleared_through + 1", messages="c.message_count"

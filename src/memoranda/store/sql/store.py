@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -15,11 +14,19 @@ from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
-from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
-from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
+from memoranda.model.reports import Check
+from memoranda.store.sql import (
+    conversation_actions,
+    erasing,
+    health,
+    record_actions,
+    redacting,
+    traces,
+)
+from memoranda.store.sql.claims import ACTIVE, SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     C,
@@ -29,39 +36,24 @@ from memoranda.store.sql.database import (
     SqlConnection,
     indexed,
 )
-from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
-from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
+from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
+from memoranda.store.sql.traces import TraceReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
-USERS = """
-SELECT name FROM users u WHERE deleted = 0
-    AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
-        OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
-ORDER BY name
-"""
-CLAIM = """
-INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holder, :until, :due)
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
-    claimed_due = excluded.claimed_due
-WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
-        OR leases.done_due < excluded.claimed_due)
-    AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
-"""
-COMPLETE = """
-UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
-    claimed_due = NULL, expires_at = NULL
-WHERE name = :name AND holder = :holder AND claimed_due = :due
-"""
+USERS = f"SELECT name FROM users u WHERE {ACTIVE} ORDER BY name"
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
-SELECT key, deletions, deleted, name,
-    EXISTS (SELECT 1 FROM records r WHERE r.user_key = u.key AND r.content_hash = :hash)
-FROM users u WHERE name = :name
+SELECT key, deletions, deleted, name, key <> :likely OR EXISTS (
+    SELECT 1 FROM records r WHERE r.user_key = :likely AND r.content_hash = :hash)
+FROM users WHERE name = :name
 """
+# Users whose keys are known at once.
+MOST_KEYS = 10_000
 ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
@@ -70,11 +62,12 @@ DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
-ON CONFLICT (work, record_key) DO NOTHING
+ON CONFLICT DO NOTHING
 """
+RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
-LEFT JOIN vectors v ON v.record_key = r.key
+LEFT JOIN vectors v ON @partition(v) AND v.record_key = r.key
 WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
 """
 NEXT_VECTORS = """
@@ -88,7 +81,6 @@ ADD_TOKENS = """
 INSERT INTO token_vectors (record_key, user_key, size, tokens)
 VALUES (:record, :user, :size, :blob)
 """
-REMOVE_OF = "DELETE FROM {table} WHERE user_key = :user AND record_key IN (@ints(:keys))"
 
 
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
@@ -99,7 +91,8 @@ def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None
     connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
-    connection.run(QUEUE_ALL, {"work": VECTORS})
+    for sql in (RELEASE_ALL, QUEUE_ALL):
+        connection.run(sql, {"work": VECTORS})
 
 
 def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
@@ -128,27 +121,22 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
         rows = action.tokens.get(record)
         if rows is not None and len(rows):
             tokens.append((key, tx.user, rows.shape[1], rows.astype(np.int8).tobytes()))
-    _replace(tx, "vectors", new)
+    tx.drop("vectors", new)
     if new:
         counted = {"user": tx.user, "count": len(new)}
         first = tx.connection.value(NEXT_VECTORS, counted) - len(new) + 1
         numbered = enumerate(new.items(), first)
         tx.connection.run_many(ADD_VECTOR, [(tx.user, seq, *each) for seq, each in numbered])
-    _replace(tx, "token_vectors", made)
+    tx.drop("token_vectors", made)
     tx.connection.run_many(ADD_TOKENS, tokens)
-    _replace(tx, "derivations", made, work=VECTORS)
+    tx.drop("derivations", made, VECTORS)
     tx.connection.index_vectors(tx.user, made)
 
 
-def _replace(tx: Transaction, table: str, records: Collection[int], work: str = "") -> None:
-    """Remove rows of these records, in whose place others come: of one kind of work, or all."""
-    sql = REMOVE_OF.format(table=table) + (" AND work = :work" if work else "")
-    keys = dump(sorted(records))
-    tx.connection.run(sql, {"user": tx.user, "keys": keys, "work": work})
-
-
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.Append: conversation_actions.append,
+    act.EmptyConversation: traces.empty_conversation,
+    act.KeepBookkeeping: traces.keep_bookkeeping,
+    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,
@@ -183,6 +171,11 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
 }
+# Those that follow each other, each statement once for all of them.
+CARRY_OUT_TOGETHER: dict[type[Action], Callable[[Transaction, Any], Sequence[act.Outcome]]] = {
+    act.Append: conversation_actions.append,
+    act.Insert: record_actions.insert,
+}
 
 
 class KnownUser(NamedTuple):
@@ -196,10 +189,10 @@ class KnownUser(NamedTuple):
 
 
 def _known_user(
-    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, text: str | None = None
+    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, **values: Any
 ) -> KnownUser:
     """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    row = connection.one(sql, {"name": scope.user, "hash": text})
+    row = connection.one(sql, {"name": scope.user} | values)
     if row is None:  # Erased, or never there.
         row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
@@ -209,14 +202,22 @@ def _known_user(
     return known
 
 
-def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Action]) -> KnownUser:
+def _registered(
+    connection: SqlConnection, scope: Scope, actions: Sequence[Action], likely: int
+) -> KnownUser:
     """Return the user of whom actions are, who may be new or begin anew.
 
     ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
+
+    Args:
+        connection: an open transaction.
+        scope: of the user.
+        actions: what is to be done.
+        likely: the key that the user had before: with it, a known text is looked for at once.
     """
     only = actions[0] if len(actions) == 1 else None
     text = only.record.content_hash if isinstance(only, act.Insert) else None
-    known = _known_user(connection, scope, USER_AND_TEXT, text)
+    known = _known_user(connection, scope, USER_AND_TEXT, hash=text, likely=likely)
     if known.name is not None and not known.deleted:
         return known if only else known._replace(has_text=True)
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
@@ -224,23 +225,19 @@ def _registered(connection: SqlConnection, scope: Scope, actions: Sequence[Actio
     if known.key == NOBODY:
         if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
             return known
-        return known._replace(key=connection.value(REGISTER, {"name": scope.user}))
+        known = known._replace(key=connection.value(REGISTER, {"name": scope.user}))
+        connection.admit(known.key)
     if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
         connection.run(RETURN, {"name": scope.user, "user": known.key})
     return known
 
 
-class SqlStore(SqlReads):
+class SqlStore(SqlClaims, TraceReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
-    full_text: ClassVar[FullText]
-
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        raise NotImplementedError(scope, work, patience)
+    _keys: dict[str, int]
+    full_text: FullText
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
@@ -259,15 +256,17 @@ class SqlStore(SqlReads):
 
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
             done: list[act.Outcome] = []
-            user = _registered(connection, scope, actions)
+            user = _registered(connection, scope, actions, self._keys.get(scope.user, NOBODY))
+            if len(self._keys) >= MOST_KEYS:
+                self._keys.clear()
+            self._keys[scope.user] = user.key
             if user.key == NOBODY:
                 return done
             made_by = self._analyzer, self.names, self.full_text
             tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
-                if kind is act.Insert:
-                    alike: Any = list(group)
-                    done += record_actions.insert(tx, alike)
+                if kind in CARRY_OUT_TOGETHER:
+                    done += CARRY_OUT_TOGETHER[kind](tx, list(group))
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:
@@ -280,32 +279,6 @@ class SqlStore(SqlReads):
 
         return self._write(scope, carry_out, patience) if actions else []
 
-    def claim(
-        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
-    ) -> bool:
-        """Take or renew a lease, or the run of a job that was due then."""
-        values = {
-            "name": name if due is None else JOB + name,
-            "holder": holder,
-            "due": optional_ms(due),
-            "now": to_ms(now),
-            "until": to_ms(until),
-        }
-        return self._write(None, lambda connection: connection.change(CLAIM, values)) > 0
-
-    def complete(
-        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
-    ) -> None:
-        """Say that a run is done and what it did, where the claim on it is still the holder's."""
-        values = {
-            "name": JOB + job,
-            "holder": holder,
-            "due": to_ms(due),
-            "at": to_ms(at),
-            "counts": dump(dict(counts)),
-        }
-        self._write(None, lambda connection: connection.run(COMPLETE, values))
-
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""
         self._name_model(model, dimensions)
@@ -317,6 +290,10 @@ class SqlStore(SqlReads):
         """Return that a server keeps its files to itself."""
         del texts
         return None
+
+    def checks(self) -> list[Check]:
+        """Return nothing: there is no server to ask."""
+        return []
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
@@ -356,7 +333,7 @@ class DatabaseStore(Database[C], SqlStore):
             analyzer: makes the terms of the full-text index.
             names: decides which names are one entity.
         """
-        self._analyzer, self.names = analyzer, names
+        self._analyzer, self.names, self._keys = analyzer, names, {}
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:
@@ -366,7 +343,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        with self.read() as connection:
+        with self.read(scope) as connection:
             known = self.known
             if scope is not None and scope not in known:
                 known[scope] = self._user_key(connection, scope)

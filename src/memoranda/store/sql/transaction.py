@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +40,7 @@ VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
 """
 SET_REVISED = """
 UPDATE records SET revised = (SELECT u.revision FROM users u WHERE u.key = :user)
-WHERE key IN (@ints(:keys))
+WHERE @partition(records) AND key IN (@ints(:keys))
 """
 COUNT_NOTEWORTHY = """
 INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
@@ -96,6 +96,21 @@ class Transaction(SqlReads):
     def own(self) -> dict[str, Any]:
         """The parameters that limit a statement to the scope."""
         return {"user": self.user, "agent": self.scope.agent}
+
+    def this(self, target: TargetRecord) -> dict[str, Any]:
+        """Return the parameters that limit a statement to a record."""
+        return {"user": self.user, "key": target.key}
+
+    def drop(self, table: str, records: Collection[int], work: str | None = None) -> None:
+        """Delete the rows of records in a table of what is derived from them: of one kind of work.
+
+        Of any, if ``work`` is not given.
+        """
+        sql = f"DELETE FROM {table} WHERE @partition({table}) AND record_key IN (@ints(:keys))"
+        if work is not None:
+            sql += " AND work = :work"
+        values = {"user": self.user, "keys": dump(sorted(records)), "work": work}
+        self.connection.run(sql, values)
 
     @property
     def entity_writer(self) -> EntityWriter:
@@ -153,9 +168,9 @@ class Transaction(SqlReads):
     def restore_confidence(self, records: Sequence[int]) -> None:
         """Let records be as sure as before they decayed; tell readers only of what changed."""
         changed = self.connection.all(
-            "UPDATE records SET confidence = strength "
-            "WHERE key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
-            {"keys": dump(list(records))},
+            "UPDATE records SET confidence = strength WHERE @partition(records) "
+            "AND key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
+            {"user": self.user, "keys": dump(list(records))},
         )
         if changed:
             self.tell_revised([row[0] for row in changed])
@@ -188,13 +203,19 @@ class Transaction(SqlReads):
     def revise(self, conversation: int) -> None:
         """Tell readers that what is in a transcript has changed."""
         self.connection.run(
-            "UPDATE conversations SET revision = revision + 1 WHERE key = :key",
-            {"key": conversation},
+            "UPDATE conversations SET revision = revision + 1 "
+            "WHERE @partition(conversations) AND key = :key",
+            {"user": self.user, "key": conversation},
         )
 
-    def ask_for_purge(self) -> None:
-        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
+    def ask_for_purge(self, *, of_name: bool = False) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it.
+
+        Args:
+            of_name: the name of the user, too.
+        """
         self.connection.run(ASK_FOR_PURGE)
+        self.connection.note_purge(self.user, of_name=of_name)
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any
