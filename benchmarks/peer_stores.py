@@ -197,7 +197,10 @@ class Mem0Store:
 
 @contextmanager
 def mem0(address: str, embed: Embed) -> Iterator[PeerStore]:
-    """Open mem0 with its default HNSW index, and with its history in memory, not in a file."""
+    """Open mem0 with its default HNSW index, and with its history in memory, not in a file.
+
+    It compares words, too, in the form that spaCy's en_core_web_sm gives them, where that is.
+    """
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": folder}
         logging.getLogger("mem0").setLevel(logging.ERROR)

@@ -104,7 +104,7 @@ def run(shared: Path, *, quick: bool) -> None:
             print(f"\nPeers: {name} is left out, {peer.module} is not installed (extra `peers`).\n")
     with running_server(durable=True) as server:
         speed(server, users=20 if quick else 100, each=1_000, rounds=100 if quick else 400)
-        recall(server, shared, conversations=3 if quick else None)
+        recall(server, shared, conversations=1 if quick else None)
 
 
 @contextmanager

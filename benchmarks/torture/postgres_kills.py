@@ -43,7 +43,7 @@ LEAST = 8.0
 # Seconds after a start in which a call may still tell of the time before: it read that late.
 LATE = PATIENCE + 5
 CAUSES = re.compile(
-    "whether it was is not known|the server stops or starts|the connection was lost"
+    "the server stops or starts|the connection was lost( while .* is not known)?"
     "|no connection was free or could be made|OperationalError"
 )
 
