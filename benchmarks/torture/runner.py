@@ -20,6 +20,7 @@ from benchmarks.torture import (
     fuzzing,
     kills,
     long_texts,
+    postgres_kills,
     pumping,
     slow_sockets,
 )
@@ -50,7 +51,8 @@ PARTS: dict[str, Part] = {
     "patterns": Part(pumping.run, 2),
     "texts": Part(long_texts.run, 2),
     "sockets": Part(slow_sockets.run, 0.2, alone=True),
-    "kills": Part(kills.run, 13, alone=True),
+    "postgres": Part(postgres_kills.run, 5, alone=True),
+    "kills": Part(kills.run, 8, alone=True),
 }
 
 

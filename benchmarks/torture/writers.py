@@ -2,20 +2,24 @@
 
 Each line of a log is a JSON object, written by one call to the system after the verb has returned:
 what the kernel was given survives whoever gave it. A line with ``begun`` stands before a verb
-whose effect must be known even if it was killed in the middle.
+whose effect must be known even if it was killed in the middle, and ``at`` is when it was written.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks.torture.checking import UNIQUE
 from memoranda import Conversation, Memory, Settings
 from memoranda.testing.embedders import HashEmbedder
 
@@ -54,7 +58,11 @@ class Log:
 
     def __call__(self, **line: Any) -> None:
         """Write a line."""
-        os.write(self._file, json.dumps(line).encode() + b"\n")
+        os.write(self._file, json.dumps({"at": time.time(), **line}).encode() + b"\n")
+
+    def tell(self, verb: str, error: Exception) -> None:
+        """Write what a verb raised; whatever it is, it is a finding."""
+        self(verb=verb, error=f"{type(error).__name__}: {error}")
 
 
 def open_memory(location: str, user: str) -> Memory:
@@ -105,8 +113,8 @@ class Writer:
             (verb,) = self._rng.choices(verbs, weights)
             try:
                 verb()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
-                self.log(verb=verb.__name__, error=f"{type(error).__name__}: {error}")
+            except Exception as error:  # noqa: BLE001 - the law is that there is none
+                self.log.tell(verb.__name__, error)
 
     def text(self) -> str:
         """Return a sentence that nobody else writes."""
@@ -115,7 +123,7 @@ class Writer:
         number = f"{role.name}x{role.life}x{self._turn}"
         words = ("heron", "kettle", "ladder", "comet", "violin", "harbour", "lantern", "saddle")
         one, other = rng.sample(words, 2)
-        return f"On page {number} the {one} of Zoe stands beside the {other}."
+        return f"{UNIQUE}{number} the {one} of Zoe stands beside the {other}."
 
     def chat(self) -> Conversation:
         """Return the conversation at hand, a new one when it has become long."""
@@ -239,16 +247,25 @@ class Writer:
 
 def write(role: Role) -> None:
     """Be a writer, until killed."""
-    memory = open_memory(role.location, role.user)
-    writer = Writer(role, memory)
-    writer.work()
+    Writer(role, _opened(role, Log(role.log))).work()
+
+
+def _opened(role: Role, log: Log) -> Memory:
+    """Open the memory of a role; where that fails, log it and try again."""
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # It warns at each try.
+    while True:
+        try:
+            return open_memory(role.location, role.user)
+        except Exception as error:  # noqa: BLE001 - the law is that there is none
+            log.tell("open", error)
+            time.sleep(0.1)
 
 
 def search(role: Role, users: list[str]) -> None:
     """Search all the while, for one user after another; log how long each took."""
     log = Log(role.log)
     rng = random.Random(f"{role.seed} {role.name}")  # noqa: S311 - no secret
-    with open_memory(role.location, users[0]) as memory:
+    with _opened(role, log) as memory:
         memories = [memory.as_user(user) for user in users]
         while True:
             query = f"which {rng.choice(['heron', 'comet', 'violin'])} stands beside the lantern?"
@@ -256,13 +273,15 @@ def search(role: Role, users: list[str]) -> None:
             try:
                 rng.choice(memories).search(query)
                 log(seconds=time.perf_counter() - start, cpu=time.thread_time() - used)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
-                log(verb="search", error=f"{type(error).__name__}: {error}")
+            except Exception as error:  # noqa: BLE001 - the law is that there is none
+                log.tell("search", error)
             time.sleep(0.02)
 
 
 def warm_up() -> None:
     """Do once what a writer does, so that those forked later need not load and compile it all."""
+    with suppress(ImportError):
+        import_module("memoranda.store.postgres")
     folder = Path(os.environ["TMPDIR"])
     role = Role(":memory:", "warm", "warm", 0, folder / "warm.log", 0)
     with open_memory(role.location, role.user) as memory:

@@ -384,4 +384,5 @@ class AsyncMemory:
     reembed = in_thread(Memory.reembed)
     export = in_thread(Memory.export)
     import_ = in_thread(Memory.import_)
+    copy_to = in_thread(Memory.copy_to)
     backup = in_thread(Memory.backup)

@@ -6,9 +6,10 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
@@ -51,7 +52,7 @@ from memoranda.records.filters import RecordFilters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
-from memoranda.store.locations import MEMORY
+from memoranda.store.locations import MEMORY, another_place
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
@@ -62,14 +63,18 @@ if TYPE_CHECKING:
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.learned import LearnedFacts
-    from memoranda.maintenance.schedule import OnReport, Schedule
+    from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
+    from memoranda.maintenance.stage_jobs import OnReport
+    from memoranda.maintenance.store_worker import StoreWorker
     from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.recall import RecallService
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool, ToolList
     from memoranda.tools.agent import AgentTools
+    from memoranda.transfer.batches import ImportTarget
+    from memoranda.transfer.copying import CopyReport
     from memoranda.transfer.porting import PortingReport
 
 
@@ -806,25 +811,30 @@ class Memory:
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        services = self._services
-        from memoranda.maintenance.schedule import Schedule, stage_jobs  # noqa: PLC0415 - see the module
+        return self._schedule(on_report=on_report)
 
+    def _schedule(self, lease: timedelta | None = None, **how: Any) -> Schedule:
+        services = self._services
+        from memoranda.maintenance.schedule import LEASE, Schedule  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.stage_jobs import stage_jobs  # noqa: PLC0415
+
+        shared: dict[str, Any] = {"store": services.store, "clock": services.clock}
+        shared["lease"] = lease or LEASE
         jobs = stage_jobs(
-            users=services.store.users,
             run_stage=lambda user, stage: services.upkeep.run(
                 lambda: self._maintenance_of(user).run_scheduled(stage)
             ),
             times=services.settings.schedule,
             zone=services.settings.zone,
-            on_report=on_report,
+            **{"stop": services.upkeep.ending} | how | shared,
         )
-        return Schedule(jobs, services.store, clock=services.clock)
+        return Schedule(jobs, **shared)
 
     def run_upkeep(self) -> None:
         """Run :meth:`schedule` in the background until the memory is closed, beginning now.
 
-        For a process that lives for long. What was missed is caught up. Of several processes on
-        one store, one runs each stage. Once is enough; nothing, where the setting
+        For a process that lives for long. What was missed is caught up. Several processes on
+        one store divide the users of each stage. Once is enough; nothing, where the setting
         ``schedule.in_background`` is off.
 
         Raises:
@@ -1042,6 +1052,7 @@ class Memory:
             self._scope,
             self._services.clock.now(),
             path,
+            notes=self._services.notes,
             conversation=named(conversation, "conversation"),
         )
 
@@ -1066,20 +1077,63 @@ class Memory:
             InvalidInput: the file is of no known format; the message names the place.
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
+
+        file, told = file_path(path), required_callable(progress, "progress")
+        report = porting.import_file(self._import_target(self._scope), file, format, told)
+        self._services.derivations.notify()
+        return report
+
+    def copy_to(
+        self,
+        location: str | Path,
+        *,
+        users: Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> CopyReport:
+        """Copy users with all that they have to another store, and compare the two.
+
+        What was copied before is brought up to date: a copy that was cut short goes on, and one
+        of a memory in use can be repeated when nobody uses it any more. What is derived is made
+        anew there; vectors are copied, if both stores have those of one model.
+
+        Args:
+            location: where to, as for :class:`Memory`; it is made if it is not there.
+            users: who; all users of the store, if not given.
+            progress: told after each batch.
+
+        Raises:
+            InvalidInput: the location is this one, or has something of a user that is not here.
+            NotFound: there is no such user, or nobody at all.
+        """
+        services, told = self._services, required_callable(progress, "progress")
+        from memoranda.transfer.copying import CopySource, copy_users, existing_users  # noqa: PLC0415 - see the module
+
+        names = existing_users(services.store, users)
+        quiet = {"embedding": {"background": False}, "schedule": {"expire_at_start": False}}
+        with Memory(
+            another_place(location, services.store.location, self.settings),
+            user=self.user,
+            settings=self.settings.with_values(**quiet),
+            embedder=services.embedder,
+            clock=services.clock,
+        ) as other:
+            source = CopySource(services.store, services.notes, services.clock.now)
+            scope_there = services_of(other).store.scope
+            targets = {name: other._import_target(scope_there(name)) for name in names}
+            return copy_users(source, targets, told)
+
+    def _import_target(self, scope: Scope) -> ImportTarget:
+        services = self._services
         from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
 
-        services, zone = self._services, self.settings.zone
-        target = ImportTarget(
-            self._records,
+        return ImportTarget(
+            services.records(scope),
             services.conversations,
-            zone,
+            self.settings.zone,
             services.extractor,
+            services.notes,
             self.settings.secrets.remember,
         )
-        file, told = file_path(path), required_callable(progress, "progress")
-        report = porting.import_file(target, file, format, told)
-        services.derivations.notify()
-        return report
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.
@@ -1132,6 +1186,38 @@ def agent_tools(
         notes=lambda: memory.notes,
         conversation=conversation,
         secrets=secrets or memory.settings.secrets.tools,
+    )
+
+
+def store_worker(
+    memory: Memory,
+    *,
+    on_report: OnReport,
+    on_derived: Callable[[], object],
+    stop: Event,
+    lease: timedelta,
+) -> StoreWorker:
+    """Return what derives and keeps up what all users of the store of a memory have.
+
+    Args:
+        memory: one of its users'.
+        on_report, on_derived, stop, lease: as for :class:`StoreWorker`.
+
+    Raises:
+        ConfigError: a time of the settings cannot be read.
+    """
+    from memoranda.maintenance.figures import WorkerFigures  # noqa: PLC0415 - see the module
+    from memoranda.maintenance.store_worker import StoreWorker  # noqa: PLC0415
+
+    figures = WorkerFigures()
+    schedule = memory._schedule(lease, on_report=on_report, figures=figures, stop=stop)  # noqa: SLF001 - as above
+    return StoreWorker(
+        schedule=schedule,
+        derivations=services_of(memory).derivations,
+        figures=figures,
+        on_derived=on_derived,
+        stop=stop,
+        lease=lease,
     )
 
 

@@ -213,6 +213,7 @@ class Services:
             self.store,
             self.embedder,
             self.extractor,
+            now=self.clock.now,
             off_because=off_because,
             tokens=chosen.retrieval.token_vectors and chosen.retrieval.fusion == "blend",
             background=chosen.embedding.background,

@@ -16,6 +16,8 @@ OWN_TEXT = {
     "store/chroma/mirror.py",
     "store/locations.py",
     "store/postgres.py",
+    "store/postgres_partitions.py",
+    "store/postgres_purge.py",
     "store/sql/dialect.py",
     "testing/analyzers.py",
     "testing/embedders.py",

@@ -1,5 +1,6 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
+import re
 import secrets
 import string
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +23,9 @@ from postgres_server import (
 
 from memoranda.errors import StoreError
 from memoranda.model.models import Scope
-from memoranda.store.postgres import PostgresConnection, PostgresStore
-from memoranda.store.postgres_partitions import spread_schema
+from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
+from memoranda.store.postgres_partitions import main, spread_schema
+from memoranda.store.sql.dialect import columns, tables
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.contracts.isolation import IsolationContract
@@ -152,7 +154,7 @@ def spread(running):
     """Give the address of a database that spreads users over partitions, and watch the plans."""
     address = new_database(running)
     with connected(address) as connection:
-        connection.execute(spread_schema(3))
+        connection.execute(spread_schema(2))
     with one_partition_each():
         yield address
 
@@ -174,3 +176,29 @@ class TestPartitioned(TestPostgres):
         """The plans tell it of a statement that names no user."""
         with pytest.raises(AssertionError, match="looks at the partitions"), store.write() as one:
             one.all("SELECT count(*) FROM messages")
+
+
+OF_PARTITIONS = re.compile(
+    r" PARTITION BY HASH \(user_key\)|^CREATE TABLE \w+ PARTITION OF \w+\s+FOR [^;]+;", re.MULTILINE
+)
+
+
+def test_only_partitions_make_the_difference():
+    """Without them, the schema is that of whole tables, but for the steps that are done."""
+    begun = len(f"{STEPS};".split())
+    left = OF_PARTITIONS.sub("", spread_schema(2)).split()
+    whole = DIALECT.whole_schema().split()
+    assert left[begun : begun + len(whole)] == whole
+
+
+def test_citus_distributes_what_users_have(capsys):
+    """Every table with the key of a user, and no other, after those that it refers to."""
+    main(["8", "--citus"])
+    told = capsys.readouterr().out
+    named = re.findall(r"create_distributed_table\('(\w+)', 'user_key'\)", told)
+    owned = [table for table in tables() if "user_key" in columns(table)]
+    assert named == [*owned, "record_terms", "large_users", "common_terms"]
+    assert told.index("create_reference_table('users')") < told.index("create_distributed_table")
+    with pytest.raises(SystemExit):
+        main(["0"])
+    assert "0 partitions are too few" in capsys.readouterr().err

@@ -182,6 +182,8 @@ def test_explain_alone_lists_all_with_a_line_each(run, told):
         "retrieval.token_vectors",
         "retrieval.min_score",
         "retrieval.recall",
+        "retrieval.cache_size",
+        "retrieval.exact_up_to",
     ]
 
 

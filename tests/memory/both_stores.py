@@ -37,7 +37,8 @@ def plain(value, *, folder, known=None):
         elif isinstance(value, Sequence):
             found = [inner(each) for each in value]
         else:
-            names = [each.name for each in dataclasses.fields(value)]
+            # What a server says of itself, only a memory on one has.
+            names = [each.name for each in dataclasses.fields(value) if each.name != "server"]
             found = {name: inner(getattr(value, name)) for name in names}
         return found
 

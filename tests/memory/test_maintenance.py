@@ -25,8 +25,9 @@ from learning_talks import (
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.maintenance.schedule import Schedule, stage_jobs
+from memoranda.maintenance.schedule import Schedule
 from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.stage_jobs import stage_jobs
 from memoranda.memory import services_of
 from memoranda.model.actions import Spend
 from memoranda.model.usage import Usage
@@ -246,7 +247,8 @@ def test_a_user_whose_upkeep_breaks_keeps_no_other_from_theirs(memory):
 
     parts = services_of(memory)
     jobs = stage_jobs(
-        users=memory.admin.users,
+        store=parts.store,
+        clock=parts.clock,
         run_stage=run_stage,
         times=memory.settings.schedule,
         zone=memory.settings.zone,

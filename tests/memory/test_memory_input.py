@@ -297,7 +297,7 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("s3://bucket/x", "location 's3://bucket/x' is unknown; use a file, :memory:, postgresql:"),
+        ("s3://bucket/x", "location 's3://…' is unknown; use a file, :memory:, postgresql:"),
         ("", "location='' is no path; use a file or :memory:"),
         (5, "location=5 is no path"),
         (b"m.db", "location=b'm.db' is no path"),

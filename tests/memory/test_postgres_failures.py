@@ -55,6 +55,20 @@ def test_writers_of_one_user_wait_and_others_do_not(location):
         assert contents(memory) == [TEXT]
 
 
+def test_searches_and_failed_writes_leave_a_connection_that_stores(location):
+    """What the driver prepared for reading is dropped after a rollback; writing goes on."""
+    with closing(remembering(location)) as memory:
+        memory.remember("Ben likes coffee")
+        for _ in range(12):  # The driver prepares what it runs often.
+            memory.records()
+            memory.search(TEXT)
+        memory.remember(TEXT)
+        with pytest.raises(IndexError):
+            memory._services.store._write(None, lambda connection: connection.rows("SELECT")[1])
+        memory.remember("Cleo likes water")
+        assert len(contents(memory)) == 3
+
+
 @pytest.mark.parametrize("at", [b"INSERT INTO records", b"COMMIT"])
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_write_that_lost_its_connection_is_there_once(proxied, at, answered):

@@ -104,7 +104,9 @@ def test_a_failing_model_leaves_the_words(memory, retriever, caplog):
             raise EmbeddingError(texts[0])
 
     parts = memory._services
-    failing = DerivationWorker(parts.store, Failing(), parts.extractor, background=False)
+    failing = DerivationWorker(
+        parts.store, Failing(), parts.extractor, background=False, now=parts.clock.now
+    )
     hits = found(retriever(derivations=failing))
     assert len(hits) == 12
     assert all("vector" not in hit.why.arms for hit in hits)

@@ -2,29 +2,29 @@
 
 import json
 import re
-from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 
 import pytest
-from psycopg.sql import SQL
 
-from memoranda.store.postgres import PARAMETER, PostgresConnection, PostgresStore, in_postgres
-from memoranda.store.postgres_nearest import TO_INDEX
+from memoranda.store.postgres import PostgresConnection, PostgresStore
 
 PARTITION = re.compile(r'"Relation Name": "\w+_p(\d+)"')
 PLANNED = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 # What concerns all users at once, and so all partitions: docs/scaling.md lists it.
-STORE_WIDE = ("users", "verify", "rebuild", "_name_model", "_begin_with")
+STORE_WIDE = (
+    *("users", "verify", "rebuild", "_name_model", "_begin_with", "begin_run", "claim_users"),
+    *("claim_records", "release_records", "keep_users", "finish_users", "run_progress", "complete"),
+)
 OF_NOBODY = ("records", "count")
 WIDE = ContextVar("WIDE", default=False)
 
 
-def partitions(raw, sql, values):
+def partitions(execute, sql, values):
     """Return the numbers of the partitions that a statement looks at."""
-    asked = raw.execute(SQL("EXPLAIN (FORMAT JSON) {}").format(SQL(in_postgres(sql))), values)
-    return set(PARTITION.findall(json.dumps(asked.fetchall()[0][0])))
+    plan = execute(f"EXPLAIN (FORMAT JSON) {sql}", values).fetchall()
+    return set(PARTITION.findall(json.dumps(plan[0][0])))
 
 
 def _wide(method):
@@ -43,37 +43,20 @@ def _wide(method):
 @contextmanager
 def one_partition_each():
     """Plan each statement once before it runs: it fails, where it looks at several partitions."""
-    seen = {TO_INDEX}
-    run, many = PostgresConnection._execute, PostgresConnection.run_many
-    alone = PostgresStore._execute_alone
+    seen, run = set(), PostgresConnection._execute
 
-    def require_one(raw, sql, values):
+    def require_one(execute, sql, values):
         if sql not in seen and not WIDE.get() and PLANNED.match(sql):
-            found = partitions(raw, sql, values)
+            found = partitions(execute, sql, values)
             assert len(found) <= 1, f"looks at the partitions {found}: {sql}"
             seen.add(sql)
 
     def execute(self, sql, values):
-        require_one(self.raw, sql, values)
+        require_one(partial(run, self), sql, values)
         return run(self, sql, values)
-
-    def run_many(self, sql, rows):
-        rows = list(rows)
-        for row in rows[:1]:
-            names = dict.fromkeys(PARAMETER.findall(sql))
-            named = row if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
-            require_one(self.raw, sql, named)
-        many(self, sql, rows)
-
-    def execute_alone(self, sql, values, entry):
-        with self._lend() as connection:
-            require_one(connection.raw, sql, values)
-        return alone(self, sql, values, entry)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PostgresConnection, "_execute", execute)
-        patch.setattr(PostgresConnection, "run_many", run_many)
-        patch.setattr(PostgresStore, "_execute_alone", execute_alone)
         for name in (*STORE_WIDE, *OF_NOBODY):
             patch.setattr(PostgresStore, name, _wide(getattr(PostgresStore, name)))
         yield

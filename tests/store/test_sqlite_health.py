@@ -71,7 +71,8 @@ DAMAGE = {
         "INSERT INTO removed_messages VALUES (9999, 0, NULL, '{}', 1)"
     ),
     "retired records with vectors": (
-        "INSERT INTO derivations SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
+        "INSERT INTO derivations (record_key, work, user_key) "
+        "SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
     ),
     "retired records with links": (
         "INSERT INTO record_entities SELECT r.key, e.key, 'zoe', 1 FROM records r, entities e "
@@ -103,7 +104,9 @@ DAMAGE = {
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
     "damaged row in notes_bases": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
-    "broken foreign keys": "INSERT INTO derivations VALUES (9999, 'vectors', 1)",
+    "broken foreign keys": (
+        "INSERT INTO derivations (record_key, work, user_key) VALUES (9999, 'vectors', 1)"
+    ),
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "
         "VALUES (1, '1qwrong')"

@@ -12,6 +12,7 @@ from benchmarks.torture import (
     fuzzing,
     kills,
     long_texts,
+    postgres_kills,
     pumping,
     slow_sockets,
 )
@@ -45,6 +46,14 @@ def test_killed_writers_lose_nothing(task):
     """What eight processes acknowledged is there, and was searched all the while."""
     writing, searching = held(kills.on_sqlite(task(0, seconds=5)))
     assert "acknowledged" in writing.found
+    assert "p99" in searching.found
+
+
+def test_a_killed_server_loses_nothing(task):
+    """What eight processes acknowledged is there once, though the server was killed, too."""
+    writing, searching = held(postgres_kills.run(task(0, seconds=6)))
+    assert "the server 1 times" in writing.what
+    assert "explained" in writing.found
     assert "p99" in searching.found
 
 
@@ -154,6 +163,7 @@ def test_every_part_is_listed():
     """The runner knows the parts that these tests try, and each has a share of the time."""
     assert {part.run for part in PARTS.values()} == {
         kills.run,
+        postgres_kills.run,
         failing.run,
         crossing.run,
         fuzzing.run,

@@ -31,6 +31,7 @@ from memoranda.model.actions import (
     MergeEntities,
     Reinforce,
     Retire,
+    Spend,
     Supersede,
     UpdateConversation,
 )
@@ -45,7 +46,10 @@ from memoranda.model.models import (
     Record,
     Tombstone,
 )
+from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord
+from memoranda.model.usage import Usage
 from memoranda.testing.samples import User
+from memoranda.transfer.copying import CopySource, copy_users
 from memoranda.transfer.locomo import session_date
 
 
@@ -126,8 +130,10 @@ def lived(memory):
             Reinforce(new.id, now, (cat.id,)),
             MergeEntities(*ids),
             AdvanceSession("s1", talks["s1"].through + 2, now, finished=True),
+            Spend("reflect", "m", Usage(requests=2, cost=0.5), now),
         ],
     )
+    memory.forget(memory.remember("it was a secret").id, erase=True)
 
 
 def test_round_trip_gives_the_same_lines(tmp_path):
@@ -162,22 +168,23 @@ def test_an_export_holds_every_field(tmp_path):
         fill(memory)
         header, *lines = exported(memory, tmp_path / "one")
     by_type = {line["type"]: set(line) - {"type", "conversation"} for line in lines}
-    endings = {"closed_at", "retired_at"}
+    trail = {field.name for field in fields(AuditTrail)}
     assert (
         by_type["record"]
-        == {field.name for field in fields(Record)} - {"user", "enriched_at"} | endings
+        == {field.name for field in fields(Record)} - {"user", "enriched_at"} | trail
     )
     assert by_type["message"] == {field.name for field in fields(Message)} - {"position"}
     assert by_type["pruning"] == {field.name for field in fields(Pruning)}
     assert by_type["tombstone"] == {field.name for field in fields(Tombstone)}
-    counted = {"messages", "start", "revision"}
-    assert by_type["conversation"] == {field.name for field in fields(ConversationInfo)} - counted
+    told = {field.name for field in fields(ConversationInfo)} | {"agent"}
+    assert by_type["conversation"] == told - {"messages", "start", "revision"}
     cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]
     assert set(cut) == {field.name for field in fields(PrunedSpan)}
     assert header["format"] == "memoranda"
-    assert by_type["session"] == {"id", "consolidated_at", "through"}
+    for kind, kept in (("session", AgentSession), ("usage", AgentUsage), ("erased", ErasedRecord)):
+        assert by_type[kind] == {field.name for field in fields(kept)}
     assert by_type["decision"] == {"name", "target"}
-    assert (header["version"], header["user"]) == (3, "noa")
+    assert (header["version"], header["user"]) == (4, "noa")
     assert datetime.fromisoformat(header["exported_at"]).tzinfo is not None
     assert all(line["created_at"].endswith("Z") for line in lines if line["type"] == "record")
 
@@ -282,6 +289,22 @@ def test_any_memory_survives_the_round_trip(tmp_path, done):
             act(one, *step)
         one.export(path)
         two.import_(path)
+        assert exported(two, tmp_path / "two")[1:] == exported(one, tmp_path / "one")[1:]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps, steps)
+def test_any_copy_is_brought_up_to_date(tmp_path, done, since):
+    """Whatever was done to a memory, and whatever since, each copy of it has the same lines."""
+    with opened() as one, opened() as two:
+        parts = one._services
+        source = CopySource(parts.store, parts.notes, parts.clock.now)
+        for some in (done, since):
+            for step in some:
+                act(one, *step)
+            report = copy_users(source, {"noa": two._import_target(two._scope)})
+            assert report.differences == ()
+            assert two.verify() == []
         assert exported(two, tmp_path / "two")[1:] == exported(one, tmp_path / "one")[1:]
 
 

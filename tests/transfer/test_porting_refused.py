@@ -8,6 +8,7 @@ from file_samples import CHAT, TALK, every, opened, written
 from memoranda.errors import InvalidInput
 
 HEADER = {"format": "memoranda", "version": 3, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
+NEW = {**HEADER, "version": 4}
 RECORD = {
     "type": "record",
     "id": "fact_1",
@@ -70,7 +71,7 @@ BACK = {**CUT, "first": "msg_2"}
         ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
         ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
         ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
-        ([{**HEADER, "version": 4}], "version=4 .* upgrade"),
+        ([{**HEADER, "version": 5}], "version=5 .* upgrade"),
         ([{**HEADER, "version": 0}], "version=0 .* upgrade"),
         ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
         ([HEADER, RECORD, {**RECORD, "id": "ep_1"}], "line 3: id='ep_1' must begin with fact_"),
@@ -101,6 +102,17 @@ BACK = {**CUT, "first": "msg_2"}
         ([HEADER, {**CONVERSATION, "revision": 3}], "line 2: unknown keys revision"),
         ([HEADER, {**CONVERSATION, "calibration": 2}], "line 2: expected an object"),
         ([HEADER, {**CONVERSATION, "calibration": {"scale": -1}}], "line 2: scale=-1 must be"),
+        ([NEW, {**READ, "through": -2}], "line 2: the key first_seen_at is missing|through=-2"),
+        (
+            [NEW, RECORD, {"type": "usage", "stage": "x", "model": "m", "usage": 3}],
+            "line 3: expect",
+        ),
+        ([NEW, {**RECORD, "changes": [{"action": "x"}]}], "line 2: action='x' is unknown"),
+        ([NEW, {**RECORD, "recalls": [{"session": "s"}]}], "line 2: the key at is missing"),
+        ([NEW, {"type": "erased", "id": "fact_1"}], "line 2: the key at is missing"),
+        ([NEW, {"type": "notes", "files": {"../x.md": "x"}}], "'../x.md' is no file of the notes"),
+        ([NEW, {"type": "notes", "files": {"MEMORY.md": 3}}], "line 2: MEMORY.md must be text"),
+        ([NEW, {"type": "trail"}], "line 2: type='trail' is unknown"),
         ([HEADER, PRUNED], "line 2: a pruning must follow"),
         ([HEADER, CONVERSATION, {**PRUNED, "conversation": "d"}], "line 3: a pruning must follow"),
         ([HEADER, CONVERSATION, PRUNED, PRUNED], "line 4: two prunings .* have the same id"),

@@ -27,7 +27,12 @@ def export(memory, path, conversation="trip"):
     """Export one conversation of a memory."""
     parts = memory._services
     return porting.export(
-        parts.store, memory._scope, parts.clock.now(), path, conversation=conversation
+        parts.store,
+        memory._scope,
+        parts.clock.now(),
+        path,
+        notes=parts.notes,
+        conversation=conversation,
     )
 
 

@@ -17,14 +17,19 @@ from pathlib import Path
 import typer
 
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
-from memoranda.errors import EmbeddingError, InvalidInput, NotFound
+from memoranda.errors import EmbeddingError, InvalidInput, NotFound, StoreError
 from memoranda.memory import Memory
 from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, pluralize
+from memoranda.serving import existing
+from memoranda.store.locations import file_of, place
+from memoranda.transfer.copying import CopyReport
 from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5
+# Of the differences of a copy.
+MOST_SHOWN = 10
 # What stands for standard input and output in the place of a file.
 STREAM = "-"
 # The exit code by which a hook of Claude Code blocks, and that of a wrong command line.
@@ -115,10 +120,63 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
     to = sys.stdout.buffer if streams else path
     report = session.memory().export(to, conversation=conversation)
     amount = f"{pluralize(report.records, 'record')} and {pluralize(report.messages, 'message')}"
+    for line in report.left_out:
+        session.warn(line)
     if streams:  # Nothing else stands there.
         session.note(f"exported {amount}")
     else:
         session.show(report, safe_text(f"exported {amount} to {path}"))
+
+
+@command(commands, "copy", source={"metavar": "FROM"}, target={"metavar": "TO"})
+def copy(session: Session, *, source: str, target: str) -> None:
+    """Copy users with all they have to another store, and compare the two.
+
+    Every user, or the one that --user names. It can be cut short and repeated at any time: what is
+    there is brought up to date. A user who has something at TO that FROM has not is refused.
+
+    Args:
+        source: Where they are: a place as for --db.
+        target: Where they are to be; it is made if it is not there.
+
+    Examples:
+        memoranda copy agent.db postgresql://ana@db.example/memory
+        memoranda copy postgresql://ana@db.example/memory agent.db --user ana
+        memoranda copy agent.db chroma:///srv/memory --json
+    """
+    if session.shared.db is not None:
+        raise InvalidInput("copy takes two places, FROM and TO; leave out --db")
+    existing.require_file(file_of(place(source, session.settings)))
+    users = None if session.shared.user is None else [session.shared.user]
+    memory = session.memory(source)
+    with session.progress("copying") as progress:
+        report = memory.copy_to(target, users=users, progress=progress)
+    embedded = _embed(session, session.memory(target))
+    for each in report.users:
+        for line in each.left_out:
+            session.warn(line)
+    shown = safe_text(_copied(report, embedded))
+    session.show({**to_json(report), "embedded": embedded}, shown)
+    if report.differences:
+        raise StoreError(f"the copy is different: {'; '.join(report.differences[:MOST_SHOWN])}")
+
+
+def _copied(report: CopyReport, embedded: int) -> str:
+    """Say in a line what was copied."""
+    users = report.users
+    parts = [
+        pluralize(sum(each.records for each in users), "record"),
+        pluralize(sum(each.messages for each in users), "message"),
+        pluralize(sum(each.vectors for each in users), "vector"),
+    ]
+    if updated := sum(each.updated for each in users):
+        parts.append(f"{updated:,} brought up to date")
+    if embedded:
+        parts.append(f"{embedded:,} given vectors")
+    same = "; both places have the same" if not report.differences else ""
+    if same and any(each.left_out for each in users):
+        same += " but for that"
+    return f"copied {', '.join(parts)}, for {pluralize(len(users), 'user')}{same}"
 
 
 @command(commands, "backup")

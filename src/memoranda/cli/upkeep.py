@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import datetime
 from pathlib import Path
-from threading import Event
-from types import FrameType
-from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, complete, handle_signals
+from memoranda.cli.command import FAILED, Session, command, complete
+from memoranda.cli.worker import WorkerCommand, stage_outcome
 from memoranda.errors import InvalidInput, NotADatabase
 from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.learned import LearnedFacts
@@ -34,15 +29,11 @@ from memoranda.store.locations import MEMORY
 from memoranda.store.sqlite import salvage
 from memoranda.text.patterns import compile_pattern
 
-if TYPE_CHECKING:  # Only who asks for the times waits for it.
-    from memoranda.maintenance.schedule import NextRun
-
 LONGEST = 100
 ACTION = compile_pattern(
     r"(?P<sign>[-+~=]) (?:(?P<id>(?:fact|ep|ctx|ref)_[^\s:]+):? )?(?P<what>.*)", re.DOTALL
 )
 DRY = "dry run, nothing was changed"
-ENDINGS = (signal.SIGINT, signal.SIGTERM)
 RESULTS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
 CHECKS = (
     Column("check", "name"),
@@ -213,7 +204,8 @@ def maintain(
 ) -> None:
     """Run the upkeep of a memory: show what it would do, ask, and do it.
 
-    With --watch it runs at the times of the settings, for all users of the store.
+    With --watch it runs at the times of the settings, for all users of the store, as
+    memoranda worker does.
 
     Args:
         dry_run: Change nothing; only say what would be done.
@@ -233,7 +225,11 @@ def maintain(
         raise InvalidInput(message)
     memory = session.memory(writes=watch, all_users=all_users)
     if watch:
-        watch_schedule(session, memory, dry_run=dry_run)
+        running = WorkerCommand(session, memory)
+        if dry_run:
+            running.show_times()
+        else:
+            running.work()
         return
     users = None if all_users else [memory.user]
     asks = sys.stdin.isatty() and not session.shared.as_json and not yes
@@ -282,7 +278,7 @@ def _tabulate(
 def _describe(
     memory: Memory, report: StageReport, limit: int, view: Display
 ) -> Iterator[RenderableType]:
-    yield _outcome(report)
+    yield stage_outcome(report)
     for name, why in report.failed.items():
         yield safe_text(f"{one_line(name)}: {one_line(why)}", "red")
     for line in report.lines[:limit]:
@@ -304,69 +300,3 @@ def _describe_action(memory: Memory, line: str, view: Display) -> Text:
     elif named is not None:
         what = f"{named} {what}"
     return made.append_text(safe_text(what, f"not bold {'default' if named is None else 'dim'}"))
-
-
-def _outcome(report: StageReport) -> Text:
-    """Return what a stage did, in a line."""
-    line = one_line(str(report).removeprefix(f"{report.stage}: "))
-    if report.failed:
-        return safe_text(line, "red")
-    return safe_text(line, "" if report.count else "dim")
-
-
-def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -> None:
-    """Show when the stages run next and run them at their times until a signal ends it.
-
-    Ctrl+C or SIGTERM ends it after the job at hand; a second one ends it at once. With
-    ``dry_run`` it shows the times and ends.
-    """
-    now = services_of(memory).clock.now
-    schedule = memory.schedule(lambda user, report: show_run(session, now(), user, report))
-    show_times(session, now(), schedule.next_runs())
-    if dry_run:
-        return
-    session.hint("it runs until Ctrl+C")
-    stop = Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        for each in ENDINGS:
-            signal.signal(each, signal.SIG_DFL)
-        stop.set()
-
-    # The main thread only waits, so that a signal never meets a lock it holds; and never for long,
-    # as one that comes just before a wait is seen when that ends.
-    with handle_signals(ENDINGS, end), ThreadPoolExecutor(1) as worker:
-        running = worker.submit(schedule.run, stop)
-        while wait([running], SIGNAL_WAIT).not_done:
-            continue
-        running.result()
-    session.hint("ended")
-
-
-def show_times(session: Session, now: datetime, found: Sequence[NextRun]) -> None:
-    """Write when each stage runs next, for a person or as a line of JSON."""
-    times = dict(session.settings.schedule)
-
-    def next_run(run: NextRun, view: Display) -> Text:
-        if run.at is None:
-            return Text("off", "dim")
-        return Text("now", "bold") if run.at <= now else Text(view.minute(run.at))
-
-    columns = (
-        Column("stage", "job", "cyan"),
-        Column("next run", next_run),
-        Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
-        Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
-    )
-    session.show({"next": found}, table(found, columns, session.view), indent=None)
-
-
-def show_run(session: Session, at: datetime, user: str, report: StageReport) -> None:
-    """Write what a stage did for a user, for a person or as a line of JSON."""
-    line = Text(session.view.minute(at), "dim").append(f"  {report.stage:<12}", "not dim cyan")
-    line.append(f"{one_line(user)}: ", "not dim default").append_text(_outcome(report))
-    failed = (
-        safe_text(f"  {one_line(name)}: {one_line(why)}", "red")
-        for name, why in report.failed.items()
-    )
-    session.show({"at": at, "user": user, "report": report}, line, *failed, indent=None)

@@ -1,8 +1,9 @@
 """Derives vectors and entity links from stored records, off the path of whoever stores them.
 
-Records wait in the store's queue, which survives a crash and is worked off by any process. A
-thread takes them in batches once there has been a moment's calm; a search or a look-up of entities
-first finishes what it needs for its user.
+Records wait in the store's queue, which survives a crash and is worked off by any number of
+processes: each claims the batches that it takes. A thread does so once there has been a moment's
+calm; a search or a look-up of entities first finishes what it needs for its user, whoever else may
+have claimed it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from datetime import datetime, timedelta
 
 import numpy as np
 
-from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
+from memoranda.errors import (
+    EmbeddingError,
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+)
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
@@ -49,8 +58,12 @@ LONGEST_WAIT = 2.0
 # where that was not enough.
 PATIENCE = 0.05
 BUSY = 3.0
+# How long a claim on a batch lasts: after that another process takes what a killed one had.
+CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.
 LOOK_AGAIN = 60.0
+# Called with a kind of work, of how many records it was done, and how many seconds that took.
+OnBatch = Callable[[str, int, float], object]
 
 
 class DerivationWorker:
@@ -60,6 +73,7 @@ class DerivationWorker:
         store: where records wait.
         embedder: the model, or ``None`` where vectors are switched off.
         extractor: finds the names in a record.
+        now: gives the present, for claims.
         off_because: why there is no model, for ``stats`` and ``doctor``.
         tokens: whether the tokens of a text get vectors, too, where the model gives some.
         background: whether to work in a thread of its own between searches.
@@ -71,6 +85,7 @@ class DerivationWorker:
         embedder: Embedder | None,
         extractor: EntityExtractor,
         *,
+        now: Callable[[], datetime],
         off_because: str | None = None,
         tokens: bool = True,
         background: bool = True,
@@ -79,6 +94,7 @@ class DerivationWorker:
         self._store = store
         self._embedder = embedder
         self._extractor = extractor
+        self._now = now
         # Looked up once: whether an object has all of a protocol takes as long as a small search.
         self._reader = embedder if tokens and isinstance(embedder, TokenEmbedder) else None
         if not getattr(embedder, "tokens", True):
@@ -199,6 +215,30 @@ class DerivationWorker:
             self._store.index_large_users()
         return total - min(left, self.waiting(scope, work))
 
+    def work_off(
+        self, stop: Callable[[], bool], on_batch: OnBatch | None = None, *, claim: timedelta = CLAIM
+    ) -> None:
+        """Derive what waits of all users, as far as no other process has claimed it.
+
+        Args:
+            stop: asked before each batch whether to begin no more.
+            on_batch: told after each.
+            claim: how long to claim each.
+
+        Raises:
+            EmbeddingError: the model failed; what it had done stays done.
+        """
+        self._check_model()
+        for work in (ENTITIES, VECTORS):
+            start = time.monotonic()
+            while not stop() and (derived := self._derive_batch(None, work, claim=claim)):
+                if on_batch is not None:
+                    on_batch(work, derived, time.monotonic() - start)
+                start = time.monotonic()
+        if not stop() and time.monotonic() - self._looked_at > LOOK_AGAIN:
+            self._looked_at = time.monotonic()
+            self._store.index_large_users()
+
     def run(self, scope: Scope, *, dry_run: bool = False) -> StageReport:
         """Derive all that waits of one user; report how many records of each kind of work.
 
@@ -215,6 +255,11 @@ class DerivationWorker:
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
         return sum(self._store.count(scope, WAITING[work]).values())
+
+    def oldest_waiting(self, work: str) -> datetime | None:
+        """Return when the oldest record of all users was stored that waits for a kind of work."""
+        found = self._store.records(None, WAITING[work], limit=1)
+        return found[0].created_at if found else None
 
     def start_over(self) -> int:
         """Drop all vectors and queue every record for our model; return their count.
@@ -256,34 +301,62 @@ class DerivationWorker:
             log.warning("%s", self.problem)
             self._mismatched, self._embedder = self._embedder, None
 
-    def _derive_batch(self, scope: Scope | None, work: str, seconds: float | None = None) -> int:
+    def _derive_batch(
+        self, scope: Scope | None, work: str, seconds: float | None = None, claim: timedelta = CLAIM
+    ) -> int:
         # One batch at a time: the thread and a search must not derive the same twice.
         if not self._enter(seconds):
             return self._give_up()
-        patience = None if seconds is None else PATIENCE
         with ExitStack() as afterwards:
             afterwards.callback(self._lock.release)
             if not self._can_do(work):
                 return 0
-            records = self._store.records(scope, WAITING[work], limit=BATCH[work])
+            records = self._take(scope, work, claim)
+            left = {record.id: record for record in records}
+            if scope is None:
+                afterwards.callback(self._give_back, work, left)
             plan = self._link_entities if work == ENTITIES else self._put_vectors
-            for user in dict.fromkeys(record.user for record in records):
-                own = [record for record in records if record.user == user]
-                actions = plan(own)
-                self._storing = True
-                try:
-                    self._store.apply(Scope(user), actions, patience=patience)
-                except InvalidInput:
-                    self._check_model()
-                    if self.has_model:
-                        raise
-                except StoreBusy:
-                    if seconds is None:
-                        raise
+            for user, actions in plan(records).items():
+                if not self._store_derived(Scope(user), actions, seconds):
                     return self._give_up()
-                finally:
-                    self._storing = False
+                for record in records:
+                    if record.user == user:
+                        left.pop(record.id, None)
             return len(records)
+
+    def _take(self, scope: Scope | None, work: str, claim: timedelta) -> list[Record]:
+        """Return the next batch of a user, or of all and for nobody else."""
+        if scope is not None:
+            return self._store.records(scope, WAITING[work], limit=BATCH[work])
+        now = self._now()
+        return self._store.claim_records(work, now=now, until=now + claim, limit=BATCH[work])
+
+    def _give_back(self, work: str, left: Mapping[str, Record]) -> None:
+        """Let others have what was not derived; where that fails, the claim ends by itself."""
+        if left:
+            with suppress(StoreError):
+                self._store.release_records(work, list(left.values()))
+
+    def _store_derived(
+        self, scope: Scope, actions: Sequence[Action], seconds: float | None
+    ) -> bool:
+        """Store what was derived; false where others write for too long, or made all anew."""
+        patience = None if seconds is None else PATIENCE
+        self._storing = True
+        try:
+            self._store.apply(scope, actions, patience=patience)
+        except InvalidInput:
+            self._check_model()
+            if self.has_model:
+                raise
+            return False
+        except StoreBusy:
+            if seconds is None:
+                raise
+            return False
+        finally:
+            self._storing = False
+        return True
 
     def _enter(self, seconds: float | None) -> bool:
         """Wait until nobody else derives, but not for one who waits for other writers."""
@@ -300,22 +373,28 @@ class DerivationWorker:
         self.notify()
         return 0
 
-    def _link_entities(self, records: Sequence[Record]) -> list[Action]:
-        extract = self._extractor.extract
-        return [LinkEntities(record.id, tuple(extract(record.content))) for record in records]
+    def _link_entities(self, records: Sequence[Record]) -> dict[str, list[Action]]:
+        plan: dict[str, list[Action]] = {}
+        for record in records:
+            mentions = tuple(self._extractor.extract(record.content))
+            plan.setdefault(record.user, []).append(LinkEntities(record.id, mentions))
+        return plan
 
-    def _put_vectors(self, records: Sequence[Record]) -> list[Action]:
+    def _put_vectors(self, records: Sequence[Record]) -> dict[str, list[Action]]:
         embedder = self._embedder
-        if embedder is None:
-            return []
+        if embedder is None or not records:
+            return {}
         # There are models that refuse an empty text, which an item may have.
         texts = [record.content or str(record.key) for record in records]
         made = self._embed(embedder, texts, tokens=True)
-        found = {record.id: each for record, each in zip(records, made, strict=True)}
-        vectors = {key: each.vector for key, each in found.items()}
-        tokens = {key: each.tokens for key, each in found.items() if each.tokens is not None}
-        hashes = {each.id: each.content_hash for each in records if each.kind is Kind.ITEM}
-        return [PutVectors(embedder.name, vectors, hashes, tokens)]
+        plan: dict[str, list[Action]] = {}
+        for user in dict.fromkeys(record.user for record in records):
+            own = [pair for pair in zip(records, made, strict=True) if pair[0].user == user]
+            vectors = {record.id: each.vector for record, each in own}
+            tokens = {record.id: each.tokens for record, each in own if each.tokens is not None}
+            hashes = {each.id: each.content_hash for each, _ in own if each.kind is Kind.ITEM}
+            plan[user] = [PutVectors(embedder.name, vectors, hashes, tokens)]
+        return plan
 
     def _embed(
         self, embedder: Embedder, texts: Sequence[str], *, tokens: bool = False, query: bool = False
@@ -356,7 +435,7 @@ class DerivationWorker:
                     return
                 self._waiting = False
             try:
-                self._catch_up()
+                self.work_off(lambda: self._closing)
             except StoreClosed:
                 return
             except MemorandaError as error:
@@ -372,12 +451,3 @@ class DerivationWorker:
             if left <= 0:
                 return
             self._wake.wait_for(lambda: self._closing, timeout=left)
-
-    def _catch_up(self) -> None:
-        self._check_model()
-        for work in (ENTITIES, VECTORS):
-            while not self._closing and self._derive_batch(None, work):
-                pass
-        if not self._closing and time.monotonic() - self._looked_at > LOOK_AGAIN:
-            self._looked_at = time.monotonic()
-            self._store.index_large_users()

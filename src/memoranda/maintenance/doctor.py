@@ -49,7 +49,7 @@ WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 # How long after it was due a run of upkeep is missed: no machine is on at all hours.
 MISSED = timedelta(days=1)
-KEPT = "memoranda chat, mcp and maintain --watch run it on schedule while they run"
+KEPT = "memoranda chat, mcp and worker run it on schedule while they run"
 REINSTALL = "pip install --force-reinstall memoranda"
 OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
 MEANING_ALONE = "off: by the setting retrieval.fusion = cosine, which asks for the meaning alone"

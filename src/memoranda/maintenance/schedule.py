@@ -1,8 +1,8 @@
 """Runs jobs at their times, each run once among all processes, and again where it failed.
 
 A store says which process has claimed a run and which runs are done; jobs are plain functions
-that can be run twice without harm. The upkeep of a whole store is such a schedule: each stage, for
-every user, is a job of it.
+that can be run twice without harm. Other processes may help with a run, and then the last of them
+completes it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
-from functools import partial
+from datetime import datetime, timedelta
 from threading import Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.service import STAGES
-from memoranda.maintenance.triggers import CronTimes, Interval, parse_times
+from memoranda.maintenance.triggers import CronTimes, Interval
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.ports import JobStore
-from memoranda.model.reports import MaintenanceReport, StageReport
+from memoranda.model.reports import MaintenanceReport
 from memoranda.model.sessions import NO_COUNTS
 
 log = logging.getLogger("memoranda.maintenance.schedule")
@@ -32,17 +30,25 @@ log = logging.getLogger("memoranda.maintenance.schedule")
 LEASE = timedelta(minutes=10)
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
+# When it is looked again whether there is something to help with, where another has the run.
+HELP_AGAIN = timedelta(seconds=5)
 # How often one run is tried; then its next one is waited for.
 ATTEMPTS = 6
 # How long the loop sleeps at most: clocks are set, and machines sleep, without telling.
 NAP = timedelta(minutes=1)
 # How often a claim is renewed before it would end: two may fail.
 RENEWALS = 3
-# The stage that also runs when a process begins to serve (requirement S1.38).
-AT_START = "expire"
 
-# Called with a user and what a stage did for them.
-OnReport = Callable[[str, StageReport], object]
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """What a job returns of whose run other processes have a part, or which was stopped.
+
+    Attributes:
+        until: when it is to be looked at again, if nobody has completed it by then.
+    """
+
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +59,16 @@ class Job:
         name: unique in a store.
         times: when; ``None`` is never.
         run: does it; called with the moment for which it was due. Of a report that it returns
-            the counts are kept with the run.
+            the counts are kept with the run; an ``UnfinishedRun`` is not done.
         at_start: whether it is also run as soon as a schedule starts.
+        help: does a part of a run that another process has; returns how much that was.
     """
 
     name: str
     times: CronTimes | Interval | None
     run: Callable[[datetime], object]
     at_start: bool = False
+    help: Callable[[datetime], int] = lambda _due: 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,22 +268,8 @@ class Schedule:
 
     def _attempt(self, job: Job, moment: datetime) -> list[JobResult]:
         state = self._states[job.name]
-
-        def claim() -> bool:
-            """Take the run or renew the claim on it; false if it is done, or another's."""
-            now = self._clock.now()
-            until = now + self._lease
-            return self._store.claim(job.name, self._holder, due=moment, now=now, until=until)
-
         try:
-            if not claim():
-                state.wait_until = self._clock.now() + FIRST_RETRY
-                return []
-            with self._renewed(job.name, claim):
-                result = job.run(moment)
-            counts = result.counts if isinstance(result, MaintenanceReport) else NO_COUNTS
-            at = self._clock.now()
-            self._store.complete(job.name, self._holder, due=moment, at=at, counts=counts)
+            result = self._run(job, moment)
         except StoreClosed:
             raise
         except Exception as error:
@@ -286,81 +280,66 @@ class Schedule:
             state.wait_until = self._clock.now() + delay
             state.error = f"{type(error).__name__}: {error}"
             return [JobResult(job.name, moment, error=state.error)]
+        if isinstance(result, UnfinishedRun):
+            now = self._clock.now()
+            again = result.until or now + min(HELP_AGAIN, self._lease)
+            state.wait_until = min(again, now + LONGEST_RETRY)
+            return []
         state.failures, state.wait_until, state.error = 0, None, None
         return [JobResult(job.name, moment, result)]
 
-    @contextmanager
-    def _renewed(self, job: str, claim: Callable[[], bool]) -> Iterator[None]:
-        """Renew a claim from a thread of its own until the block ends."""
-        done = Event()
+    def _run(self, job: Job, moment: datetime) -> object:
+        """Run a job and complete its run, or help where another process has it.
 
-        def renew() -> None:
-            while not done.wait(self._lease.total_seconds() / RENEWALS):
-                try:
-                    if not claim():
-                        log.warning(
-                            "the claim on %s ended before its run; it may be run twice", job
-                        )
-                        return
-                except MemorandaError as error:
-                    log.warning("the claim on %s could not be renewed: %s", job, error)
+        Of several who finish their parts at once the last one completes it: who has the run gives
+        it up before looking whether any part is left, and who helped asks for it after that.
+        """
 
-        thread = Thread(target=renew, name=f"memoranda-claim-{job}", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
+        def claim(lease: timedelta = self._lease) -> bool:
+            """Take the run or renew the claim on it; false if it is done, or another's."""
+            now = self._clock.now()
+            return self._store.claim(job.name, self._holder, due=moment, now=now, until=now + lease)
+
+        while True:
+            if claim():
+                with renewed(job.name, claim, self._lease):
+                    result = job.run(moment)
+                if not isinstance(result, UnfinishedRun):
+                    counts = result.counts if isinstance(result, MaintenanceReport) else NO_COUNTS
+                    at = self._clock.now()
+                    self._store.complete(job.name, self._holder, due=moment, at=at, counts=counts)
+                    return result
+                claim(timedelta())
+                if self._store.run_progress(job.name, due=moment).waiting:
+                    return result
+            elif not job.help(moment):
+                return UnfinishedRun(None)
 
 
-def stage_jobs(
-    *,
-    users: Callable[[], Iterable[str]],
-    run_stage: Callable[[str, str], StageReport],
-    times: Iterable[tuple[str, object]],
-    zone: tzinfo,
-    on_report: OnReport | None = None,
-) -> list[Job]:
-    """Return the upkeep of a whole store as jobs: each stage, for every user.
+@contextmanager
+def renewed(name: str, claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
+    """Renew a claim from a thread of its own until the block ends.
 
     Args:
-        users: gives every user of the store.
-        run_stage: runs a stage, for a user.
-        times: when each stage runs, by name, as the settings write it.
-        zone: of whose clock.
-        on_report: called after each stage for a user.
-
-    Raises:
-        ConfigError: a time of the settings cannot be read.
+        name: what is claimed, for the log.
+        claim: renews it; false, if it was lost.
+        lease: how long it lasts.
     """
+    done = Event()
 
-    def run_for_all(stage: str, _due: datetime) -> MaintenanceReport:
-        reports: list[StageReport] = []
-        failed: dict[str, str] = {}
-        for user in users():
+    def renew() -> None:
+        while not done.wait(lease.total_seconds() / RENEWALS):
             try:
-                report = run_stage(user, stage)
-            except StoreClosed:
-                raise
-            except Exception as error:
-                # What is wrong with the memory of one user is no reason to leave the others'.
-                log.exception("%s failed for %s", stage, user)
-                failed[user] = f"{type(error).__name__}: {error}"
-                continue
-            if report.count:
-                log.info("%s for %s: %s", stage, user, report)
-            if on_report is not None:
-                on_report(user, report)
-            reports.append(report)
-            failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
-        if failed:
-            what, why = next(iter(failed.items()))
-            raise MemorandaError(f"{stage} failed for {len(failed)} ({what}: {why})")
-        return MaintenanceReport(stages=tuple(reports))
+                if not claim():
+                    log.warning("the claim on %s ended before its run; it may be run twice", name)
+                    return
+            except MemorandaError as error:
+                log.warning("the claim on %s could not be renewed: %s", name, error)
 
-    chosen = {name: parse_times(str(value), zone) for name, value in times if name in STAGES}
-    return [
-        Job(name, chosen[name], partial(run_for_all, name), at_start=name == AT_START)
-        for name in STAGES
-    ]
+    thread = Thread(target=renew, name=f"memoranda-claim-{name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import signal
 import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Any
 
@@ -18,53 +16,16 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memoranda.errors import ConfigError, InvalidInput
+from memoranda.errors import ConfigError
+from memoranda.serving.addresses import Address
 from memoranda.serving.requests import Scope
 from memoranda.serving.web import web_server
 from memoranda.settings.parsing import names
 from memoranda.settings.sections import McpSettings
 from memoranda.settings.settings import Settings
-from memoranda.text.patterns import compile_pattern
 
 PATH = "/mcp"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
-HIGHEST_PORT = 65_535
-ADDRESS = compile_pattern(
-    r"(?:\[(?P<six>[^\[\]]*:[^\[\]]*)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,9})"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """Return the address in ``HOST:PORT``; an IPv6 host stands in brackets.
-
-        Raises:
-            InvalidInput: it is of no such form.
-        """
-        found = ADDRESS.fullmatch(text)
-        if found is None or int(found["port"]) > HIGHEST_PORT:
-            message = f"--http={text!r:.80} is no address; write HOST:PORT such as 127.0.0.1:8000"
-            raise InvalidInput(message)
-        return cls(found["six"] or found["host"], int(found["port"]))
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
-        try:
-            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-    def __str__(self) -> str:
-        """The address as it stands in a URL."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def bound(address: Address, settings: McpSettings) -> socket.socket:

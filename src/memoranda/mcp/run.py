@@ -13,8 +13,9 @@ import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer
 
-from memoranda.mcp.http import Address, Tokens, serve
+from memoranda.mcp.http import Tokens, serve
 from memoranda.mcp.server import build
+from memoranda.serving.addresses import Address
 from memoranda.serving.late import LateMemory
 from memoranda.serving.logs import RepeatLimit
 from memoranda.settings.sections import users_by_token

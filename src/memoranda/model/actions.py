@@ -27,6 +27,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Filter, TokenVectors, Vector
+from memoranda.model.traces import AuditTrail, Bookkeeping
 from memoranda.model.usage import Usage
 
 
@@ -46,12 +47,15 @@ class Insert(Action):
         reason: why, for its history.
         unless_known: pass over a fact that is known already (see :func:`says_all`). The known one
             gets its tags; if a person says it, it is also as sure and as lasting as the new one.
+        trail: what was done to it in another store, of which it keeps also its position, if that
+            is free: a copy.
     """
 
     record: Record
     mentions: tuple[Mention, ...] | None = ()
     reason: str = "remembered"
     unless_known: bool = False
+    trail: AuditTrail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,14 @@ class PutItem(Insert):
     Which of these is decided inside the transaction. The one that is there keeps its id and the
     moment it was created at; of its former content nothing stays, nor a line of history.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceRecord(Action):
+    """Let a record be what another store has under its id by now. Leaves no history of its own."""
+
+    record: Record
+    trail: AuditTrail
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +330,17 @@ class KeepNotes(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class KeepBookkeeping(Action):
+    """Keep what another store has of the user as a whole: a copy.
+
+    Sessions are as far as they are there, of usage the larger figures stay, and a record that is
+    here was not erased. What agents own is not told by this.
+    """
+
+    kept: Bookkeeping
+
+
+@dataclass(frozen=True, slots=True)
 class Spend(Action):
     """Add to what a stage has used of a language model."""
 
@@ -430,9 +453,22 @@ class PutVectors(Action):
 
 @dataclass(frozen=True, slots=True)
 class OpenConversation(Action):
-    """Create a conversation, or update the settings of the one with this id."""
+    """Create a conversation, or update the settings of the one with this id.
+
+    Attributes:
+        info: the settings.
+        agent: whose it is, where the scope names no agent.
+    """
 
     info: ConversationInfo
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyConversation(Action):
+    """Remove the transcript of a conversation, for that of another store to take its place."""
+
+    conversation: str
 
 
 @dataclass(frozen=True, slots=True)

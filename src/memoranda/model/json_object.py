@@ -10,6 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from memoranda.errors import InvalidInput
@@ -17,6 +18,7 @@ from memoranda.model.checks import clean, require_aware, require_shallow, storab
 
 # Beyond it, other readers of JSON no longer tell whole numbers apart.
 MOST = 2**53
+PLAIN = {str, int, float, bool, NoneType}
 Value = TypeVar("Value")
 
 
@@ -256,6 +258,8 @@ def json_value(
         moment: how a moment is written.
         form: what of a dataclass is written, and under which names.
     """
+    if type(value) in PLAIN:  # Most are, and the questions below take long.
+        return value
     if isinstance(value, datetime):
         return moment(value)
     if isinstance(value, Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,6 +10,11 @@ from memoranda.model.short_repr import ShortRepr
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
+MONTHLY_FILES = "HISTORY-*.md"
+# What was left of a MEMORY.md that was cut short.
+DAMAGED_FILE = "MEMORY.md.damaged"
+# The patterns of all their names.
+NOTES_FILES = (MEMORY_FILE, DAMAGED_FILE, HISTORY_FILE, MONTHLY_FILES)
 # From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06).
 MEMORY_BYTES = 8_192
 
@@ -69,3 +75,18 @@ class NotesBase:
 
     folder: str
     lines: tuple[NotedLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NotesContent(ShortRepr):
+    """All that the notes of one scope say, for another store.
+
+    Attributes:
+        agent: whose they are, if they are an agent's.
+        lines: the lines of MEMORY.md that tell records, as the store last saw it.
+        files: name of each file → its text.
+    """
+
+    agent: str | None
+    lines: tuple[NotedLine, ...]
+    files: Mapping[str, str]

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
         Vectors,
     )
     from memoranda.model.reports import Check
-    from memoranda.model.sessions import JobRun, SessionInfo
+    from memoranda.model.sessions import JobRun, RunProgress, SessionInfo
+    from memoranda.model.traces import AuditTrail, Bookkeeping
     from memoranda.model.usage import Reply, StageUsage
 
 
@@ -334,6 +335,45 @@ class JobStore(Protocol):
     def job_runs(self) -> list[JobRun]:
         """Return the last finished run of each job, by name."""
 
+    # A run for every user. Who has claimed it begins and completes it; all take users of it. What
+    # is said of an earlier run than the one that was begun last changes nothing.
+
+    def begin_run(self, job: str, *, due: datetime) -> None:
+        """Enter all users for a run that was due then, unless that was done already."""
+
+    def claim_users(
+        self, job: str, *, due: datetime, now: datetime, until: datetime, limit: int
+    ) -> Mapping[str, int]:
+        """Take the next users of a run that has begun; return how often each has failed before.
+
+        Nobody else gets them until then. A user who failed is given out again when it is time.
+        """
+
+    def keep_users(
+        self, job: str, users: Collection[str], *, due: datetime, until: datetime
+    ) -> None:
+        """Let the claim on users last until then, also shorter than before."""
+
+    def finish_users(
+        self,
+        job: str,
+        *,
+        due: datetime,
+        done: Mapping[str, Mapping[str, int]],
+        failed: Mapping[str, datetime],
+    ) -> None:
+        """Say what became of users.
+
+        Args:
+            job: of which job.
+            due: of which run.
+            done: what was done for each of them, by kind of deed.
+            failed: when it is to be tried again for each of the others.
+        """
+
+    def run_progress(self, job: str, *, due: datetime) -> RunProgress:
+        """Return how far a run that has begun and is not complete is."""
+
 
 class Store(SearchStore, JobStore, Protocol):
     """A whole store: one way to write, the reads of all rooms, and its own upkeep.
@@ -395,6 +435,18 @@ class Store(SearchStore, JobStore, Protocol):
         Without a scope as in :meth:`records`.
         """
 
+    def claim_records(
+        self, work: str, *, now: datetime, until: datetime, limit: int
+    ) -> list[Record]:
+        """Take the next records of any user that wait for a kind of work, the oldest first.
+
+        Nobody else gets them by this method until then; those that do not wait any more are gone.
+        A store in which a claim would take as long as the work may give all of them to all.
+        """
+
+    def release_records(self, work: str, records: Sequence[Record]) -> None:
+        """Give up the claim on records, which were not worked on."""
+
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once, in order."""
 
@@ -406,6 +458,9 @@ class Store(SearchStore, JobStore, Protocol):
 
         An erased one leaves only that.
         """
+
+    def trails(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, AuditTrail]:
+        """Return what was done to each of these records, as far as they exist."""
 
     # Entities
 
@@ -502,6 +557,9 @@ class Store(SearchStore, JobStore, Protocol):
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
+
+    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+        """Return what is kept of the scope's user as a whole; for an agent, what it may see."""
 
     # The whole store
 

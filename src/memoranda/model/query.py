@@ -419,9 +419,11 @@ class Candidates:
         matches: which of them hold which terms of the question; how many of all records do.
         records: how many records the user has.
         terms: how many terms one of them has, in the mean.
+        answers: the ordinals of those that may answer; the others only stand around them.
     """
 
     changes: IndexChanges
     matches: TermMatches
     records: int
     terms: float
+    answers: Sequence[int]

@@ -1,4 +1,4 @@
-"""How far sessions became facts, and which scheduled jobs have run."""
+"""How far sessions became facts, which scheduled jobs have run, and how far a run is."""
 
 from __future__ import annotations
 
@@ -56,4 +56,20 @@ class JobRun(ShortRepr):
     job: str
     due: datetime
     finished_at: datetime
+    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run of a scheduled job is.
+
+    Attributes:
+        waiting: of how many users the part is not done.
+        until: when the next of these is to be had: by then a claim has ended, or what failed is
+            tried again.
+        counts: what was done for all users, by kind of deed; nothing as long as some wait.
+    """
+
+    waiting: int
+    until: datetime | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)

@@ -24,7 +24,14 @@ from typing import NamedTuple
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, known, limited, require_aware, required_callable, storable
 from memoranda.model.clock import Clock, SystemClock
-from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
+from memoranda.model.notes import (
+    HISTORY_FILE,
+    MEMORY_BYTES,
+    MEMORY_FILE,
+    MONTHLY_FILES,
+    HistoryEntry,
+    stamp,
+)
 from memoranda.model.short_repr import line_of
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
@@ -32,7 +39,6 @@ from memoranda.text.patterns import compile_pattern
 # Says what the text of an entry becomes; ``None`` removes the entry.
 Change = Callable[[HistoryEntry], str | None]
 
-MONTHLY_FILES = "HISTORY-*.md"
 _MOMENT = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})"

@@ -115,6 +115,22 @@ class NotesService:
             elif (base := known.get((owner, folder))) is not None and base.lines:
                 store.apply(owner, [KeepNotes(NotesBase(folder))])
 
+    def stored(self, scope: Scope) -> Iterator[SyncedNotes]:
+        """Yield the notes of a scope, and of all agents of a whole user, where there are files.
+
+        Of each those that the store knows, first of all in the folder of today: where it is another
+        since, or the store is, nothing is in it yet.
+        """
+        known = list(self.records_of(scope).store.notes_bases(scope))
+        for owner in dict.fromkeys([scope, *(owner for owner, _ in known)]):
+            folders = [Path(folder) for whose, folder in known if whose == owner]
+            if notes := self.find(owner):
+                today = [folder for folder in folders if folder == notes.folder]
+                folders = [*today, *folders, notes.folder]
+            there = next((folder for folder in folders if folder.is_dir()), None)
+            if there is not None:
+                yield self._notes(owner, there)
+
     def status(self, scope: Scope) -> str:
         """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
         notes = self.find(scope)

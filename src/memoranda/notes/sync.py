@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,16 +17,26 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
-from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError, UserDeleted
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    UserDeleted,
+)
 from memoranda.model.actions import KeepNotes
 from memoranda.model.checks import several_of, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
+    DAMAGED_FILE,
     HISTORY_FILE,
     MEMORY_FILE,
+    NOTES_FILES,
     HistoryEntry,
     NotedLine,
     NotesBase,
+    NotesContent,
     line_of,
 )
 from memoranda.model.query import Filter, Order, Subset
@@ -45,7 +56,6 @@ log = logging.getLogger("memoranda.notes")
 
 # Facts among which those are chosen that have a line.
 MOST_FACTS = 1_000
-DAMAGED = "MEMORY.md.damaged"
 # Replacements that are followed from a line to what is believed now.
 DEEPEST = 20
 HELD = (
@@ -261,12 +271,15 @@ class SyncedNotes(Notes):
         return super().history(since=since, limit=limit)
 
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
-        # The store has to know of this folder: what is erased must be found in it, too.
-        if (self.scope, str(self.folder)) not in self._store.notes_bases(self.scope):
-            self._keep(NotesBase(str(self.folder)))
+        self._make_known()
         added = super()._append(entry, at, rotated=rotated)
         self._commit("notes: an entry of the history")
         return added
+
+    def _make_known(self) -> None:
+        """Have the store know of this folder: what is erased must be found in it, too."""
+        if (self.scope, str(self.folder)) not in self._store.notes_bases(self.scope):
+            self._keep(NotesBase(str(self.folder)))
 
     @property
     def is_lasting(self) -> bool:
@@ -482,8 +495,10 @@ class SyncedNotes(Notes):
         """Keep what is left of a file that was cut short, before it is made whole again."""
         path = self.folder / MEMORY_FILE
         if text.strip():
-            self._files.write(DAMAGED, text)
-            log.warning("%s was cut short; it is restored, and %s has what was left", path, DAMAGED)
+            self._files.write(DAMAGED_FILE, text)
+            log.warning(
+                "%s was cut short; it is restored, and %s has what was left", path, DAMAGED_FILE
+            )
         else:
             log.warning("%s was empty or gone; it is restored from the store", path)
 
@@ -509,6 +524,55 @@ class SyncedNotes(Notes):
             except MemorandaError as error:
                 self._warn("git", f"the notes were not committed: {error}")
 
+    # Moving
+
+    def quiet(self) -> AbstractContextManager[bool]:
+        """Keep writers out while files and store are looked at together."""
+        return self._files.quiet()
+
+    def content(self) -> NotesContent:
+        """Return all that they say, as it is."""
+        names = [name for pattern in NOTES_FILES for name in self._files.names(pattern)]
+        files = {name: self._files.read(name) for name in names}
+        return NotesContent(self.scope.agent, self._base().lines, files)
+
+    def keep(self, content: NotesContent, *, update: bool = False) -> list[Path]:
+        """Write what the notes of another store say; return files that stay as they were.
+
+        Args:
+            content: what they say.
+            update: let it take the place of what is there, but for a MEMORY.md with edits of a
+                person that were not read yet, and for a history with entries of its own.
+
+        Raises:
+            InvalidInput: it is no content of notes.
+        """
+        given: object = content
+        if not isinstance(given, NotesContent):
+            message = f"content={content!r:.80} is no NotesContent; take what content() returns"
+            raise InvalidInput(message)
+        with self._state.lock, self.locked():
+            kept = []
+            for name, text in content.files.items():
+                there = self._files.read(name)
+                own = not update or not text.startswith(there)
+                if update and name == MEMORY_FILE:
+                    own = self._has_unread(there)
+                if there not in {"", text} and own:
+                    kept.append(self.folder / name)
+                else:
+                    self._files.write(name, text)
+            if MEMORY_FILE in content.files and self.folder / MEMORY_FILE not in kept:
+                # After the file: a base without one would look as if it had been lost.
+                self._keep(NotesBase(str(self.folder), content.lines))
+                self._state.text = self._state.stamp = None
+            self._make_known()
+            return kept
+
+    def _has_unread(self, text: str) -> bool:
+        said = {digest_of(item.text) for item in parse(text).items}
+        return said != {line.digest for line in self._base().lines}
+
     # Erasing
 
     def erase_lines(self, contents: Sequence[str]) -> int:
@@ -533,14 +597,14 @@ class SyncedNotes(Notes):
         Whatever else is in the folder stays, and the folder with it.
         """
         with self._state.lock:
-            removed = self._files.remove([MEMORY_FILE, DAMAGED, *self._history_files()])
+            removed = self._files.remove([MEMORY_FILE, DAMAGED_FILE, *self._history_files()])
             self._state.text = self._state.stamp = None
         return removed
 
     def erase_damaged(self, contents: Sequence[str]) -> None:
         """Take contents that are to be erased out of what was kept of a damaged file."""
-        if self._files.names(DAMAGED):
-            self._scrub(DAMAGED, contents)
+        if self._files.names(DAMAGED_FILE):
+            self._scrub(DAMAGED_FILE, contents)
 
     def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
         """Take contents out of a file; return it before and after, and how many lines went."""

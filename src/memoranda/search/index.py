@@ -220,10 +220,12 @@ class Population:
     Attributes:
         records: how many there are.
         terms: how many terms one of them has, in the mean.
+        answers: which of the candidates may answer; the others only stand around them.
     """
 
     records: int
     terms: float
+    answers: Mask
 
 
 NO_PAIRS: Places = np.empty((0, 2), np.intp)
@@ -272,10 +274,11 @@ class Rows:
         runs = np.cumsum(apart)
         thread[order] += runs * (1 + len(rows.sessions)) * (table["session"][order] != NO_NUMBER)
         table["thread"] = thread
+        answers = np.isin(table["ordinal"], candidates.answers)
         return replace(
             rows,
             surroundings=Surroundings.of(thread, table["position"], table["length"]),
-            population=Population(candidates.records, candidates.terms),
+            population=Population(candidates.records, candidates.terms, answers),
         )
 
     def __len__(self) -> int:

@@ -246,6 +246,8 @@ class Retriever:
         """Return what searches the records that pass the filter; ``None`` where none does."""
         visible = _visible(rows, scope, where)
         wanted = visible & _filtered(rows, where)
+        if rows.population is not None:
+            wanted &= rows.population.answers
         if where.tags or where.metadata or where.namespace:
             passing = np.zeros(len(rows), bool)
             passing[rows.found(self.store.ordinals(scope, where))[0]] = True

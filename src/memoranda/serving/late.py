@@ -21,8 +21,8 @@ class LateMemory:
     """One store, for whoever asks. Thread-safe.
 
     A server may be the only process that lives for long, so it runs the jobs of the settings:
-    what expired is retired when it starts and every hour (S1.38, S1.39). Of several servers on one
-    store, one runs each job.
+    what expired is retired when it starts and every hour (S1.38, S1.39). Several servers on one
+    store divide the users.
 
     Args:
         location: as of :class:`memoranda.Memory`.

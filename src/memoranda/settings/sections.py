@@ -60,8 +60,8 @@ class StorageSettings(Section):
     """What a stored write survives. ``process``: that the process is killed; ``power``: also
     that the power fails, which makes each write wait for the disk."""
     role: str | None = Field(default=None, min_length=1, examples=["memoranda_user"])
-    """Role that a user's transactions take on PostgreSQL, where policies limit it to their rows. It
-    must not own the tables."""
+    """Role that a user's transactions take on PostgreSQL. Policies limit it to the rows of that
+    user; it must not own the tables."""
     token: SecretStr | None = Field(default=None, examples=["-"])
     """Token that a server of the store wants, such as Chroma's."""
 
@@ -358,8 +358,8 @@ class ScheduleSettings(Section):
     """Whether opening a memory retires expired records. Commands that end at once do not."""
     in_background: bool = Field(default=True, examples=[False])
     """Whether upkeep runs in the background of what serves people. That is ``memoranda chat``,
-    ``memoranda tui``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; of several on one
-    store, one runs each job."""
+    ``memoranda tui``, ``memoranda mcp``, and an ``Agent`` with ``upkeep=True``; several on one
+    store divide the users."""
 
 
 class HttpSettings(Section):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from memoranda.errors import ConfigError, MissingExtra
+from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.ports import NameMatcher, Store
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite import SqliteStore
@@ -86,6 +86,29 @@ def file_of(place: str) -> Path | None:
     if is_folder(place):
         return Path(place.removeprefix(FOLDER))
     return None if place == MEMORY or is_server(place) else Path(place)
+
+
+def another_place(location: str | Path, here: str, settings: Settings) -> str:
+    """Return the :func:`place` of ``location``, if it is a lasting one and not the one ``here``.
+
+    Raises:
+        InvalidInput: it is the same one, or no lasting one.
+        ConfigError: the location is of a kind that does not exist.
+    """
+    there = place(location, settings)
+    file, own = file_of(there), file_of(here)
+    if there == MEMORY:
+        raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
+    if there == here or (file and own and _is_there(file) and own.samefile(file)):
+        raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
+    return there
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError:  # The name is too long for one.
+        return False
 
 
 def is_folder(place: str) -> bool:

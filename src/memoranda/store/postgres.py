@@ -9,7 +9,7 @@ import secrets
 import selectors
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +27,7 @@ from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
 from memoranda.store.postgres_backup import dump
+from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
 from memoranda.store.postgres_status import server_checks
@@ -115,8 +116,9 @@ WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "too many": (errors.StoreBusy, "the server has no connection left; try again"),
     "slots are reserved": (errors.StoreBusy, "the server has no connection left; try again"),
 }
-# Those of what passes by itself: conflicts, and servers that are lost, stop or start.
-PASSING = ("08", "40", "57P01", "57P02", "57P03", "57P05")
+# Those of what passes by itself: conflicts, and servers that are lost, stop or start; and prepared
+# statements that were dropped, which are then made anew.
+PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
@@ -137,7 +139,7 @@ MACROS = {
         "FROM jsonb_array_elements_text(CAST({0} AS jsonb)) AS elements (value)"
     ),
     # No value is converted where it is compared: under a policy that would use no index.
-    "ints": "SELECT value FROM unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) value",
+    "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
     "same": "{0} = {1}",
     "members": (
         'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
@@ -159,6 +161,7 @@ MACROS = {
         "ELSE FALSE END)"
     ),
     "partition": "{0}.user_key = :user",
+    "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
 }
@@ -175,13 +178,33 @@ CAPABILITIES = {
 }
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 DIALECT = Dialect("postgres.sql", MACROS, TYPES, by_user=True)
+# What stands in a list is looked up in an index, as an array; else the planner would rather walk
+# through all that a user has.
+IN_LIST = re.compile(r"(?<!NOT )\bIN \(@(ints|texts)\((:\w+)\)\)")
+ANY_OF = {
+    "ints": "= ANY (CAST(translate({0}, '[]', '{{}}') AS bigint[]))",
+    "texts": "= ANY (ARRAY (SELECT jsonb_array_elements_text(CAST({0} AS jsonb))))",
+}
 TABLES = tuple(name for step in DIALECT.schema() for name in TABLE.findall(step))
 
 
 @cache
 def in_postgres(sql: str) -> Any:
     """Return a shared statement in PostgreSQL's dialect, with parameters as psycopg has them."""
-    return PARAMETER.sub(r"%(\1)s", DIALECT.render(sql).replace("%", "%%"))
+    return PARAMETER.sub(r"%(\1)s", _rendered(sql).replace("%", "%%"))
+
+
+def _rendered(sql: str) -> str:
+    return DIALECT.render(IN_LIST.sub(lambda found: ANY_OF[found[1]].format(found[2]), sql))
+
+
+@cache
+def in_numbers(sql: str) -> NumberedStatement:
+    """Return a shared statement in PostgreSQL's dialect, with parameters as the server has them."""
+    sql = _rendered(sql)
+    names = list(dict.fromkeys(PARAMETER.findall(sql)))
+    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", sql)
+    return NumberedStatement(numbered, names)
 
 
 class PostgresConnection(SqlConnection):
@@ -192,6 +215,7 @@ class PostgresConnection(SqlConnection):
     """
 
     _entry: Entry | None = None
+    batch: StatementBatch | None = None
 
     def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
         """Take over a connection."""
@@ -203,7 +227,27 @@ class PostgresConnection(SqlConnection):
         if entry != self._entry:
             self._entry = entry
             for sql in (ENTER, LIMIT):
-                self.raw.execute(in_postgres(sql), entry)
+                self._send(sql, entry or NONE)
+
+    @contextmanager
+    def batched(self) -> Iterator[None]:
+        """Send the statements inside the block together, as far as no result is asked for."""
+        if self.batch is None:
+            self.batch = StatementBatch(self.raw)
+        try:
+            yield
+            self._end_batch()
+        except BaseException:
+            if self.batch is not None:
+                self.batch.abandon()
+            raise
+        finally:
+            self.batch = None
+
+    def _end_batch(self) -> None:
+        if self.batch is not None:
+            self.batch.end()
+            self.batch = None
 
     @contextmanager
     def limited(self, entry: Entry | None) -> Iterator[None]:
@@ -217,7 +261,12 @@ class PostgresConnection(SqlConnection):
         if self._entry is not None:
             self.run(ADMIT, {"key": str(user)})
 
-    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, values: Values) -> StatementResult:
+        return self._send(sql, values)
+
+    def _send(self, sql: str, values: Values) -> StatementResult:
+        if self.batch is not None:
+            return self.batch.send(in_numbers(sql), values)
         return self.raw.execute(in_postgres(sql), values)
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
@@ -281,52 +330,47 @@ class PostgresWrite(PostgresConnection):
 
     Args:
         raw: a connection that commits by itself.
-        pipelines: where its pipelines are entered, to be left at last.
         sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
         values: its parameters.
     """
 
-    def __init__(
-        self,
-        raw: psycopg.Connection[Row],
-        damage_log: DamageLog,
-        pipelines: ExitStack,
-        sql: str,
-        values: Values,
-    ) -> None:
-        """Begin; the answer is read with the first that is asked for."""
+    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
+        """Take over a connection."""
         super().__init__(raw, damage_log)
-        self._pipelines, self._has_key = pipelines, True
-        self._pipeline = pipelines.enter_context(raw.pipeline())
-        raw.execute("BEGIN")
-        self._first = self._execute(sql, values)
+        self._has_key = True
 
-    def change(self, sql: str, values: Values = NONE) -> int:
-        """Carry out a statement and return how many rows it changed."""
-        cursor = self._execute(sql, values)
-        self._pipeline.sync()
-        return cursor.rowcount
+    def begin(self, sql: str, values: Values) -> None:
+        """Begin; the answer is read with the first that is asked for.
+
+        Args:
+            sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
+            values: its parameters.
+        """
+        self._send("BEGIN", NONE)
+        self._first = self._send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
         rows = list(rows)
+        names = PARAMETER.findall(sql)
         new = INSERT.fullmatch(sql) if len(rows) >= MANY else None
         if new is None:
-            super().run_many(sql, rows)
+            for row in rows:
+                named = row if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
+                self.run(sql, named)
             return
-        names = PARAMETER.findall(sql)
-        named = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
-        self.copy(f"COPY {new[1]} FROM STDIN", named)
+        listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
+        self.copy(f"COPY {new[1]} FROM STDIN", listed)
 
     def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
         """Copy rows into a table, of these types where they are sent in binary."""
-        self._pipelines.close()  # In a pipeline nothing can be copied.
+        self._end_batch()  # In it nothing can be copied.
         with self.raw.cursor() as cursor, cursor.copy(in_postgres(sql)) as copy:
             if types:
                 copy.set_types(types)
             for row in rows:
                 copy.write_row(row)
-        self._pipeline = self._pipelines.enter_context(self.raw.pipeline())
+        self.batch = StatementBatch(self.raw)
 
     @cached_property
     def begun(self) -> WriteBegun:
@@ -357,7 +401,7 @@ class PostgresReads(PostgresConnection):
         """Hold no connection."""
         self._run_alone, self.damage_log, self._entry = execute, damage_log, entry
 
-    def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
+    def _send(self, sql: str, values: Values) -> StatementResult:
         return self._run_alone(sql, values, self._entry)
 
 
@@ -460,10 +504,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 self._migrate()
             if role is not None:
                 self._limit_to(role)
+            self._begin_with(analyzer, names)
         except BaseException:
             self.close()
             raise
-        self._begin_with(analyzer, names)
 
     def _is_behind(self, role: str | None) -> bool:
         """Return whether the schema is not there, or not the newest; only its owner makes it so."""
@@ -540,18 +584,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
 
     @contextmanager
     def _in_snapshot(self, connection: PostgresConnection) -> Iterator[None]:
-        raw = connection.raw
-        try:
-            with raw.pipeline():  # It begins with its first query, and ends without a reply.
-                raw.execute(self.BEGIN_SNAPSHOT)
-                yield
-                raw.execute("ROLLBACK")
-        finally:
-            if raw.info.transaction_status in {
-                TransactionStatus.INTRANS,
-                TransactionStatus.INERROR,
-            }:
-                raw.execute("ROLLBACK")
+        with connection.batched():  # It begins with its first query.
+            connection.run(self.BEGIN_SNAPSHOT)
+            yield
+            connection.run("COMMIT")  # At a rollback psycopg would drop all that is prepared.
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""
@@ -604,8 +640,11 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         first = f"{SAFELY}, {lock}" if self._power_safe else lock
         values = {"most": f"{max(1, round(1000 * seconds))}ms", "lock": WRITER, "user": user}
         sql = BEGIN_WRITE.format(first=first)
-        with self._lend(end) as lent, ExitStack() as pipelines:
-            yield PostgresWrite(lent.raw, self.damage_log, pipelines, sql, values)
+        with self._lend(end) as lent:
+            connection = PostgresWrite(lent.raw, self.damage_log)
+            with connection.batched():
+                connection.begin(sql, values)
+                yield connection
 
     def _write(
         self,
@@ -715,10 +754,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """
         due = {"most": self._exact_up_to, "grown": GROWN}
         with self.read() as connection:
-            users = connection.all(postgres_nearest.TO_INDEX, due)
+            users = [
+                (user, name)
+                for user, name, newest in connection.all(postgres_nearest.TO_INDEX, due)
+                if connection.value(postgres_nearest.IS_DUE, due | {"user": user, "newest": newest})
+            ]
         holder, done = secrets.token_hex(8), 0
         try:
-            for user, name, _ in users:
+            for user, name in users:
                 if not self._claim_indexing(holder, LONGEST_INDEXING):
                     break  # Another process does it.
                 done += 1

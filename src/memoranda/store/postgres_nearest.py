@@ -32,13 +32,16 @@ T = TypeVar("T")
 # Records that are most like a question, and that hold most of its words, at most; those of them
 # that are candidates; and what a filter leaves, if that is little.
 MOST_LIKE = 200
-MOST_WORDED = 200
-MOST_CANDIDATES = 100
+MOST_WORDED = 800
+MOST_CANDIDATES = 120
+# Of the first of them, those with the next keys may answer, too: mostly the next turns.
+MOST_BESIDE = 40
+BESIDE_STEPS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5)
 MOST_FILTERED = 2_000
 # Facts with the attributes that a question asks for, the newest first.
 MOST_FACTS = 100
 # Places in a session, or keys, up to which records stand around a candidate.
-AROUND = 3
+AROUND = 5
 AROUND_KEYS = 6
 # A term that more records hold is common: what it says of a record is looked up, but it finds none.
 COMMON = 5_000
@@ -47,7 +50,11 @@ MOST_HELD = 20_000
 # Of the common ones, the rarest that find records two by two, and how many these are at most.
 RAREST = 4
 MOST_PAIRS = 1_000
-K1 = 1.2  # as in the ranking
+# As in the ranking, about: what a term counts that stands once, what the turns around a turn share
+# with it, and what evidence of words, of who says it and of how much weighs beside likeness.
+K1 = 1.2
+SHARED = (0.7, 0.5, 0.35, 0.25, 0.17)
+WORDS, SAID, LENGTH, FULL_LENGTH = 0.9, 0.1, 0.2, 200
 # Vectors that are copied at once into a table, and bytes that the making of its index may take.
 AT_ONCE = 10_000
 MOST_MEMORY = 2 * 2**30
@@ -62,23 +69,22 @@ SELECT set_config('hnsw.ef_search', :most, TRUE),
     set_config('enable_hashjoin', :other, TRUE), set_config('enable_mergejoin', :other, TRUE)
 """
 NEAREST = """
-SELECT n.record_key, -(n.embedding <#> CAST(:vector AS halfvec))
-FROM {table} n JOIN records r ON r.key = n.record_key
+SELECT n.record_key FROM {table} n JOIN records r ON r.key = n.record_key
 WHERE r.kind <> 'item' AND {where}
 ORDER BY n.embedding <#> CAST(:vector AS halfvec) LIMIT :most
 """
-LIKENESS = """
-SELECT r.key, -(n.embedding <#> CAST(:vector AS halfvec))
-FROM records r LEFT JOIN {table} n ON n.record_key = r.key
-WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {where}
+FEATURES = """
+SELECT r.key, {likeness}, CASE WHEN r.source_role = 'user' THEN 1 ELSE 0 END, length(r.content)
+FROM records r {joined} WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {where}
 """
+LIKENESS = "coalesce(-(n.embedding <#> CAST(:vector AS halfvec)), 0)"
+JOINED = "LEFT JOIN {table} n ON n.record_key = r.key"
 TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
 FACTS = """
 SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(:attributes))
     AND r.kind = 'fact' AND r.superseded_by IS NULL AND {where} ORDER BY r.key DESC LIMIT :most
 """
 FILTERED = "SELECT r.key FROM records r WHERE r.kind <> 'item' AND {where}"
-AMONG = f"{FILTERED} AND r.key IN (@ints(:keys))"
 SOURCES = """
 SELECT j.record_key, s.key FROM record_sources j JOIN records s
     ON s.user_key = :user AND s.id = j.source_id
@@ -109,11 +115,12 @@ WHERE c.user_key = :user AND c.key IN (@ints(:keys)) AND c.kind = 'episode'
 """
 
 TO_INDEX = """
-SELECT key, name, vector_seq FROM users u WHERE vector_seq > :most AND name IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM large_users l WHERE l.user_key = u.key
-        AND l.counted_at >= :grown * u.vector_seq)
-    AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
-ORDER BY key
+SELECT key, name, vector_seq FROM users WHERE vector_seq > :most AND name IS NOT NULL ORDER BY key
+"""
+IS_DUE = """
+SELECT NOT EXISTS (
+        SELECT 1 FROM large_users WHERE user_key = :user AND counted_at >= :grown * :newest)
+    AND (SELECT count(*) FROM vectors WHERE user_key = :user) > :most
 """
 MAKE = """
 CREATE TABLE {table} (
@@ -286,6 +293,21 @@ def _literal(vector: NDArray[Any]) -> str:
     return f"[{','.join(format(number, '.6g') for number in vector.tolist())}]"
 
 
+def _with_neighbours(keys: NDArray[np.int64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return evidence of records with what those with the next keys share: mostly the next turns.
+
+    Args:
+        keys: of the records, ascending.
+        evidence: of each.
+    """
+    found = evidence.copy()
+    for step, share in enumerate(SHARED, 1):
+        _, before, after = np.intersect1d(keys + step, keys, return_indices=True)
+        found[after] += share * evidence[before]
+        found[before] += share * evidence[after]
+    return found
+
+
 class CandidateSearch:
     """Finds what a question may be about among the records of one large user.
 
@@ -328,16 +350,16 @@ class CandidateSearch:
         frequencies = [held[term] for term in terms]
         vector = None if vector is None or len(vector) != self._large.dimensions else vector
         like = self._nearest(vector)
-        found = like | self._worded(rare, postings, common, vector, known=like)
-        keys = self._best(found, terms, frequencies) | self._facts(attributes)
+        covered = self._covered(rare, postings, common)
+        keys = self._best(like, covered, vector) | self._facts(attributes)
         if vector is not None and len(like) < MOST_LIKE // 2:
             newest = f"{FILTERED} ORDER BY r.key DESC LIMIT :most"
             keys |= self._keys(newest, most=MOST_FILTERED)
         pairs = [self._pairs(sql, keys) for sql in (SOURCES, REPLACED)]
         keys |= {key for each in pairs for pair in each for key in pair}
         around = {"around": AROUND, "around_keys": AROUND_KEYS}
-        keys |= self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
-        return self._read(sorted(keys), terms, frequencies, pairs)
+        beside = self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
+        return self._read(sorted(keys), sorted(keys | beside), terms, frequencies, pairs)
 
     def _all(self, sql: str, **values: Any) -> list[Any]:
         given = self._where.values | {"user": self._user} | values
@@ -350,38 +372,37 @@ class CandidateSearch:
     def _pairs(self, sql: str, keys: Collection[int]) -> list[tuple[int, int]]:
         return list(self._all(sql, keys=dump(sorted(keys))))
 
-    def _nearest(self, vector: Vector | None) -> dict[int, float]:
-        """Return how like the question those are that are most like it."""
+    def _nearest(self, vector: Vector | None) -> list[int]:
+        """Return the records that are most like the question."""
         if vector is None:
-            return {}
+            return []
         plan = {"most": str(MOST_LIKE), "other": "off"}
         self._connection.all(PLAN, plan)  # The index gives them in order, if it is used.
         found = self._all(NEAREST, vector=_literal(vector), most=MOST_LIKE)
         self._connection.all(PLAN, plan | {"other": "on"})
-        return dict(found)
+        return [row[0] for row in found]
 
-    def _worded(
-        self,
-        rare: Sequence[str],
-        postings: Sequence[Any],
-        common: Mapping[str, int],
-        vector: Vector | None,
-        *,
-        known: Mapping[int, float],
+    def _covered(
+        self, rare: Sequence[str], postings: Sequence[Any], common: Mapping[str, int]
     ) -> dict[int, float]:
-        """Return how like the question those are that hold most of its words, the rarest most."""
-        found: dict[int, float] = {}
-        if postings:
-            matches = match_postings(rare, postings, limit=MOST_HELD)
-            best = np.argsort(-self._coverage(matches), kind="stable")
-            keys = np.asarray(matches.ordinals)[best].tolist()
-            found |= self._passing(keys, vector, known)
+        """Return the share (0 to 1) of the question in records that hold its words.
+
+        Those first in or around which most of it stands.
+        """
+        matches = match_postings(rare, postings, limit=MOST_HELD)
         rarest = sorted(common, key=lambda term: (common[term], term))[:RAREST]
-        if len(found) < MOST_WORDED and len(rarest) > 1:
+        if len(matches.ordinals) < MOST_WORDED and len(rarest) > 1:
             pairs = self._full_text.pairs(self._user, rarest)
-            keys = sorted(self._keys(self._full_text.matching_pairs, pairs=pairs, most=MOST_PAIRS))
-            found |= self._passing(keys, vector, {**known, **found})
-        return found
+            held = self._keys(self._full_text.matching_pairs, pairs=pairs, most=MOST_PAIRS) | {
+                *matches.ordinals
+            }
+            terms = [*rare, *rarest]
+            counts = [len(each.keys) for each in postings] + [common[term] for term in rarest]
+            matches = self._matches(sorted(held), terms, counts)
+        keys = np.array(matches.ordinals, np.int64)
+        covered = self._coverage(matches)
+        best = np.argsort(-np.minimum(1, _with_neighbours(keys, covered)), kind="stable")
+        return dict(zip(keys[best].tolist(), covered[best].tolist(), strict=True))
 
     def _coverage(self, matches: TermMatches) -> NDArray[np.float64]:
         """Return the share (0 to 1) of the question in each record, by how rare its words are."""
@@ -392,35 +413,33 @@ class CandidateSearch:
         covered: NDArray[np.float64] = share * (1 + K1) / max(weights.sum(), 1e-9)
         return covered
 
-    def _passing(
-        self, keys: Sequence[int], vector: Vector | None, known: Mapping[int, float]
-    ) -> dict[int, float]:
-        """Return how like the question the first of these are that pass the filter."""
-        found: dict[int, float] = {}
-        for start in range(0, len(keys), MOST_WORDED):
-            part = keys[start : start + MOST_WORDED]
-            asked = dump([key for key in part if key not in known])
-            if vector is None:
-                found |= dict.fromkeys(self._keys(AMONG, keys=asked), 0.0)
-            else:
-                rows = self._all(LIKENESS, keys=asked, vector=_literal(vector))
-                found |= {key: likeness or 0.0 for key, likeness in rows}
-            if len(found) >= MOST_WORDED // 2:
-                break
-        return found
-
     def _best(
-        self, found: Mapping[int, float], terms: Sequence[str], frequencies: Sequence[int]
+        self, like: Sequence[int], covered: Mapping[int, float], vector: Vector | None
     ) -> set[int]:
-        """Return the records that are most like the question and hold most of its words."""
-        keys = sorted(found)
-        if len(keys) <= MOST_CANDIDATES:
-            return set(keys)
-        counts = self._matches(keys, terms, frequencies)
-        covered = np.zeros(len(keys))
-        covered[np.searchsorted(keys, counts.ordinals)] = self._coverage(counts)
-        score = covered + np.clip([found[key] for key in keys], 0, 1)
-        return {keys[place] for place in np.argsort(-score, kind="stable")[:MOST_CANDIDATES]}
+        """Return the records that pass the filter and may answer the question best."""
+        asked = {} if vector is None else {"vector": _literal(vector)}
+        named = {"likeness": "0.0", "joined": ""}
+        if vector is not None:
+            named = {"likeness": LIKENESS, "joined": JOINED}
+        sql = FEATURES.format(where="{where}", **named)
+        first = [*like[:MOST_BESIDE], *list(covered)[:MOST_BESIDE]]
+        beside = (key + step for key in first for step in BESIDE_STEPS)
+        ranked = list(dict.fromkeys([*like, *beside, *covered]))
+        rows: list[Any] = []
+        for start in range(0, len(ranked), MOST_LIKE + MOST_WORDED):
+            part = ranked[start : start + MOST_LIKE + MOST_WORDED]
+            rows += self._all(sql, keys=dump(sorted(part)), **asked)
+            if len(rows) >= MOST_WORDED // 2:
+                break
+        if len(rows) <= MOST_CANDIDATES:
+            return {row[0] for row in rows}
+        keys, likeness, said, length = (np.array(each) for each in zip(*sorted(rows), strict=True))
+        likeness = np.clip(likeness, 0, 1)
+        around = _with_neighbours(keys, likeness) / _with_neighbours(keys, np.ones(len(keys)))
+        held = np.array([covered.get(key, 0.0) for key in keys.tolist()])
+        score = likeness + around + WORDS * np.minimum(1, _with_neighbours(keys, held))
+        score += SAID * said + LENGTH * np.minimum(1, length / FULL_LENGTH)
+        return {*keys[np.argsort(-score, kind="stable")[:MOST_CANDIDATES]].tolist()}
 
     def _matches(
         self, keys: Sequence[int], terms: Sequence[str], frequencies: Sequence[int]
@@ -437,6 +456,7 @@ class CandidateSearch:
 
     def _read(
         self,
+        answers: Sequence[int],
         keys: Sequence[int],
         terms: Sequence[str],
         frequencies: Sequence[int],
@@ -460,4 +480,4 @@ class CandidateSearch:
             lineage=Lineage(*pairs),
         )
         matches = self._matches(keys, terms, frequencies)
-        return Candidates(changes, matches, self._large.records, self._large.terms)
+        return Candidates(changes, matches, self._large.records, self._large.terms, answers)

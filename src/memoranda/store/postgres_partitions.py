@@ -45,7 +45,8 @@ def spread_schema(count: int, *, citus: bool = False) -> str:
     whole = CREATED.sub(lambda found: spread(found[1], found[0]), schema)
     numbers = f"INSERT INTO schema_steps SELECT generate_series(1, {len(schema_steps())});\n"
     shards = f"SET citus.shard_count = {count};\n" if citus else ""
-    return re.sub(r"\n{3,}", "\n\n", f"{shards}{STEPS};\n{whole}\n{numbers}")
+    lines = f"{shards}{STEPS};\n{whole}\n{numbers}".splitlines(keepends=True)
+    return "".join(line for line in lines if line.strip())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

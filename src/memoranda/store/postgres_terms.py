@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoranda.model.checks import content_hash
 from memoranda.store.sql.database import MOST_COUNTED, Postings, SqlConnection
@@ -14,28 +15,25 @@ from memoranda.store.sql.rows import dump
 
 # Characters of a term that is indexed as it is; a lexeme has room for 2,046 bytes.
 LONGEST = 500
-# Bytes of one vector, of at most 1,048,575.
+# Bytes of one vector, of at most 1,048,575; of a character at most; of a term beside its text.
 FULL = 900_000
+WIDEST = 4
+BESIDE = 4
+# Positions in a text, by how often a term stands in it: which they are does not matter.
+PLACES = [",".join(map(str, range(1, count + 1))) for count in range(MOST_COUNTED + 1)]
 ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
-# By the offset the planner sees that each query is one of few, and uses the index for it.
-MATCHING = """(
-    SELECT record_key, terms FROM record_terms
-    WHERE terms @@ query AND user_key = :user OFFSET 0)"""
+# Of each record that holds any of the terms, its key, and how often it holds each. With one number
+# for all weights, `ts_rank` tells how often a record holds a query's only term.
+POSTINGS = "SELECT string_agg(int8send(record_key), ''){times} FROM {matching}"
+TIMES = ", string_agg(float4send(ts_rank('{{1, 1, 1, 1}}', terms, CAST(:term{} AS tsquery))), '')"
+MATCHING = "record_terms WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)"
 # Where transactions are limited to the rows of a user, see postgres_roles.py.
-LIMITED = "terms_matching(:user, query, NULL)"
-# With one number for all weights, `ts_rank` tells how often a record holds a query's only term.
-POSTINGS = """
-SELECT place, string_agg(int8send(record_key), ''), string_agg(
-    float4send(ts_rank('{1, 1, 1, 1}', terms, query)), '')
-FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
-JOIN LATERAL {matching} held ON TRUE
-GROUP BY place
-"""
-POSTINGS_AMONG = f"""
+LIMITED = "terms_matching(:user, CAST(:any AS tsquery), NULL)"
+AMONG = """
 WITH record_terms AS MATERIALIZED (
     SELECT user_key, record_key, terms FROM record_terms
     WHERE user_key = :user AND record_key IN (@ints(:keys)))
-{POSTINGS}""".replace("{matching}", MATCHING)
+"""
 PAIRS = """
 SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
 LIMIT :most
@@ -63,7 +61,7 @@ class TermVectors:
 
     def __init__(self, *, limited: bool = False) -> None:
         """Choose by what terms are found."""
-        self._postings = POSTINGS.replace("{matching}", LIMITED if limited else MATCHING)
+        self._matching = LIMITED if limited else MATCHING
         self.matching_pairs = LIMITED_PAIRS if limited else PAIRS
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
@@ -97,14 +95,21 @@ class TermVectors:
 
         Of the records with the keys ``among``, if these are given.
         """
-        values = {"user": user, "queries": _lexemes(user, terms), "keys": dump(list(among or ()))}
-        sql = self._postings if among is None else POSTINGS_AMONG
-        found = {row[0]: row[1:] for row in connection.all(sql, values)}
-        return [_postings(*found.get(place, (b"", b""))) for place in range(1, len(terms) + 1)]
+        if not terms:
+            return []
+        lexemes = [_lexeme(user, term) for term in terms]
+        values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
+        values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
+        times = "".join(map(TIMES.format, range(len(terms))))
+        sql = POSTINGS.format(times=times, matching=self._matching if among is None else MATCHING)
+        keys, *ranks = connection.all(sql if among is None else AMONG + sql, values)[0]
+        held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
+        return [_postings(held, each or b"") for each in ranks]
 
     def pairs(self, user: int, terms: Sequence[str]) -> str:
         """Return a ``tsquery`` for what holds two of these terms."""
-        return " | ".join(" & ".join(pair) for pair in combinations(_lexemes(user, terms), 2))
+        lexemes = [_lexeme(user, term) for term in terms]
+        return " | ".join(" & ".join(pair) for pair in combinations(lexemes, 2))
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
@@ -112,7 +117,7 @@ class TermVectors:
 
     def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
         """Return whether a record is indexed under each of these terms."""
-        values = {"user": user, "key": key, "queries": _lexemes(user, terms)}
+        values = {"user": user, "key": key, "queries": [_lexeme(user, term) for term in terms]}
         return bool(connection.value(HOLDS, values) == len(terms))
 
 
@@ -120,27 +125,29 @@ def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
     """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
     vector: list[str] = []
     size = 0
-    counts = Counter(terms)
-    for lexeme, count in zip(_lexemes(user, list(counts)), counts.values(), strict=True):
-        positions = ",".join(map(str, range(1, min(count, MOST_COUNTED) + 1)))
-        more = len(lexeme.encode()) + len(positions) + 4
+    for term, count in Counter(terms).items():
+        placed = f"{_lexeme(user, term)}:{PLACES[min(count, MOST_COUNTED)]}"
+        more = len(placed) * (1 if placed.isascii() else WIDEST) + BESIDE
         if size + more > FULL:
             yield " ".join(vector)
             vector, size = [], 0
-        vector.append(f"{lexeme}:{positions}")
+        vector.append(placed)
         size += more
     if vector:
         yield " ".join(vector)
 
 
-def _lexemes(user: int, terms: Sequence[str]) -> list[str]:
-    """Return terms of a user as PostgreSQL reads them: with a hash for each that is too long."""
-    short = (term if len(term) <= LONGEST else content_hash(term) for term in terms)
-    return ["'{}:{}'".format(user, term.replace("\\", "\\\\").replace("'", "''")) for term in short]
+def _lexeme(user: int, term: str) -> str:
+    """Return a term of a user as PostgreSQL reads it: a hash of it, if it is too long."""
+    term = term if len(term) <= LONGEST else content_hash(term)
+    if not term.isalnum():
+        term = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{user}:{term}'"
 
 
-def _postings(keys: bytes, ranks: bytes) -> Postings:
-    """Return the keys of records in order, each once, and how often a term stands in them."""
-    held, places = np.unique(np.frombuffer(keys, ">i8").astype(np.int64), return_inverse=True)
-    times = np.searchsorted(LIMITS, np.frombuffer(ranks, ">f4")) + 1
+def _postings(keys: NDArray[np.int64], ranks: bytes) -> Postings:
+    """Return which of these records hold a term, in order and each once, and how often."""
+    rank = np.frombuffer(ranks, ">f4")
+    held, places = np.unique(keys[rank > 0], return_inverse=True)
+    times = np.searchsorted(LIMITS, rank[rank > 0]) + 1
     return Postings(held, np.bincount(places, times, len(held)).astype(np.int64))

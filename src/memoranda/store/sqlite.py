@@ -171,6 +171,7 @@ DIALECT = Dialect(
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
         "partition": "TRUE",
+        "skip_locked": "",  # Writers take turns.
         "least": "min(",
         "greatest": "max(",
     },

@@ -19,6 +19,8 @@ from memoranda.model.checks import content_hash
 from memoranda.model.erasure import TextCut
 from memoranda.model.models import (
     Calibration,
+    Change,
+    ChangeAction,
     ConversationInfo,
     Entity,
     Erasure,
@@ -36,6 +38,7 @@ from memoranda.model.models import (
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import ENTITIES, VECTORS, Store
 from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
+from memoranda.model.traces import AgentSession, AuditTrail, Bookkeeping, SessionRecall
 from memoranda.model.usage import Usage
 from memoranda.testing.analyzers import CapitalizedNames
 
@@ -337,6 +340,7 @@ class User:
         return [
             records,
             [self.history(item.id) for item in records],
+            self.trails(ids),
             [self.related(ids[:1], relation) for relation in RecordRelation],
             self.get(self.ordinals(ALL)),
             [self.records(Filter.at_any_time(**each)) for each in conditions],
@@ -440,6 +444,23 @@ class User:
             do.AdvanceNotes("talk", turn.position or 0),
             do.CountTry("talk"),
             do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
+            *self._prepare_copy(),
+        ]
+
+    def _prepare_copy(self) -> list[do.Action]:
+        # What another store tells.
+        copied = record("copied tea", scope=self.scope)
+        recalls = (SessionRecall("talk", SOON),)
+        first = Change(SOON, ChangeAction.ENRICH, "enriched", copied.id)
+        session = AgentSession(id="talk", first_seen_at=START, agent=self.scope.agent)
+        self.open_conversation("copied")
+        self.say("copied", "secret")
+        trail = AuditTrail(reason="new", changes=(first,), recalls=recalls)
+        return [
+            do.Insert(copied, None, trail=trail),
+            do.ReplaceRecord(replace(copied, valid_until=SOON), replace(trail, retired=True)),
+            do.KeepBookkeeping(Bookkeeping(sessions=(session,))),
+            do.EmptyConversation("copied"),
         ]
 
 

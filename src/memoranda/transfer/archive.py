@@ -1,12 +1,13 @@
-"""memoranda's own file format: JSON Lines that hold all of a user's memory.
+"""What of a user moves from one store to another, and memoranda's own file format for it.
 
-A header, then what persons decided on names, then a line for each record in the order they were
-recorded, then how far each session was consolidated, then each conversation followed by its
-messages, the receipts of its prunings and the tombstones of removed messages. The header names the
-user, so the lines do not. The order of the lines gives the positions, so sessions and receipts name
-episodes and messages by their ids, and nothing is off where some were erased. Vectors, index and
-entity links are derived and made anew when a file is read, and so is enrichment; the history of
-changes stays behind, but for when a record was closed or retired.
+A file of JSON Lines: a header, then what persons decided on names, then a line for each record in
+the order they were recorded with what was done to it, then how far each session was read, what
+language models took and what was erased, then each conversation followed by its messages, the
+receipts of its prunings and the tombstones of removed messages, and at last the notes. The header
+names the user, so the lines do not. The order of the lines gives the positions, so receipts name
+messages by their ids, and nothing is off where some were erased. Vectors, index and entity links
+are derived and made anew where a file is read, and so is enrichment. A conversation that was
+deleted stays behind; its episodes, which have ended, do not.
 
 A file is read back in batches, keeping ids, and only what is not there yet. It is read twice: the
 first time everything in it is checked, so that a broken line or an id that is taken leaves the
@@ -18,11 +19,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
 
 from memoranda.conversation.formats.parse import parse_role
 from memoranda.errors import InvalidInput
@@ -30,19 +31,28 @@ from memoranda.model.actions import (
     Action,
     AdvanceSession,
     Append,
-    Close,
+    EmptyConversation,
     Insert,
+    KeepBookkeeping,
     KeepNameDecision,
     KeepTombstone,
     OpenConversation,
     Prune,
-    PutItem,
-    Retire,
+    ReplaceRecord,
     UpdateConversation,
 )
-from memoranda.model.checks import clean, content_hash, located, parse_metadata, storable
-from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
+from memoranda.model.checks import (
+    clean,
+    content_hash,
+    located,
+    parse_metadata,
+    refuse_unknown,
+    storable,
+)
+from memoranda.model.json_object import JsonObject, iso, json_fields, read_dataclass
 from memoranda.model.models import (
+    Change,
+    ChangeAction,
     ConversationInfo,
     Kind,
     Message,
@@ -52,19 +62,30 @@ from memoranda.model.models import (
     Scope,
     Tombstone,
 )
+from memoranda.model.notes import NOTES_FILES, NotedLine, NotesContent
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Subset
+from memoranda.model.traces import (
+    AgentSession,
+    AgentUsage,
+    AuditTrail,
+    Bookkeeping,
+    ErasedRecord,
+    SessionRecall,
+)
+from memoranda.model.usage import Usage
 from memoranda.records.drafts import parse_kind, parse_tags, parse_trust
 from memoranda.records.items import parse_address
 from memoranda.records.pages import record_pages
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
 from memoranda.transfer.json_files import ARCHIVE_NAMES, NAMES, FileFormat, JsonFile
 
-VERSION = 3
+VERSION = 4
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
-# sessions nor decisions on names.
-READABLE = (1, 2, VERSION)
-ENDINGS = {"closed_at": "close", "retired_at": "retire"}
+# sessions nor decisions on names; version 3 of a record only how it ended, and of a session only
+# how far it was read.
+FORMER = 3
+READABLE = (1, 2, FORMER, VERSION)
 # The keys of each line, and of each span in a pruning, in their order.
 KEYS: Mapping[str, list[str]] = NAMES["archive"]
 CUT = (
@@ -80,14 +101,23 @@ CUT = (
     "torn",
     "named",
 )
+CHANGE = ("at", "action", "reason", "detail")
 # What may be blank in a message, its calls and its result.
 BLANK = ("content", "task", "id", "name", "arguments", "call_id")
 IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedRecord:
+    """A record with what was done to it."""
+
+    record: Record
+    trail: AuditTrail
+
+
+@dataclass(frozen=True, slots=True)
 class ArchivedSession:
-    """How far a session was consolidated.
+    """How far a session was consolidated, as files of version 3 say it.
 
     Attributes:
         id: the session.
@@ -101,93 +131,166 @@ class ArchivedSession:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedConversation:
+    """A conversation with its whole transcript.
+
+    Attributes:
+        info: its settings.
+        agent: whose it is, if it is an agent's.
+        messages: all of it, also what was cleared.
+        prunings: the receipts; their cuts name messages by their places among ``messages``.
+        tombstones: what is left of messages that were removed.
+    """
+
+    info: ConversationInfo
+    agent: str | None
+    messages: Sequence[Message]
+    prunings: Sequence[Pruning]
+    tombstones: Sequence[Tombstone]
+
+
+ArchivedPart: TypeAlias = (
+    KeepNameDecision
+    | ArchivedRecord
+    | ArchivedSession
+    | AgentSession
+    | AgentUsage
+    | ErasedRecord
+    | ArchivedConversation
+    | NotesContent
+)
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """A part of a file: a record, a decision, a session or a conversation.
+    """A part of a user's memory, and where it is told.
 
     Attributes:
         place: where it begins.
-        actions: what stores it where nothing of it is there.
-        session: the session, whose actions depend on what the store has.
-        lines: how many lines it takes.
+        part: what it is.
     """
 
     place: str
-    actions: Sequence[Action] = ()
-    session: ArchivedSession | None = None
-    lines: int = 1
+    part: ArchivedPart
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes."""
+        if not isinstance(self.part, ArchivedConversation):
+            return 1
+        part = self.part
+        return 1 + len(part.messages) + len(part.prunings) + len(part.tombstones)
 
 
-# Out
+# Out of a store
 
 
-def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[str, str]]:
-    """Yield type and text of each line of what the scope sees.
+def stored_parts(
+    store: Store, scope: Scope, now: datetime, notes: Iterable[NotesContent] = ()
+) -> Iterator[ArchivedPart]:
+    """Yield all that the scope sees, and what its notes say.
 
     A page of records or one conversation is in memory.
     """
+    for name, target in store.decisions(scope).items():
+        yield KeepNameDecision(name, target)
+    for page in record_pages(store, scope, now, tuple(Kind)):
+        yield from archived_records(store, scope, page)
+    kept = store.bookkeeping(scope)
+    yield from kept.sessions
+    yield from kept.usage
+    yield from kept.erased
+    for info in reversed(list(store.conversations(scope).values())):
+        yield _archived_conversation(store, scope, info, kept.owners.get(info.id))
+    yield from notes
+
+
+def archived_records(
+    store: Store, scope: Scope, records: Sequence[Record]
+) -> Iterator[ArchivedRecord]:
+    """Yield records with what was done to them."""
+    trails = store.trails(scope, [record.id for record in records])
+    for record in records:
+        # Enrichment is made anew, as the links are that it made.
+        bare = record if record.enriched_at is None else replace(record, enriched_at=None)
+        yield ArchivedRecord(bare, trails[record.id])
+
+
+def _archived_conversation(
+    store: Store, scope: Scope, info: ConversationInfo, agent: str | None
+) -> ArchivedConversation:
+    messages = store.messages(scope, info.id, cleared=True)
+    places = [message.position or 0 for message in messages]
+    prunings = [
+        replace(pruning, cuts=tuple(_placed_cuts(pruning, places)))
+        for pruning in store.prunings(scope, info.id)
+    ]
+    tombstones = store.tombstones(scope, info.id)
+    return ArchivedConversation(info, agent, messages, prunings, tombstones)
+
+
+def _placed_cuts(pruning: Pruning, places: Sequence[int]) -> Iterator[PrunedSpan]:
+    """Yield the spans that were pruned, by the places of their messages that were not erased."""
+    for cut in pruning.cuts:
+        first, end = bisect_left(places, cut.first), bisect_right(places, cut.last)
+        if first < end:
+            yield replace(cut, first=first, last=end - 1)
+
+
+# Into a file
+
+
+def archive_lines(
+    scope: Scope, now: datetime, parts: Iterable[ArchivedPart]
+) -> Iterator[tuple[str, str]]:
+    """Yield type and text of each line of a file with these parts."""
     head = {"format": FileFormat.MEMORANDA, "version": VERSION}
     yield "header", _dump(head | {"user": scope.user, "exported_at": iso(now)})
-    for name, target in store.decisions(scope).items():
-        yield _line("decision", {"name": name, "target": target})
-    sessions = store.sessions(scope)
-    read: dict[str, str] = {}
-    for record, value in _record_values(store, scope, now):
-        yield _line("record", value)
-        info = sessions.get(record.session_id or "")
-        if info and record.kind is Kind.EPISODE and (record.position or 0) <= info.through:
-            read[info.id] = record.id
-    for info in sessions.values():
-        if info.consolidated_at is not None or info.id in read:
-            session = ArchivedSession(info.id, info.consolidated_at, read.get(info.id))
-            yield _line("session", json_fields(session, KEYS["session"]))
-    for each in reversed(list(store.conversations(scope).values())):
-        yield _line("conversation", json_fields(each, KEYS["conversation"]))
-        yield from _transcript_lines(store, scope, each.id)
+    for part in parts:
+        yield from part_lines(part)
 
 
-def _transcript_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, str]]:
-    messages = store.messages(scope, id, cleared=True)
-    for message in messages:
-        yield _line("message", json_fields(message, KEYS["message"][1:]), id)
-    for pruning in store.prunings(scope, id):
+def part_lines(part: ArchivedPart) -> Iterator[tuple[str, str]]:
+    """Yield type and text of each line that a part takes."""
+    match part:
+        case ArchivedRecord(record, trail):
+            value = json_fields(record, KEYS["record"]) | json_fields(trail, KEYS["trail"])
+            value["changes"] = [json_fields(change, CHANGE) for change in trail.changes]
+            yield _line("record", value)
+        case ArchivedConversation(info, agent):
+            value = json_fields(info, KEYS["conversation"])
+            yield _line("conversation", value | {"agent": agent})
+            yield from _transcript_lines(part)
+        case _:
+            kind = TYPES[type(part)]
+            yield _line(kind, json_fields(part, KEYS[kind]))
+
+
+TYPES: Mapping[type, str] = {
+    KeepNameDecision: "decision",
+    AgentSession: "session",
+    AgentUsage: "usage",
+    ErasedRecord: "erased",
+    NotesContent: "notes",
+}
+
+
+def _transcript_lines(part: ArchivedConversation) -> Iterator[tuple[str, str]]:
+    whose, names = part.info.id, KEYS["message"][1:]
+    for message in part.messages:
+        yield _line("message", json_fields(message, names), whose)
+    for pruning in part.prunings:
         value = json_fields(pruning, KEYS["pruning"][1:])
-        yield _line("pruning", value | {"cuts": _cut_values(messages, pruning)}, id)
-    for tombstone in store.tombstones(scope, id):
-        removed = [json_fields(item, KEYS["message"][1:]) for item in tombstone.messages]
+        value["cuts"] = [
+            json_fields(cut, CUT)
+            | {"first": part.messages[cut.first].id, "last": part.messages[cut.last].id}
+            for cut in pruning.cuts
+        ]
+        yield _line("pruning", value, whose)
+    for tombstone in part.tombstones:
+        removed = [json_fields(item, names) for item in tombstone.messages]
         value = json_fields(tombstone, KEYS["tombstone"][1:-1])
-        yield _line("tombstone", value | {"messages": removed}, id)
-
-
-def _record_values(
-    store: Store, scope: Scope, now: datetime
-) -> Iterator[tuple[Record, dict[str, Any]]]:
-    for record in chain.from_iterable(record_pages(store, scope, now, tuple(Kind))):
-        value = _record_value(store, scope, record)
-        # An item that was forgotten may have left its key to another.
-        if record.kind is not Kind.ITEM or value["closed_at"] is None:
-            yield record, value
-
-
-def _record_value(store: Store, scope: Scope, record: Record) -> dict[str, Any]:
-    value = json_fields(record, [name for name in KEYS["record"] if name not in ENDINGS])
-    ended: dict[str, datetime] = {}
-    for change in store.history(scope, record.id) if record.valid_until is not None else ():
-        if change.record == record.id:
-            ended.setdefault(change.action, change.at)
-    value |= {name: json_value(ended.get(action)) for name, action in ENDINGS.items()}
-    return {name: value[name] for name in KEYS["record"]}
-
-
-def _cut_values(messages: Sequence[Message], pruning: Pruning) -> list[dict[str, Any]]:
-    """Return the spans that were pruned, by the ids of their messages that were not erased."""
-    places = [message.position or 0 for message in messages]
-    found = []
-    for cut in pruning.cuts:
-        left = messages[bisect_left(places, cut.first) : bisect_right(places, cut.last)]
-        if left:
-            ends = {"first": left[0].id, "last": left[-1].id}
-            found.append(json_fields(cut, CUT) | ends)
-    return found
+        yield _line("tombstone", value | {"messages": removed}, whose)
 
 
 def _line(kind: str, value: Mapping[str, Any], conversation: str | None = None) -> tuple[str, str]:
@@ -199,7 +302,7 @@ def _dump(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-# In
+# Out of a file
 
 
 def is_header(value: object) -> bool:
@@ -219,18 +322,18 @@ def archive_entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
     items = iter(file.items())
     header = next(items)
     with located(header.place):
-        exported_at = _exported_at(header.value)
+        version, exported_at = _version(header.value)
     opened: _OpenConversation | None = None
     for place, value in items:
         with located(place):
             line = JsonObject(value)
             kind = line.text("type")
-            if kind not in KEYS:
+            if kind not in KEYS or kind == "trail":
                 raise InvalidInput(
-                    f"type={kind!r} is unknown; "
-                    f"use record, decision, session, conversation, message, pruning or tombstone"
+                    f"type={kind!r} is unknown; use record, decision, session, usage, erased, "
+                    f"conversation, message, pruning, tombstone or notes"
                 )
-            line.require_only(("type", *KEYS[kind]))
+            line.require_only(("type", *KEYS[kind], *MORE.get(kind, ())))
             if kind in {"message", "pruning", "tombstone"}:
                 _add(opened, kind, line)
                 continue
@@ -238,20 +341,25 @@ def archive_entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
             yield opened.entry()
         opened = None
         with located(place):
-            if kind == "record":
-                yield ArchiveEntry(place, _record_actions(line, scope, exported_at))
-            elif kind == "decision":
-                yield ArchiveEntry(place, [read_dataclass(KeepNameDecision, line)])
-            elif kind == "session":
-                yield ArchiveEntry(place, session=read_dataclass(ArchivedSession, line))
+            if kind == "conversation":
+                info = read_dataclass(ConversationInfo, line)
+                opened = _OpenConversation(place, info, _agent(line, scope))
+            elif kind == "record":
+                yield ArchiveEntry(place, _read_record(line, scope, exported_at))
+            elif kind == "session" and version == FORMER:
+                yield ArchiveEntry(place, read_dataclass(ArchivedSession, line))
             else:
-                opened = _OpenConversation(place, read_dataclass(ConversationInfo, line))
+                yield ArchiveEntry(place, _read_part(kind, line, scope))
     if opened:
         yield opened.entry()
 
 
-def _exported_at(header: Mapping[str, Any]) -> datetime | None:
-    """Return the moment of an older file, whose records do not say what ended them.
+# Keys of a line that are of another list, or that only former versions had.
+MORE = {"record": (*KEYS["trail"], "retired_at"), "conversation": ("agent",)}
+
+
+def _version(header: Mapping[str, Any]) -> tuple[int, datetime | None]:
+    """Return the version, and the moment of an old file, whose records do not say what ended them.
 
     Raises:
         InvalidInput: it is of a newer memoranda, or of no version.
@@ -262,14 +370,57 @@ def _exported_at(header: Mapping[str, Any]) -> datetime | None:
             f"version={version!r} of the format is unknown, this memoranda reads up to {VERSION}; "
             f"upgrade with pip install -U memoranda"
         )
-    if version == VERSION:
-        return None
-    return JsonObject(header).optional_moment("exported_at") or datetime.max.replace(tzinfo=UTC)
+    if version >= FORMER:
+        return version, None
+    told = JsonObject(header).optional_moment("exported_at")
+    return version, told or datetime.max.replace(tzinfo=UTC)
 
 
-def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None) -> list[Action]:
-    kind = parse_kind(line.get("kind"))
+def _agent(line: JsonObject, scope: Scope) -> str | None:
+    """Return whose a line is: where the scope names an agent, that one's instead of another's."""
     agent = line.optional_text("agent")
+    return (scope.agent or agent) if agent else None
+
+
+def _read_part(kind: str, line: JsonObject, scope: Scope) -> ArchivedPart:
+    agent = _agent(line, scope)
+    match kind:
+        case "decision":
+            return read_dataclass(KeepNameDecision, line)
+        case "session":
+            through, noted = (
+                -1 if line.get(each) in NONE_YET else line.whole(each) for each in ENDS
+            )
+            return read_dataclass(AgentSession, line, agent=agent, through=through, noted=noted)
+        case "usage":
+            used = JsonObject(line.get("usage"))
+            cost = None if used.get("cost") is None else used.number("cost", 0.0)
+            return read_dataclass(
+                AgentUsage, line, agent=agent, usage=read_dataclass(Usage, used, cost=cost)
+            )
+        case "erased":
+            return read_dataclass(ErasedRecord, line, agent=agent)
+    lines = tuple(read_dataclass(NotedLine, each) for each in line.objects("lines"))
+    files = {
+        _file_name(name): storable(text, name)
+        for name, text in (line.optional_object("files") or {}).items()
+    }
+    return NotesContent(agent, lines, files)
+
+
+# How far a session was read and told: -1 before any.
+ENDS, NONE_YET = ("through", "noted"), (None, -1)
+
+
+def _file_name(name: str) -> str:
+    if not any(fnmatchcase(name, pattern) for pattern in NOTES_FILES):
+        message = f"{name!r:.80} is no file of the notes; these are {', '.join(NOTES_FILES)}"
+        raise InvalidInput(message)
+    return name
+
+
+def _read_record(line: JsonObject, scope: Scope, exported_at: datetime | None) -> ArchivedRecord:
+    kind = parse_kind(line.get("kind"))
     trust = parse_trust(line.get("trust"), line.optional_text("source_role"))
     namespace: tuple[str, ...] = ()
     key = None
@@ -278,15 +429,26 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
         content = storable(line.get("content"), "content")
     else:
         content = line.text("content")
+    name, ends = _id(line, kind.prefix), line.optional_moment("valid_until")
+    trail = _read_trail(line, name)
+    # What had ended when an old file was written counts as forgotten, so that nobody learns from
+    # it.
+    if exported_at and ends and ends <= exported_at:
+        trail = _ended(trail, ChangeAction.CLOSE, ends, name)
+    retired_at = line.optional_moment("retired_at")
+    if retired_at is not None:
+        trail = _ended(trail, ChangeAction.RETIRE, retired_at, name)
+    known_ends = [each for each in (ends, trail.closed_at, retired_at) if each is not None]
     record = read_dataclass(
         Record,
         line,
-        id=_id(line, kind.prefix),
+        id=name,
         kind=kind,
         content=content,
         content_hash=content_hash(content),  # A line may have been edited by hand.
         user=scope.user,
-        agent=(scope.agent or agent) if agent else None,
+        agent=_agent(line, scope),
+        valid_until=min(known_ends, default=None),
         confidence=line.number("confidence", 1.0, most=1.0),
         strength_at=line.optional_moment("strength_at") or line.optional_moment("last_accessed"),
         source_ids=tuple(clean(source, "a source id") for source in line.list("source_ids")),
@@ -298,19 +460,41 @@ def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None
         key=key,
         enriched_at=None,  # It comes without the links that enrichment made.
     )
-    closed, retired = (line.optional_moment(name) for name in ENDINGS)
-    # What had ended when an older file was written counts as forgotten, so that nobody learns
-    # from it.
-    if exported_at and record.valid_until and record.valid_until <= exported_at:
-        closed = record.valid_until
-    if kind is Kind.ITEM:
-        return [PutItem(record, reason=IMPORTED)]
-    actions: list[Action] = [Insert(record, mentions=None, reason=IMPORTED)]
-    if closed is not None:
-        actions.append(Close(record.id, closed, IMPORTED, superseded_by=record.superseded_by))
-    if retired is not None:
-        actions.append(Retire(record.id, retired, IMPORTED))
-    return actions
+    return ArchivedRecord(record, trail)
+
+
+def _read_trail(line: JsonObject, id: str) -> AuditTrail:
+    """Return what was done to a record; of version 3 that is when it was closed."""
+    trail = AuditTrail(
+        reason=line.optional_text("reason", blank=True) or IMPORTED,
+        retired=line.flag("retired"),
+        changes=tuple(_read_change(change, id) for change in line.objects("changes")),
+        recalls=tuple(read_dataclass(SessionRecall, each) for each in line.objects("recalls")),
+    )
+    closed_at = line.optional_moment("closed_at")
+    if closed_at is None:
+        return trail
+    if line.get("changes") is None:
+        return _ended(trail, ChangeAction.CLOSE, closed_at, id)
+    return replace(trail, closed_at=closed_at)
+
+
+def _ended(trail: AuditTrail, action: ChangeAction, at: datetime, id: str) -> AuditTrail:
+    """Return the trail of a record that ended so."""
+    changes = (*trail.changes, Change(at, action, IMPORTED, id))
+    if action is ChangeAction.RETIRE:
+        return replace(trail, retired=True, changes=changes)
+    return replace(trail, closed_at=at, changes=changes)
+
+
+def _read_change(line: JsonObject, id: str) -> Change:
+    line.require_only(CHANGE)
+    action = line.text("action")
+    refuse_unknown([action], ChangeAction, "action")
+    detail = line.optional_object("detail") or {}
+    return read_dataclass(
+        Change, line, blank=("reason",), record=id, action=ChangeAction(action), detail=detail
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +503,7 @@ class _OpenConversation:
 
     place: str
     info: ConversationInfo
+    agent: str | None
     messages: dict[str, Message] = field(default_factory=dict)
     prunings: dict[str, Pruning] = field(default_factory=dict)
     tombstones: dict[str, Tombstone] = field(default_factory=dict)
@@ -331,18 +516,10 @@ class _OpenConversation:
                 f"{self.place}: cleared_through={info.cleared_through!r} "
                 f"is no message of the conversation {info.id!r}"
             )
-        actions: list[Action] = [OpenConversation(info)]
-        for message in self.messages.values():
-            actions.append(Append(info.id, message))
-            if message.id == info.cleared_through:
-                actions.append(UpdateConversation(info.id, clear=True))
-        actions += [Prune(info.id, pruning) for pruning in self.prunings.values()]
-        actions += [KeepTombstone(info.id, each) for each in self.tombstones.values()]
-        actions.append(
-            UpdateConversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
-        )
-        lines = 1 + len(self.messages) + len(self.prunings) + len(self.tombstones)
-        return ArchiveEntry(self.place, actions, lines=lines)
+        messages, prunings = list(self.messages.values()), list(self.prunings.values())
+        tombstones = list(self.tombstones.values())
+        part = ArchivedConversation(info, self.agent, messages, prunings, tombstones)
+        return ArchiveEntry(self.place, part)
 
 
 def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
@@ -401,30 +578,51 @@ def _id(line: JsonObject, prefix: str) -> str:
 def restore(target: ImportTarget, file: JsonFile, counts: ImportCounts) -> None:
     """Bring the memory in ``file`` into the scope's.
 
-    Records and conversations keep their ids, times and order; positions in a session are
-    counted anew. What is there already is left as it is: a conversation gets the messages
-    it lacks, and keeps its own settings, view and prunings. A batch of records is one
-    transaction, a conversation is never parted, so that an import that was cut short goes
-    on where it stopped. Decisions on names that were made here stay.
+    Records and conversations keep their ids, times and order. What is there already is left as
+    it is: a conversation gets the messages it lacks, and keeps its own settings, view and
+    prunings; so do files of the notes. A batch of records is one transaction, a conversation is
+    never parted, so that an import that was cut short goes on where it stopped. Decisions on
+    names that were made here stay.
 
     Raises:
         InvalidInput: a line is broken, or an id belongs to another user of the store;
             nothing was written.
     """
     others = [Scope(user) for user in target.store.users() if user != target.scope.user]
-    for batch in _batches(file, target.scope):
+    for batch in _batches(archive_entries(file, target.scope)):
         counts.total += sum(entry.lines for entry in batch)
         _refuse_taken(target.store, others, batch)
+    write_entries(target, archive_entries(file, target.scope), counts)
+
+
+def write_entries(
+    target: ImportTarget,
+    entries: Iterable[ArchiveEntry],
+    counts: ImportCounts,
+    *,
+    update: bool = False,
+) -> None:
+    """Store what is not there yet, in batches.
+
+    Args:
+        target: the memory.
+        entries: what is to be stored.
+        counts: what was done.
+        update: bring up to date what is there, too.
+
+    Raises:
+        InvalidInput: a conversation that is there went on otherwise.
+    """
     read: Counter[str] = Counter()
-    for batch in _batches(file, target.scope):
-        _write(target, batch, read, counts)
+    for batch in _batches(entries):
+        _Writer(target, counts, read, update=update).write(batch)
         counts.advance(sum(entry.lines for entry in batch))
 
 
-def _batches(file: JsonFile, scope: Scope) -> Iterator[list[ArchiveEntry]]:
+def _batches(entries: Iterable[ArchiveEntry]) -> Iterator[list[ArchiveEntry]]:
     batch: list[ArchiveEntry] = []
     size = 0
-    for entry in archive_entries(file, scope):
+    for entry in entries:
         batch.append(entry)
         size += entry.lines
         if size >= BATCH:
@@ -439,11 +637,11 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Archive
     records: dict[str, str] = {}
     messages: dict[str, dict[str, str]] = {}
     for entry in batch:
-        for action in entry.actions:
-            if isinstance(action, Insert):
-                records[action.record.id] = entry.place
-            elif isinstance(action, Append):
-                messages.setdefault(action.conversation, {})[action.message.id] = entry.place
+        if isinstance(entry.part, ArchivedRecord):
+            records[entry.part.record.id] = entry.place
+        elif isinstance(entry.part, ArchivedConversation):
+            said = entry.part.messages
+            messages[entry.part.info.id] = dict.fromkeys((each.id for each in said), entry.place)
     for other in others:
         taken = {name: records[name] for name in store.get(other, list(records))}
         for name, places in messages.items():
@@ -456,72 +654,161 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Archive
             )
 
 
-def _write(
-    target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str], counts: ImportCounts
-) -> None:
-    store, scope, everyone = target.store, target.scope, target.everyone
-    inserts = [a for entry in batch for a in entry.actions if isinstance(a, Insert)]
-    records = [insert.record.id for insert in inserts]
-    known = set(store.get(everyone, records))
-    actions: list[Action] = []
-    for entry in batch:
-        match entry.actions:
-            case [Insert(record=record), *_]:
-                read[record.session_id or ""] += record.kind is Kind.EPISODE
-                if record.id in known or _has_item(store, scope, record):
-                    counts.skipped += 1
-                    continue
-                known.add(record.id)
-                actions += entry.actions
-                counts.records += 1
-            case [OpenConversation(info=info), *_]:
-                given = [action for action in entry.actions if isinstance(action, Append)]
-                new = given
-                if not store.conversations(everyone, info.id):
-                    actions += entry.actions
-                else:
-                    held = store.messages(everyone, info.id, cleared=True)
-                    there = {item.id for item in held}
-                    for tombstone in store.tombstones(everyone, info.id):
-                        there |= {item.id for item in tombstone.messages}
-                    new = [action for action in given if action.message.id not in there]
-                    actions += new
-                counts.messages += len(new)
-                counts.skipped += len(given) - len(new)
-            case decisions:
-                actions += decisions
-    store.apply(scope, actions)
-    sessions = [entry.session for entry in batch if entry.session]
-    store.apply(scope, list(_session_actions(target, sessions, read)))
+class _Writer:
+    """Stores a batch.
 
-
-def _has_item(store: Store, scope: Scope, record: Record) -> bool:
-    """Return whether there is an item under the key of this one."""
-    where = Filter.at_any_time(namespace=record.namespace, key=record.key, subset=Subset.STANDING)
-    return record.key is not None and any(
-        each.agent == record.agent for each in store.records(scope, where)
-    )
-
-
-def _session_actions(
-    target: ImportTarget, sessions: Sequence[ArchivedSession], read: Counter[str]
-) -> Iterator[Action]:
-    """Say how far sessions were consolidated of which the store has what the file has, no more.
-
-    Of any other, the store has episodes that were never read.
+    Args:
+        target: the memory.
+        counts: what was done.
+        read: how many episodes each session has among all that was read.
+        update: whether what is there is brought up to date.
     """
-    store, scope, now = target.store, target.scope, target.records.now()
-    pending = store.sessions(scope, pending=True) if sessions else {}
-    for session in sessions:
-        where = Filter(now=now, retired=True, session=session.id, kinds=(Kind.EPISODE,))
-        held = store.count(target.everyone, where).get(Kind.EPISODE, 0)
-        if session.id not in pending or held != read[session.id]:
-            continue
-        through = session.through or ""
-        last = store.get(scope, [through]).get(through)
-        yield AdvanceSession(
-            session.id,
-            through=-1 if last is None or last.position is None else last.position,
-            at=session.consolidated_at or now,
-            finished=session.consolidated_at is not None,
-        )
+
+    def __init__(
+        self, target: ImportTarget, counts: ImportCounts, read: Counter[str], *, update: bool
+    ) -> None:
+        self.target, self.counts, self.read, self.update = target, counts, read, update
+        self.store, self.scope, self.everyone = target.store, target.scope, target.everyone
+
+    def write(self, batch: Sequence[ArchiveEntry]) -> None:
+        """Store it in one transaction; then what says how far sessions are, and the notes."""
+        parts = [entry.part for entry in batch]
+        records = [part for part in parts if isinstance(part, ArchivedRecord)]
+        known = self._known([part.record.id for part in records])
+        actions: list[Action] = []
+        for entry in batch:
+            match entry.part:
+                case ArchivedRecord():
+                    actions += self._record_actions(entry.part, known)
+                case ArchivedConversation():
+                    actions += self._conversation_actions(entry.part, entry.place)
+                case KeepNameDecision():
+                    actions.append(entry.part)
+        usage = tuple(part for part in parts if isinstance(part, AgentUsage))
+        erased = tuple(part for part in parts if isinstance(part, ErasedRecord))
+        if usage or erased:
+            actions.append(KeepBookkeeping(Bookkeeping(usage=usage, erased=erased)))
+        self.store.apply(self.scope, actions)
+        self.store.apply(self.scope, list(self._session_actions(parts)))
+        for part in parts:
+            if isinstance(part, NotesContent):
+                self._keep_notes(part)
+
+    def _known(self, ids: Sequence[str]) -> dict[str, ArchivedRecord | None]:
+        held = self.store.get(self.everyone, ids)
+        if not self.update:
+            return dict.fromkeys(held)
+        found = archived_records(self.store, self.everyone, list(held.values()))
+        return {part.record.id: part for part in found}
+
+    def _record_actions(
+        self, part: ArchivedRecord, known: dict[str, ArchivedRecord | None]
+    ) -> Iterator[Action]:
+        record = part.record
+        self.read[record.session_id or ""] += record.kind is Kind.EPISODE
+        if record.id in known:
+            if self.update and known[record.id] != part:
+                self.counts.updated += 1
+                yield ReplaceRecord(record, part.trail)
+            else:
+                self.counts.skipped += 1
+        elif not self.update and _has_item(self.store, self.scope, part):
+            self.counts.skipped += 1
+        else:
+            known[record.id] = part
+            self.counts.records += 1
+            yield Insert(record, None, part.trail.reason, trail=part.trail)
+
+    def _conversation_actions(self, part: ArchivedConversation, place: str) -> list[Action]:
+        name, given = part.info.id, part.messages
+        info = self.store.conversations(self.everyone, name).get(name)
+        opening, *others = _creation(part)
+        # One that was deleted, and is opened again, may have messages.
+        anew = [opening, *([EmptyConversation(name)] if self.update else []), *others]
+        if info is None:
+            self.counts.messages += len(given)
+            return anew
+        held = _archived_conversation(self.store, self.everyone, info, part.agent)
+        there = {message.id for message in held.messages}
+        removed = {message.id for each in held.tombstones for message in each.messages}
+        new = [message for message in given if message.id not in there | removed]
+        self.counts.messages += len(new)
+        self.counts.skipped += len(given) - len(new)
+        if not self.update:
+            return [Append(name, message) for message in new]
+        if list(part_lines(held)) == list(part_lines(part)):
+            return []
+        told = {message.id for each in part.tombstones for message in each.messages}
+        told.update(message.id for message in given)
+        if more := min(there - told, default=None):
+            message = (
+                f"{place}: the conversation {name!r} has {more} in {self.store.location} alone"
+            )
+            raise InvalidInput(f"{message}; {OTHERWISE}")
+        self.counts.updated += 1
+        return anew
+
+    def _session_actions(self, parts: Sequence[ArchivedPart]) -> Iterator[Action]:
+        """Say how far sessions were read of which the store has what was read here, no more.
+
+        Of any other, the store has episodes that were never read.
+        """
+        sessions = [part for part in parts if isinstance(part, AgentSession | ArchivedSession)]
+        asked = bool(sessions) and not self.update
+        pending = self.store.sessions(self.scope, pending=True) if asked else {}
+        now = self.target.records.now()
+        for session in sessions:
+            if asked and (session.id not in pending or not self._has_only_read(session.id)):
+                continue
+            if isinstance(session, AgentSession):
+                yield KeepBookkeeping(Bookkeeping(sessions=(session,)))
+                continue
+            through = session.through or ""
+            last = self.store.get(self.scope, [through]).get(through)
+            yield AdvanceSession(
+                session.id,
+                through=-1 if last is None or last.position is None else last.position,
+                at=session.consolidated_at or now,
+                finished=session.consolidated_at is not None,
+            )
+
+    def _has_only_read(self, session: str) -> bool:
+        where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
+        held = self.store.count(self.everyone, where).get(Kind.EPISODE, 0)
+        return held == self.read[session]
+
+    def _keep_notes(self, content: NotesContent) -> None:
+        owner = replace(self.scope, agent=content.agent)
+        notes = self.target.notes.find(owner)
+        if notes is None:
+            self.counts.left_out.tell(f"notes of {owner.user}: {NO_FOLDER}")
+            return
+        for path in notes.keep(content, update=self.update):
+            self.counts.left_out.tell(f"{path}: it is there already, and says something else")
+
+
+OTHERWISE = "delete that user there, or copy to another place"
+NO_FOLDER = "this memory has no folder for them; set notes.folder, and do it again"
+
+
+def _creation(part: ArchivedConversation) -> list[Action]:
+    """Return what stores a conversation of which nothing is there."""
+    info = part.info
+    actions: list[Action] = [OpenConversation(info, part.agent)]
+    for message in part.messages:
+        actions.append(Append(info.id, message))
+        if message.id == info.cleared_through:
+            actions.append(UpdateConversation(info.id, clear=True))
+    actions += [Prune(info.id, pruning) for pruning in part.prunings]
+    actions += [KeepTombstone(info.id, each) for each in part.tombstones]
+    ends = UpdateConversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
+    return [*actions, ends]
+
+
+def _has_item(store: Store, scope: Scope, part: ArchivedRecord) -> bool:
+    """Return whether there is an item under the key of this one."""
+    item = part.record
+    if item.key is None or part.trail.closed_at is not None:
+        return False
+    where = Filter.at_any_time(namespace=item.namespace, key=item.key, subset=Subset.STANDING)
+    return any(each.agent == item.agent for each in store.records(scope, where))

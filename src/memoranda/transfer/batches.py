@@ -16,6 +16,7 @@ from memoranda.model.actions import Insert
 from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
 from memoranda.model.ports import EntityExtractor, Progress, Store
+from memoranda.notes.service import NotesService
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, holds_secret
@@ -36,6 +37,7 @@ class ImportTarget:
         conversations: opens the stored conversations of a scope.
         zone: the zone of times that name none.
         extractor: finds the names in a text.
+        notes: finds the notes of a scope.
         secrets: what becomes of records that hold secrets; a memoranda export is stored as it is.
     """
 
@@ -43,6 +45,7 @@ class ImportTarget:
     conversations: Callable[[Scope], ConversationStore]
     zone: tzinfo
     extractor: EntityExtractor
+    notes: NotesService
     secrets: SecretPolicy = "keep"
 
     @property
@@ -90,6 +93,7 @@ class ImportCounts:
     Attributes:
         records, messages: how many were stored.
         skipped: how many were there already.
+        updated: how many records and conversations that were there were brought up to date.
         users: whose; none where it is the user who imports.
         left_out: what was left out.
         total: how many units of work there are.
@@ -97,7 +101,8 @@ class ImportCounts:
 
     def __init__(self, progress: Progress | None = None) -> None:
         """Start at nothing."""
-        self.records = self.messages = self.skipped = self.total = self._done = 0
+        self.records = self.messages = self.skipped = self.updated = 0
+        self.total = self._done = 0
         self.users: tuple[str, ...] = ()
         self.left_out = LeftOut()
         self._progress = progress

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,12 +12,14 @@ from io import TextIOBase
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.errors import InvalidInput, MemorandaError, StoreError
 from memoranda.model.checks import located, refuse_unknown
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
+from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress, Store
 from memoranda.model.short_repr import ShortRepr
+from memoranda.notes.service import NotesService
 from memoranda.records.drafts import parse_draft
 from memoranda.text.files import file_path, write_whole
 from memoranda.transfer import (
@@ -30,7 +32,7 @@ from memoranda.transfer import (
     mcp_memory,
     mem0,
 )
-from memoranda.transfer.archive import archive_lines, is_header, restore
+from memoranda.transfer.archive import archive_lines, is_header, restore, stored_parts
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
 from memoranda.transfer.conversations import import_conversations, read_export
 from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut
@@ -50,9 +52,9 @@ class PortingReport(ShortRepr):
         records: how many records were moved.
         messages: how many messages of conversations were moved.
         skipped: how many were there already.
-        left_out: a line for each file of a Markdown memory that was not read: its name, and why;
-            of what other programs keep, a line for each kind of thing that is no talk and no
-            fact: the kind, and how many.
+        left_out: a line for each file of a Markdown memory, and of the notes, that was not read
+            or written: its name, and why; of what other programs keep, a line for each kind of
+            thing that is no talk and no fact: the kind, and how many.
     """
 
     format: str
@@ -66,12 +68,35 @@ class PortingReport(ShortRepr):
 # Out
 
 
+@contextmanager
+def one_moment(
+    store: Store, scope: Scope, notes: NotesService, left_out: LeftOut
+) -> Iterator[list[NotesContent]]:
+    """Let all reads of a store in the block see one moment; give what the notes said then."""
+    with ExitStack() as block:
+        found: list[NotesContent] = []
+        with ExitStack() as writers_wait:
+            stored = list(notes.stored(scope))
+            for each in stored:
+                writers_wait.enter_context(each.quiet())
+            block.enter_context(store.snapshot())
+            for each in stored:
+                try:
+                    content = each.content()
+                except StoreError as error:
+                    left_out.tell(str(error))
+                else:
+                    found += [content] if content.files else []
+        yield found
+
+
 def export(
     store: Store,
     scope: Scope,
     now: datetime,
     to: str | Path | BinaryIO,
     *,
+    notes: NotesService,
     conversation: str | None = None,
 ) -> PortingReport:
     """Write all that the scope sees to a file, as it was at one moment.
@@ -82,6 +107,7 @@ def export(
     Args:
         store: where it is.
         scope: whose memory.
+        notes: finds its notes.
         now: the moment, for the header.
         to: the file to make, or an open one.
         conversation: instead of all, only this conversation, in the format ``session``, with
@@ -95,11 +121,12 @@ def export(
     is_open = not isinstance(to, str | Path | TextIOBase) and hasattr(to, "writelines")
     path = cast("BinaryIO", to) if is_open else file_path(to)
     counts: Counter[str] = Counter()
+    left_out = LeftOut()
     form = FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION
 
-    def lines() -> Iterator[bytes]:
+    def lines(told: Sequence[NotesContent]) -> Iterator[bytes]:
         found = (
-            archive_lines(store, scope, now)
+            archive_lines(scope, now, stored_parts(store, scope, now, told))
             if conversation is None
             else session_lines(store, scope, conversation)
         )
@@ -110,18 +137,22 @@ def export(
     try:
         if isinstance(path, Path) and path.exists():
             raise InvalidInput(f"{path} exists already; choose a new name for the export")
-        with store.snapshot():
+        with one_moment(store, scope, notes, left_out) as told:
             if isinstance(path, Path):
-                write_whole(path, lines())
+                write_whole(path, lines(told))
             else:
-                path.writelines(lines())
+                path.writelines(lines(told))
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
         message = f"{path} cannot be written ({error}); choose another folder or free some space"
         raise InvalidInput(message) from error
     return PortingReport(
-        format=form, users=(scope.user,), records=counts["record"], messages=counts["message"]
+        format=form,
+        users=(scope.user,),
+        records=counts["record"],
+        messages=counts["message"],
+        left_out=left_out.lines(),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
@@ -24,6 +25,11 @@ UPDATE conversations SET revision = revision + :clear,
     token_scale = coalesce(:scale, token_scale),
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
 WHERE @partition(conversations) AND key = :key
+"""
+NEXT = """
+UPDATE conversations SET message_count = message_count + :count,
+    next_position = next_position + :count
+WHERE @partition(conversations) AND key = :key RETURNING next_position
 """
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
@@ -77,25 +83,27 @@ def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
         "THEN conversations.ended_at END "
         "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
         "OR conversations.agent = excluded.agent",
-        tx.own | rows.CONVERSATIONS.values(info),
+        tx.own | {"agent": tx.scope.agent or action.agent} | rows.CONVERSATIONS.values(info),
     )
     if not changed:
         message = f"the conversation {info.id!r} is another agent's; choose another id"
         raise InvalidInput(message)
 
 
-def append(tx: Transaction, action: act.Append) -> None:
-    """Add a message at the end of a transcript."""
-    conversation = tx.conversation(action.conversation)
-    # Never a place that was cleared or cut, also after the messages there were erased.
-    position: int = tx.connection.value(
-        "UPDATE conversations SET message_count = message_count + 1, "
-        "next_position = next_position + 1 WHERE @partition(conversations) AND key = :key "
-        "RETURNING next_position - 1",
-        {"user": tx.user, "key": conversation},
-    )
-    place = {"user_key": tx.user, "conversation_key": conversation, "position": position}
-    tx.connection.run(APPEND, rows.MESSAGES.values(action.message) | place)
+def append(tx: Transaction, actions: Sequence[act.Append]) -> tuple[act.Outcome, ...]:
+    """Add messages at the end of transcripts, those of one each statement once for all."""
+    for name, group in groupby(actions, lambda each: each.conversation):
+        conversation, messages = tx.conversation(name), [each.message for each in group]
+        # Never a place that was cleared or cut, also after the messages there were erased.
+        counted = {"user": tx.user, "key": conversation, "count": len(messages)}
+        end = tx.connection.value(NEXT, counted)
+        whole = {"user_key": tx.user, "conversation_key": conversation}
+        placed = [
+            rows.MESSAGES.values(message) | whole | {"position": place}
+            for place, message in enumerate(messages, end - len(messages))
+        ]
+        tx.connection.run_many(APPEND, placed)
+    return ()
 
 
 def pin(tx: Transaction, action: act.Pin) -> None:

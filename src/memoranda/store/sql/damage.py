@@ -56,6 +56,7 @@ READERS: Final[Mapping[str, Mapping[str, Callable[[Any], Any]]]] = {
         "done_at": _time,
         "done_counts": lambda text: None if text is None else OBJECT.read(text),
     },
+    "job_users": {"due": _time, "counts": OBJECT.read},
 }
 # What takes the place of what cannot be read, where other canonical rows depend on the row.
 # What was hidden stays hidden, and what was an agent's own does not become everybody's.

@@ -12,6 +12,8 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@partition(x)``: that the rows of a table are of ``:user``, where other conditions say so in
   other words: by it PostgreSQL looks at one partition alone. SQLite has none, and looks for the
   rows as if it were not there;
+- ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
+  just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
 """
 
@@ -38,13 +40,15 @@ OWNER = "user_key"
 CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
 ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
+KEYS = re.compile(r"^(    (?:PRIMARY KEY|UNIQUE)) \((?!user_key)", re.MULTILINE)
 KEY = re.compile(r"^    (?!user_key\b)(\w+)(.*?) (PRIMARY KEY|UNIQUE)\b", re.MULTILINE)
 REFERENCE = re.compile(
     r"^    (?!user_key\b)(\w+)(.*?) REFERENCES (\w+) ?\((\w+)\)((?: ON DELETE CASCADE)?)",
     re.MULTILINE,
 )
 MACRO = re.compile(
-    r"@(texts|ints|members|same|attribute|ordered|partition)\(([^()]*)\)|\b(least|greatest)\("
+    r"@(texts|ints|members|same|attribute|ordered|partition|skip_locked)\(([^()]*)\)"
+    r"|\b(least|greatest)\("
 )
 
 
@@ -117,13 +121,7 @@ def lead_with_user(table: str) -> str:
         keys.append(f"FOREIGN KEY (user_key, {name}) REFERENCES {other} (user_key, {key}){cascade}")
         return f"    {name}{rest}"
 
-    table = re.sub(
-        r"^    (PRIMARY KEY|UNIQUE) \((?!user_key)",
-        r"    \1 (user_key, ",
-        table,
-        flags=re.MULTILINE,
-    )
-    table = REFERENCE.sub(refer, KEY.sub(name_key, table))
+    table = REFERENCE.sub(refer, KEY.sub(name_key, KEYS.sub(r"\1 (user_key, ", table)))
     return "".join((table[:-2], *(f",\n    {key}" for key in keys), "\n)"))
 
 

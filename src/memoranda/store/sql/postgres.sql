@@ -36,3 +36,6 @@ CREATE TABLE common_terms (
     records   INTEGER NOT NULL,
     PRIMARY KEY (user_key, term)
 );
+
+-- Workers take what waits longest, of any user.
+CREATE INDEX derivations_waiting ON derivations (work, record_key);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, ended, says_all
 from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.traces import AuditTrail
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import (
@@ -21,12 +22,15 @@ from memoranda.store.sql.rows import (
     VECTOR_TABLES,
     dump,
     insertion,
+    optional_ms,
     record,
     record_values,
 )
-from memoranda.store.sql.transaction import TargetRecord, Transaction
+from memoranda.store.sql.transaction import LOG, TargetRecord, Transaction
 
-INSERT = insertion("records", (*RECORDS.names, "key", "user_key", "reason", "term_count"))
+INSERT = insertion(
+    "records", (*RECORDS.names, "key", "user_key", "reason", "term_count", "closed_at", "indexed")
+)
 # One of a key: by the unique index on what is no longer forgotten.
 ITEM_OF_KEY = """
 (user_key, namespace, item_key, (coalesce(agent, '')),
@@ -205,45 +209,59 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
 def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     user = tx.user
     positions: dict[str, int] = {}
-    rows, indexed, sources, queued = [], [], [], []
+    rows, texts, sources, queued = [], [], [], []
+    gone = set(tx.erased({source for each in actions for source in each.record.source_ids}))
     for key, action in zip(tx.connection.record_keys(len(actions)), actions, strict=True):
-        item = action.record
-        _require_own(tx, item)
-        if item.kind is Kind.ITEM:
+        item, trail = action.record, action.trail
+        require_own(tx, item, gone)
+        if item.kind is Kind.ITEM and trail is None:
             message = f"{item.id!r} is an item, of which there is one for a key; use PutItem"
             raise InvalidInput(message)
-        terms = tx.analyzer.terms(item.content)
+        terms = terms_of(tx, item)
         values = record_values(item)
         values["key"], values["user_key"], values["reason"] = key, user, action.reason
-        values["term_count"] = len(terms)
-        values["position"] = _next_position(tx, item, positions)
+        values["term_count"], values["closed_at"], values["indexed"] = len(terms), None, 1
+        values["position"] = _next_position(tx, item, positions, keep=trail is not None)
+        if trail is not None:
+            values |= trail_values(trail)
         rows.append(tuple(values.values()))
-        indexed.append((key, user, " ".join(terms)))
+        texts.append((key, user, " ".join(terms)))
         sources += [(user, source, key) for source in item.source_ids]
-        queued.append((VECTORS, key, user))
-        if action.mentions is None:
-            queued.append((ENTITIES, key, user))
+        if values["indexed"]:
+            queued.append((VECTORS, key, user))
+            if action.mentions is None and item.kind is not Kind.ITEM:
+                queued.append((ENTITIES, key, user))
     tx.connection.run_many(INSERT, rows)
-    tx.full_text.add(tx.connection, indexed)
+    tx.full_text.add(tx.connection, texts)
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
     tx.connection.run_many(QUEUE_NEW, queued)
-    for (key, *_), action in zip(indexed, actions, strict=True):
+    keep_trails(tx, zip((row[0] for row in texts), actions, strict=True))
+    for (key, *_), action in zip(texts, actions, strict=True):
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
-        item = action.record
+    _register_sessions(tx, [each.record for each in actions])
+
+
+def _register_sessions(tx: Transaction, items: Iterable[Record]) -> None:
+    """Let the sessions of new episodes wait for consolidation, by agent."""
+    sessions: dict[tuple[str, str], int] = {}
+    for item in items:
         if item.session_id is not None and item.kind is Kind.EPISODE:
-            place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
-            tx.connection.run(REGISTER, place | {"at": to_ms(item.created_at)})
+            sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
+    for (session, agent), at in sessions.items():
+        place = {"user": tx.user, "session": session, "agent": agent, "at": at}
+        tx.connection.run(REGISTER, place)
 
 
 def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
-    _require_own(tx, item)
-    terms = indexed(tx.analyzer.terms(item.content), items=True)
+    require_own(tx, item, tx.erased(item.source_ids))
+    terms = terms_of(tx, item)
     values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
     values |= {"key": tx.connection.record_keys(1)[0], "term_count": len(terms)}
+    values |= {"closed_at": None, "indexed": 1}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))
@@ -253,33 +271,72 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
             return replaced  # What is derived from it is of this content.
         tx.full_text.remove(tx.connection, tx.user, [key])
         for table in VECTOR_TABLES:
-            tx.drop(table, key)
+            tx.drop(table, [key])
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
 
 
-def _require_own(tx: Transaction, item: Record) -> None:
+def terms_of(tx: Transaction, item: Record) -> list[str]:
+    """Return the terms under which a record is indexed."""
+    return indexed(tx.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+
+
+def trail_values(trail: AuditTrail) -> dict[str, Any]:
+    """Return the columns of a record that tell what was done to it."""
+    closed_at = optional_ms(trail.closed_at)
+    return {"reason": trail.reason, "closed_at": closed_at, "indexed": int(not trail.retired)}
+
+
+def keep_trails(
+    tx: Transaction, kept: Iterable[tuple[int, act.Insert | act.ReplaceRecord]]
+) -> None:
+    """Write the history and the recalls that records, by their keys, have in another store."""
+    changes: list[dict[str, Any]] = []
+    recalls: list[dict[str, Any]] = []
+    for key, action in kept:
+        item = {"user": tx.user, "record": action.record.id, "agent": action.record.agent}
+        for change in action.trail.changes if action.trail else ():
+            told = {"action": change.action, "reason": change.reason}
+            detail = dump(dict(change.detail))
+            changes.append(item | told | {"at": to_ms(change.at), "detail": detail})
+        for recall in action.trail.recalls if action.trail else ():
+            place = {"user": tx.user, "session": recall.session, "record": key}
+            recalls.append(place | {"at": to_ms(recall.at)})
+    if changes:
+        tx.connection.run_many(LOG, changes)
+    if recalls:
+        tx.connection.run_many(REMEMBER_RECALL, recalls)
+
+
+def require_own(tx: Transaction, item: Record, erased: Collection[str]) -> None:
+    """Refuse a record of another scope, and one that rests on an erased one."""
     if item.user != tx.scope.user or (tx.scope.agent and item.agent not in {None, tx.scope.agent}):
         message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {tx.scope}"
         raise InvalidInput(message)
-    if gone := tx.erased(item.source_ids):
-        # Read before the erasure, written after it: its text would come back.
-        message = f"record {item.id!r} rests on {gone[0]!r}, which was erased; derive it anew"
-        raise NotFound(message)
+    for source in item.source_ids:
+        if source in erased:
+            # Read before the erasure, written after it: its text would come back.
+            message = f"record {item.id!r} rests on {source!r}, which was erased; derive it anew"
+            raise NotFound(message)
 
 
-def _next_position(tx: Transaction, item: Record, known: dict[str, int]) -> int | None:
+def _next_position(
+    tx: Transaction, item: Record, known: dict[str, int], *, keep: bool
+) -> int | None:
+    """Return the position of a record in its session; its own, if that is to be kept and free."""
     # What was drawn from a session was not said in it; what was, may have got sources since.
-    said = item.kind is Kind.EPISODE or not item.source_ids or item.position is not None
+    said = item.kind is Kind.EPISODE or item.position is not None
+    said = said or not (item.source_ids or keep)
     session = item.session_id
     if session is None or not said:
         return None
     if session not in known:
         values = {"user": tx.user, "session": session}
         known[session] = int(tx.connection.value(NEXT_POSITION, values))
-    known[session] += 1
-    return known[session] - 1
+    place = max(known[session], item.position or 0) if keep else known[session]
+    known[session] = place + 1
+    return place
 
 
 def close(tx: Transaction, action: act.Close) -> None:
@@ -380,7 +437,7 @@ def retire(tx: Transaction, action: act.Retire) -> None:
         return  # Another process has just done it, or it was recalled since.
     mentioned = tx.entity_writer.of_records([target.key])
     for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-        tx.drop(table, target.key)
+        tx.drop(table, [target.key])
     tx.entity_writer.forget_unmentioned(mentioned)
     tx.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
     tx.tell_end([target], action.at, "retire", action.reason)

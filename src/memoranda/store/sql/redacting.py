@@ -98,7 +98,7 @@ def _record(tx: Transaction, cut: TextCut, action: Redact, _: Torn) -> bool:
     tx.full_text.add(tx.connection, [(values["key"], tx.user, " ".join(terms))])
     touched = tx.entity_writer.of_records([values["key"]])
     for table in (*rows.VECTOR_TABLES, "record_entities"):
-        tx.drop(table, values["key"])
+        tx.drop(table, [values["key"]])
     tx.entity_writer.forget_unmentioned(touched)
     tx.entity_writer.rename(touched)
     for work in (VECTORS, ENTITIES):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -15,12 +14,19 @@ from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
-from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.model.reports import Check
-from memoranda.store.sql import conversation_actions, erasing, health, record_actions, redacting
+from memoranda.store.sql import (
+    conversation_actions,
+    erasing,
+    health,
+    record_actions,
+    redacting,
+    traces,
+)
+from memoranda.store.sql.claims import ACTIVE, SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     C,
@@ -30,35 +36,16 @@ from memoranda.store.sql.database import (
     SqlConnection,
     indexed,
 )
-from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads, vector_model
-from memoranda.store.sql.record_actions import INDEXED, UNQUEUE
-from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump, optional_ms
+from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
+from memoranda.store.sql.traces import TraceReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
-USERS = """
-SELECT name FROM users u WHERE deleted = 0
-    AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
-        OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
-ORDER BY name
-"""
-CLAIM = """
-INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holder, :until, :due)
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
-    claimed_due = excluded.claimed_due
-WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
-        OR leases.done_due < excluded.claimed_due)
-    AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
-"""
-COMPLETE = """
-UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
-    claimed_due = NULL, expires_at = NULL
-WHERE name = :name AND holder = :holder AND claimed_due = :due
-"""
+USERS = f"SELECT name FROM users u WHERE {ACTIVE} ORDER BY name"
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
-HASH = "SELECT content_hash FROM records WHERE @partition(records) AND key = :record"
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
 SELECT key, deletions, deleted, name, key <> :likely OR EXISTS (
@@ -77,16 +64,19 @@ INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT DO NOTHING
 """
-HELD_VECTOR = """
-SELECT embedding FROM vectors WHERE @partition(vectors) AND record_key = :record
+RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
+TO_EMBED = """
+SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
+LEFT JOIN vectors v ON @partition(v) AND v.record_key = r.key
+WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
 """
-NEXT_VECTOR = "UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user"
+NEXT_VECTORS = """
+UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING vector_seq
+"""
 ADD_VECTOR = """
 INSERT INTO vectors (user_key, seq, record_key, embedding)
-SELECT key, vector_seq, :record, :blob FROM users WHERE key = :user
+VALUES (:user, :seq, :record, :blob)
 """
-
-
 ADD_TOKENS = """
 INSERT INTO token_vectors (record_key, user_key, size, tokens)
 VALUES (:record, :user, :size, :blob)
@@ -101,7 +91,8 @@ def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None
     connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
-    connection.run(QUEUE_ALL, {"work": VECTORS})
+    for sql in (RELEASE_ALL, QUEUE_ALL):
+        connection.run(sql, {"work": VECTORS})
 
 
 def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
@@ -110,34 +101,42 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
     if model != action.model:
         message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
-    kept: dict[int, bytes] = {}
     for record, vector in action.vectors.items():
         if vector.shape != (dimensions,):
             message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
             raise InvalidInput(message)
-        key = tx.connection.value(INDEXED, {"id": record, "user": tx.user})
-        content = action.hashes.get(record)
-        values = {"user": tx.user, "record": key, "work": VECTORS}
-        if key is None or (content and content != tx.connection.value(HASH, values)):
+    asked = {"user": tx.user, "ids": dump(list(action.vectors))}
+    found = {row[0]: row[1:] for row in tx.connection.all(TO_EMBED, asked)}
+    made: dict[int, bytes] = {}
+    new: dict[int, bytes] = {}
+    tokens: list[tuple[int, int, int, bytes]] = []
+    for record, vector in action.vectors.items():
+        key, content, held = found.get(record, (None, None, None))
+        if key is None or action.hashes.get(record, content) != content:
             continue
-        blob = values["blob"] = vector.astype(STORED_FLOAT).tobytes()
+        made[key] = vector.astype(STORED_FLOAT).tobytes()
         # Two processes may have made the same one: readers need not read it twice.
-        if tx.connection.value(HELD_VECTOR, values) != blob:
-            tx.drop("vectors", key)
-            tx.connection.run(NEXT_VECTOR, values)
-            tx.connection.run(ADD_VECTOR, values)
-        tx.drop("token_vectors", key)
-        tokens = action.tokens.get(record)
-        if tokens is not None and len(tokens):
-            values |= {"size": tokens.shape[1], "blob": tokens.astype(np.int8).tobytes()}
-            tx.connection.run(ADD_TOKENS, values)
-        tx.connection.run(UNQUEUE, values)
-        kept[key] = blob
-    tx.connection.index_vectors(tx.user, kept)
+        if held != made[key]:
+            new[key] = made[key]
+        rows = action.tokens.get(record)
+        if rows is not None and len(rows):
+            tokens.append((key, tx.user, rows.shape[1], rows.astype(np.int8).tobytes()))
+    tx.drop("vectors", new)
+    if new:
+        counted = {"user": tx.user, "count": len(new)}
+        first = tx.connection.value(NEXT_VECTORS, counted) - len(new) + 1
+        numbered = enumerate(new.items(), first)
+        tx.connection.run_many(ADD_VECTOR, [(tx.user, seq, *each) for seq, each in numbered])
+    tx.drop("token_vectors", made)
+    tx.connection.run_many(ADD_TOKENS, tokens)
+    tx.drop("derivations", made, VECTORS)
+    tx.connection.index_vectors(tx.user, made)
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.Append: conversation_actions.append,
+    act.EmptyConversation: traces.empty_conversation,
+    act.KeepBookkeeping: traces.keep_bookkeeping,
+    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,
@@ -171,6 +170,11 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] 
     act.Redact: redacting.redact,
     act.DeleteConversation: erasing.delete_conversation,
     act.DeleteUser: erasing.delete_user,
+}
+# Those that follow each other, each statement once for all of them.
+CARRY_OUT_TOGETHER: dict[type[Action], Callable[[Transaction, Any], Sequence[act.Outcome]]] = {
+    act.Append: conversation_actions.append,
+    act.Insert: record_actions.insert,
 }
 
 
@@ -228,18 +232,12 @@ def _registered(
     return known
 
 
-class SqlStore(SqlReads):
+class SqlStore(SqlClaims, TraceReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
     _keys: dict[str, int]
     full_text: FullText
-
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        raise NotImplementedError(scope, work, patience)
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
@@ -267,9 +265,8 @@ class SqlStore(SqlReads):
             made_by = self._analyzer, self.names, self.full_text
             tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
             for kind, group in groupby(actions, type):
-                if kind is act.Insert:
-                    alike: Any = list(group)
-                    done += record_actions.insert(tx, alike)
+                if kind in CARRY_OUT_TOGETHER:
+                    done += CARRY_OUT_TOGETHER[kind](tx, list(group))
                     continue
                 for action in group:
                     if kind not in CARRY_OUT:
@@ -281,32 +278,6 @@ class SqlStore(SqlReads):
             return done
 
         return self._write(scope, carry_out, patience) if actions else []
-
-    def claim(
-        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
-    ) -> bool:
-        """Take or renew a lease, or the run of a job that was due then."""
-        values = {
-            "name": name if due is None else JOB + name,
-            "holder": holder,
-            "due": optional_ms(due),
-            "now": to_ms(now),
-            "until": to_ms(until),
-        }
-        return self._write(None, lambda connection: connection.change(CLAIM, values)) > 0
-
-    def complete(
-        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
-    ) -> None:
-        """Say that a run is done and what it did, where the claim on it is still the holder's."""
-        values = {
-            "name": JOB + job,
-            "holder": holder,
-            "due": to_ms(due),
-            "at": to_ms(at),
-            "counts": dump(dict(counts)),
-        }
-        self._write(None, lambda connection: connection.run(COMPLETE, values))
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -101,10 +101,16 @@ class Transaction(SqlReads):
         """Return the parameters that limit a statement to a record."""
         return {"user": self.user, "key": target.key}
 
-    def drop(self, table: str, record: int) -> None:
-        """Delete the rows of a record in a table of what is derived from records."""
-        sql = f"DELETE FROM {table} WHERE @partition({table}) AND record_key = :key"
-        self.connection.run(sql, {"user": self.user, "key": record})
+    def drop(self, table: str, records: Collection[int], work: str | None = None) -> None:
+        """Delete the rows of records in a table of what is derived from them: of one kind of work.
+
+        Of any, if ``work`` is not given.
+        """
+        sql = f"DELETE FROM {table} WHERE @partition({table}) AND record_key IN (@ints(:keys))"
+        if work is not None:
+            sql += " AND work = :work"
+        values = {"user": self.user, "keys": dump(sorted(records)), "work": work}
+        self.connection.run(sql, values)
 
     @property
     def entity_writer(self) -> EntityWriter:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from memoranda.testing.contracts import (
     changes,
     conversations,
+    copying,
     deleting,
     entities,
     isolation,
@@ -61,7 +62,10 @@ class StoreContract(
     sessions.NotesBaseContract,
     sessions.NoteworthyVersionContract,
     jobs.JobContract,
+    jobs.RunContract,
+    jobs.WaitingContract,
     jobs.MaintenanceContract,
+    copying.CopyContract,
     isolation.IsolationContract,
 ):
     """The whole contract of :class:`memoranda.model.ports.Store`."""

@@ -91,7 +91,7 @@ class ApplyContract(Contract):
         assert ana.everything() == after
         held = ["Zoe drinks tea", "Dan [erased] cake", "said in hidden", "fading", "old", "turn"]
         others = [text for text in ana.page() if " met " not in text]
-        assert others == [*held, "new Zoe tea", "Kim waits"]
+        assert others == [*held, "new Zoe tea", "Kim waits", "copied tea"]
         assert [(m.content, m.tokens) for m in ana.messages("trip")] == [("[erased]", 5)]
         assert [m.content for left in ana.tombstones("trip") for m in left.messages] == ["a"]
         cuts = [[part.summary for part in item.cuts] for item in ana.prunings("trip")]

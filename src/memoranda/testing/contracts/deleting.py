@@ -42,7 +42,7 @@ class UserDeletionContract(Contract):
         active = len(ana.records(Filter(now=LATER)))
         done = ana.delete(erase=erase)
         assert done.records >= active
-        assert (done.conversations, done.messages > 0) == (2, True)
+        assert (done.conversations, done.messages > 0) == (3, True)
         assert store.users() == ["ben"]
         assert (ana.records(Filter(now=LATER)), ana.conversations()) == ([], {})
         assert ana.messages("trip", cleared=True) == []

@@ -1,0 +1,200 @@
+"""The command ``worker``: derives and keeps up what all users of a store have, until stopped."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+from rich.text import Text
+
+from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
+from memoranda.errors import MissingExtra
+from memoranda.memory import Memory, services_of, store_worker
+from memoranda.model.reports import StageReport
+from memoranda.rendering.layout import Column, Display, safe_text, table
+from memoranda.rendering.plain import one_line
+from memoranda.serving.addresses import Address
+
+if TYPE_CHECKING:
+    from memoranda.maintenance.schedule import NextRun
+
+T = TypeVar("T")
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
+# Imported by who serves metrics alone: what they need is optional.
+METRICS = "memoranda.serving.metrics"
+# How long after a kill others take over, in seconds.
+LEASE = 120.0
+
+commands = typer.Typer()
+
+
+@command(
+    commands, "worker", metrics={"metavar": "HOST:PORT"}, lease={"metavar": "SECONDS", "min": 0.1}
+)
+def worker(
+    session: Session, *, once: bool = False, metrics: str | None = None, lease: float = LEASE
+) -> None:
+    """Make vectors and entity links and run the upkeep, for all users of a store.
+
+    Any number of workers, on any machines, divide the work of one store.
+    It runs until Ctrl+C or SIGTERM, and finishes what is at hand.
+
+    Args:
+        once: Work off what waits and what is due, then end.
+        metrics: Serve metrics for Prometheus at http://HOST:PORT/metrics; port 0 takes a free one.
+        lease: After how long others take over what this one had at hand, if it is killed.
+
+    Examples:
+        memoranda worker --db postgresql://ana@db.example/memory
+        memoranda worker --metrics 127.0.0.1:9464 --json
+        memoranda worker --once
+    """
+    address = None if metrics is None else Address.parse(metrics, "--metrics")
+    if address is not None and find_spec("prometheus_client") is None:
+        raise MissingExtra("--metrics", "worker")
+    running = WorkerCommand(session, session.memory(writes=True, all_users=True), lease)
+    if address is not None:
+        running.serve_metrics(address)
+    if once:
+        running.work_once()
+    else:
+        running.work()
+
+
+class WorkerCommand:
+    """A worker in this process, which a signal ends, and what is written about it.
+
+    Args:
+        session: where to write, for a person or as lines of JSON.
+        memory: of whose store.
+        lease: seconds after which others take over, if it is killed.
+    """
+
+    def __init__(self, session: Session, memory: Memory, lease: float = LEASE) -> None:
+        """Begin nothing yet."""
+        self._session, self._services = session, services_of(memory)
+        self._stop = Event()
+        self._worker = store_worker(
+            memory,
+            on_report=self._show_report,
+            on_derived=self._show_derived,
+            stop=self._stop,
+            lease=timedelta(seconds=lease),
+        )
+
+    def serve_metrics(self, address: Address) -> None:
+        """Serve metrics until the command ends."""
+        served = import_module(METRICS)
+        collector = served.WorkerCollector(
+            self._worker.figures,
+            self._services.derivations,
+            self._services.store,
+            self._services.clock.now,
+        )
+        url = self._session.closing.enter_context(served.serve_metrics(address, collector))
+        self._session.note(f"metrics at {url}")
+
+    def work(self) -> None:
+        """Show when the stages run next, and work until a signal ends it."""
+        self.show_times()
+        self._session.hint("it runs until Ctrl+C")
+        self._until_signal(self._worker.run)
+        self._show_end()
+
+    def work_once(self) -> None:
+        """Work off what waits and what is due; the command fails with any of it."""
+        ran = self._until_signal(self._worker.run_once)
+        self._show_end()
+        if any(each.error for each in ran):
+            raise typer.Exit(FAILED)
+
+    def _until_signal(self, work: Callable[[], T]) -> T:
+        """Do ``work``; a signal lets it finish what is at hand, a second one ends it at once."""
+
+        def end(_number: int, _frame: FrameType | None) -> None:
+            for each in ENDINGS:
+                signal.signal(each, signal.SIG_DFL)
+            self._stop.set()
+
+        # The main thread only waits, so that a signal never meets a lock it holds; and never for
+        # long, as one that comes just before a wait is seen when that ends.
+        with handle_signals(ENDINGS, end), ThreadPoolExecutor(1) as thread:
+            running = thread.submit(work)
+            while wait([running], SIGNAL_WAIT).not_done:
+                continue
+            return running.result()
+
+    def show_times(self) -> None:
+        """Write when each stage runs next."""
+        session, now = self._session, self._services.clock.now()
+        times = dict(session.settings.schedule)
+
+        def next_run(run: NextRun, view: Display) -> Text:
+            if run.at is None:
+                return Text("off", "dim")
+            return Text("now", "bold") if run.at <= now else Text(view.minute(run.at))
+
+        columns = (
+            Column("stage", "job", "cyan"),
+            Column("next run", next_run),
+            Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
+            Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
+        )
+        found = self._worker.schedule.next_runs()
+        session.show({"next": found}, table(found, columns, session.view), indent=None)
+
+    def _show_report(self, user: str, report: StageReport) -> None:
+        """Write what a stage did for a user."""
+        at, line = self._line(report.stage, user)
+        line.append_text(stage_outcome(report))
+        failed = (
+            safe_text(f"  {one_line(name)}: {one_line(why)}", "red")
+            for name, why in report.failed.items()
+        )
+        found = {"at": at, "user": user, "report": report}
+        self._session.show(found, line, *failed, indent=None)
+
+    def _show_derived(self) -> None:
+        """Write how far the derivations are."""
+        at, line = self._line("derive", "all users")
+        derived = self._worker.figures.derived
+        waiting = {work: self._services.derivations.waiting(None, work) for work in derived}
+        line.append(f"{_counted(derived)} since the start; waiting: {_counted(waiting)}")
+        found = {"at": at, "derived": derived, "waiting": waiting}
+        self._session.show(found, line, indent=None)
+
+    def _show_end(self) -> None:
+        """Write what was done in all."""
+        figures = self._worker.figures
+        stages = figures.stages.total(), figures.stage_failures.total()
+        line = "ended; derived: {}; stages run {:,} times, {:,} failed"
+        self._session.hint(line.format(_counted(figures.derived), *stages))
+        if self._session.shared.as_json:
+            found = {"at": self._services.clock.now(), "ended": figures}
+            self._session.show(found, indent=None)
+
+    def _line(self, what: str, whom: str) -> tuple[Any, Text]:
+        """Return the present, and the beginning of a line."""
+        at = self._services.clock.now()
+        line = Text(self._session.view.minute(at), "dim").append(f"  {what:<12}", "not dim cyan")
+        return at, line.append(f"{one_line(whom)}: ", "not dim default")
+
+
+def _counted(records: dict[str, int]) -> str:
+    return ", ".join(f"{work} {number:,}" for work, number in records.items())
+
+
+def stage_outcome(report: StageReport) -> Text:
+    """Return what a stage did, in a line."""
+    line = one_line(str(report).removeprefix(f"{report.stage}: "))
+    if report.failed:
+        return safe_text(line, "red")
+    return safe_text(line, "" if report.count else "dim")

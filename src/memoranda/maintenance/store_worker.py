@@ -1,0 +1,106 @@
+"""Takes derivations and scheduled jobs of all users of a store, beside any number of others."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from threading import Event
+
+from memoranda.derivations.worker import RETRY, DerivationWorker
+from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.maintenance.figures import WorkerFigures
+from memoranda.maintenance.schedule import JobResult, Schedule
+
+log = logging.getLogger("memoranda.maintenance.worker")
+
+# Seconds until it is looked again whether anything waits to be derived.
+LOOK = 1.0
+# How much longer it waits at least than such a look takes, which may go through a long queue.
+LOOKING = 20
+# Seconds between two lines on what was derived.
+TELL = 10.0
+
+
+@dataclass(slots=True, kw_only=True)
+class StoreWorker:
+    """Derives what waits and runs the schedule of a store until it is stopped.
+
+    Attributes:
+        schedule: the stages of upkeep for all users.
+        derivations: derives what waits.
+        figures: where all of it is counted.
+        on_derived: called now and then, while something is derived.
+        stop: when set, the batch and the user at hand are finished and nothing else is begun.
+        lease: how long after this process was killed others take over what it had claimed.
+    """
+
+    schedule: Schedule
+    derivations: DerivationWorker
+    figures: WorkerFigures
+    on_derived: Callable[[], object]
+    stop: Event
+    lease: timedelta
+    _told: int = 0
+    _told_at: float = field(default_factory=time.monotonic)
+
+    def run(self) -> None:
+        """Work until it is stopped, or the store is closed."""
+        with ThreadPoolExecutor(2) as threads:
+            both = [
+                threads.submit(self._end_with, each)
+                for each in (self._derive, lambda: self.schedule.run(self.stop))
+            ]
+        for each in both:
+            each.result()
+
+    def run_once(self) -> Sequence[JobResult]:
+        """Work off what waits and what is due, as far as no other process does; return the runs.
+
+        Raises:
+            MemorandaError: the store failed, or the model.
+        """
+        self._work_off()
+        ran = self.schedule.step(stop=self.stop)
+        self._work_off()  # Also of what was learned just now.
+        return ran
+
+    def _end_with(self, work: Callable[[], object]) -> None:
+        """Do one half of the work; with it, however it ends, the other ends, too."""
+        try:
+            work()
+        finally:
+            self.stop.set()
+
+    def _derive(self) -> None:
+        while not self.stop.is_set():
+            pause, start, before = LOOK, time.monotonic(), self.figures.derived.total()
+            try:
+                self._work_off()
+                if self.figures.derived.total() == before:
+                    pause = max(LOOK, LOOKING * (time.monotonic() - start))
+            except StoreClosed:
+                return
+            except MemorandaError as error:
+                self.figures.derivation_failures += 1
+                log.warning("%s; trying again later", error)
+                pause = RETRY
+            self._tell()
+            self.stop.wait(pause)
+
+    def _work_off(self) -> None:
+        self.derivations.work_off(self.stop.is_set, self._count, claim=self.lease)
+
+    def _count(self, work: str, records: int, seconds: float) -> None:
+        self.figures.add_batch(work, records, seconds)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Have it told how far this is, unless that was just done or nothing has changed."""
+        now, derived = time.monotonic(), self.figures.derived.total()
+        if derived != self._told and now - self._told_at >= TELL:
+            self._told, self._told_at = derived, now
+            self.on_derived()

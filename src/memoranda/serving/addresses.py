@@ -1,0 +1,47 @@
+"""Where a server listens: HOST:PORT."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from memoranda.errors import InvalidInput
+from memoranda.text.patterns import compile_pattern
+
+HIGHEST_PORT = 65_535
+ADDRESS = compile_pattern(
+    r"(?:\[(?P<six>[^\[\]]*:[^\[\]]*)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,9})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, option: str = "--http") -> Address:
+        """Return the address in ``HOST:PORT`` of an option; an IPv6 host stands in brackets.
+
+        Raises:
+            InvalidInput: it is of no such form.
+        """
+        found = ADDRESS.fullmatch(text)
+        if found is None or int(found["port"]) > HIGHEST_PORT:
+            message = f"{option}={text!r:.80} is no address; write HOST:PORT such as 127.0.0.1:8000"
+            raise InvalidInput(message)
+        return cls(found["six"] or found["host"], int(found["port"]))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        """The address as it stands in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -1,0 +1,157 @@
+"""The figures of a worker and of its store, as Prometheus reads them over HTTP.
+
+None of them names a user. What is in the store is looked up when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from memoranda.derivations.worker import BATCH, DerivationWorker
+from memoranda.errors import ConfigError, MemorandaError
+from memoranda.maintenance.figures import WorkerFigures
+from memoranda.model.ports import Store
+from memoranda.serving.addresses import Address
+
+WORK, STAGE = "work", "stage"
+
+
+class WorkerCounter(NamedTuple):
+    """What a worker counts.
+
+    Attributes:
+        name: of the metric.
+        about: what it counts.
+        label: what there is a figure for each of.
+        read: gives the figures.
+    """
+
+    name: str
+    about: str
+    label: str
+    read: Callable[[WorkerFigures], Mapping[str, float]]
+
+
+COUNTERS = (
+    WorkerCounter(
+        "memoranda_records_derived", "Records derived by this worker.", WORK, lambda it: it.derived
+    ),
+    WorkerCounter(
+        "memoranda_derivation_seconds",
+        "Seconds that this worker derived.",
+        WORK,
+        lambda it: it.derivation_seconds,
+    ),
+    WorkerCounter(
+        "memoranda_stage_users",
+        "Users for whom this worker ran a stage of upkeep.",
+        STAGE,
+        lambda it: it.stages,
+    ),
+    WorkerCounter(
+        "memoranda_stage_failures",
+        "Users for whom a stage failed here, wholly or in part.",
+        STAGE,
+        lambda it: it.stage_failures,
+    ),
+    WorkerCounter(
+        "memoranda_stage_seconds",
+        "Seconds that this worker ran stages.",
+        STAGE,
+        lambda it: it.stage_seconds,
+    ),
+)
+
+
+class WorkerCollector(Collector):
+    """Collects the figures of a worker.
+
+    Args:
+        figures: what it has done.
+        derivations: knows what waits.
+        store: knows which runs are done.
+        now: gives the present.
+    """
+
+    def __init__(
+        self,
+        figures: WorkerFigures,
+        derivations: DerivationWorker,
+        store: Store,
+        now: Callable[[], datetime],
+    ) -> None:
+        """Collect nothing yet."""
+        self._figures, self._derivations = figures, derivations
+        self._store, self._now = store, now
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics; without those of the store, where it cannot be asked."""
+        for each in COUNTERS:
+            counter = CounterMetricFamily(each.name, each.about, labels=[each.label])
+            for name, value in each.read(self._figures).items():
+                counter.add_metric([name], value)
+            yield counter
+        failures = self._figures.derivation_failures
+        yield CounterMetricFamily(
+            "memoranda_derivation_failures", "Times that deriving failed here.", value=failures
+        )
+        try:
+            found = self._of_store()
+        except MemorandaError:
+            found = []
+        about = "Whether the store could be asked just now."
+        yield GaugeMetricFamily("memoranda_store_up", about, value=bool(found))
+        yield from found
+
+    def _of_store(self) -> list[Metric]:
+        waiting = GaugeMetricFamily(
+            "memoranda_records_waiting", "Records that wait for a kind of work.", labels=[WORK]
+        )
+        oldest = GaugeMetricFamily(
+            "memoranda_oldest_waiting_seconds",
+            "Age of the oldest record that waits; 0 where none does.",
+            labels=[WORK],
+        )
+        for work in BATCH:
+            waiting.add_metric([work], self._derivations.waiting(None, work))
+            since = self._derivations.oldest_waiting(work)
+            age = 0.0 if since is None else (self._now() - since).total_seconds()
+            oldest.add_metric([work], max(0.0, age))
+        finished = GaugeMetricFamily(
+            "memoranda_stage_finished_timestamp_seconds",
+            "When the last scheduled run of a stage was done for all users.",
+            labels=[STAGE],
+        )
+        for run in self._store.job_runs():
+            finished.add_metric([run.job], run.finished_at.timestamp())
+        return [waiting, oldest, finished]
+
+
+@contextmanager
+def serve_metrics(address: Address, collector: WorkerCollector) -> Iterator[str]:
+    """Serve metrics from a thread until the block ends; give their URL.
+
+    Raises:
+        ConfigError: the address cannot be listened at.
+    """
+    registry = CollectorRegistry()
+    registry.register(collector)
+    ProcessCollector(registry=registry)
+    try:
+        server, thread = start_http_server(address.port, address.host, registry)
+    except OSError as error:
+        message = f"--metrics={address} cannot be listened at: {error.strerror or error}"
+        raise ConfigError(message) from error
+    try:
+        yield f"http://{Address(address.host, server.server_port)}/metrics"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,241 @@
+"""What is kept of a user beside records, transcripts and notes: read for another store, and kept.
+
+Also how a record, and a transcript, becomes what it is in another store by now.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from memoranda.model import actions as act
+from memoranda.model.models import Change, Kind, Scope
+from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.traces import (
+    AgentSession,
+    AgentUsage,
+    AuditTrail,
+    Bookkeeping,
+    ErasedRecord,
+    SessionRecall,
+)
+from memoranda.model.usage import Usage
+from memoranda.store.sql.reads import SqlReads
+from memoranda.store.sql.record_actions import (
+    ADD_SOURCE,
+    QUEUE,
+    keep_trails,
+    require_own,
+    terms_of,
+    trail_values,
+)
+from memoranda.store.sql.rows import (
+    CHANGES,
+    OPTIONAL_TIME,
+    RECORDS,
+    TIME,
+    VECTOR_TABLES,
+    Codec,
+    Columns,
+    Row,
+    dump,
+    insertion,
+    optional_time,
+    record_values,
+)
+from memoranda.store.sql.transaction import Transaction
+
+SESSIONS = Columns(
+    AgentSession,
+    {
+        "first_seen_at": TIME,
+        "consolidated_at": OPTIONAL_TIME,
+        "agent": Codec(lambda name: name or "", lambda name: name or None),
+    },
+    id="session_id",
+)
+ERASED = Columns(ErasedRecord, {"at": TIME}, id="record_id")
+USED = [field.name for field in fields(Usage)]
+OF_AGENTS = "user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))"
+READ_SESSIONS = f"""
+SELECT {SESSIONS.selected("c")} FROM sessions c WHERE {OF_AGENTS}
+ORDER BY c.first_seen_at, c.session_id, c.agent
+"""
+READ_USAGE = f"""
+SELECT stage, model, agent, {", ".join(USED)} FROM model_usage WHERE {OF_AGENTS}
+ORDER BY stage, model, agent
+"""
+READ_ERASED = f"""
+SELECT {ERASED.selected("h")} FROM history h WHERE {{mine}} AND h.action = 'erase'
+    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = h.record_id AND r.user_key = h.user_key)
+ORDER BY h.key
+"""
+READ_OWNERS = "SELECT r.id, r.agent FROM conversations r WHERE r.agent IS NOT NULL AND {mine}"
+READ_TRAILS = """
+SELECT r.id, r.reason, r.closed_at, r.indexed FROM records r
+WHERE r.id IN (@texts(:ids)) AND {mine}
+"""
+READ_CHANGES = f"""
+SELECT {CHANGES.selected("r", record="r.record_id")} FROM history r
+WHERE r.record_id IN (@texts(:ids)) AND {{mine}} ORDER BY r.key
+"""
+READ_RECALLS = """
+SELECT r.id, c.session_id, c.at FROM records r
+JOIN recalls c ON c.user_key = r.user_key AND c.record_key = r.key
+WHERE r.id IN (@texts(:ids)) AND {mine} ORDER BY c.at, c.session_id
+"""
+KEEP_SESSION = f"""
+{insertion("sessions", ("user_key", *SESSIONS.names))}
+ON CONFLICT (user_key, session_id, agent) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in SESSIONS.names)}
+"""
+KEEP_USAGE = f"""
+{insertion("model_usage", ("user_key", "agent", "stage", "model", *USED))}
+ON CONFLICT (user_key, agent, stage, model) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in USED)}
+WHERE excluded.requests > model_usage.requests
+"""
+KEEP_ERASED = f"""
+INSERT INTO history (user_key, {", ".join(ERASED.names)}, action, detail)
+SELECT :user, {", ".join(f":{name}" for name in ERASED.names)}, 'erase', '{{}}'
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = :record_id AND user_key = :user)
+    AND NOT EXISTS (SELECT 1 FROM history
+        WHERE record_id = :record_id AND user_key = :user AND action = 'erase')
+"""
+HELD = "SELECT content_hash, indexed FROM records WHERE @partition(records) AND key = :key"
+REPLACED = ("reason", "closed_at", "indexed", "term_count", *RECORDS.names)
+REPLACE = f"""
+UPDATE records SET {", ".join(f"{name} = :{name}" for name in REPLACED)}
+WHERE @partition(records) AND key = :key
+"""
+FORGET_CHANGES = "DELETE FROM history WHERE record_id = :id AND user_key = :user"
+START_AGAIN = """
+UPDATE conversations SET message_count = 0, next_position = 0, cleared_through = -1,
+    revision = revision + 1 WHERE @partition(conversations) AND key = :key
+"""
+
+
+class TraceReads(SqlReads):
+    """What a store tells another one beside records and transcripts."""
+
+    def trails(self, scope: Scope, ids: Sequence[str]) -> dict[str, AuditTrail]:
+        """Return what was done to each of these records, as far as they exist."""
+        listed = dump(list(ids))
+        changes: defaultdict[str, list[Change]] = defaultdict(list)
+        recalls: defaultdict[str, list[SessionRecall]] = defaultdict(list)
+        with self.snapshot():
+            for change in self._made(_change, "history", scope, READ_CHANGES, ids=listed):
+                changes[change.record].append(change)
+            for record, recall in self._made(_recall, "recalls", scope, READ_RECALLS, ids=listed):
+                recalls[record].append(recall)
+
+            def make(row: Row) -> tuple[str, AuditTrail]:
+                record, reason, closed_at, is_indexed = row
+                return record, AuditTrail(
+                    reason=reason,
+                    closed_at=optional_time(closed_at),
+                    retired=not is_indexed,
+                    changes=tuple(changes[record]),
+                    recalls=tuple(recalls[record]),
+                )
+
+            return dict(self._made(make, "records", scope, READ_TRAILS, ids=listed))
+
+    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+        """Return what is kept of the scope's user as a whole."""
+        with self.snapshot():
+            owners: Any = self._made(tuple, "conversations", scope, READ_OWNERS)
+            return Bookkeeping(
+                sessions=tuple(self._made(_session, "sessions", scope, READ_SESSIONS)),
+                usage=tuple(self._made(_usage, "model_usage", scope, READ_USAGE)),
+                erased=tuple(self._made(_erased, "history", scope, READ_ERASED, "h")),
+                owners=dict(owners),
+            )
+
+
+def _change(row: Row) -> Change:
+    return Change(**CHANGES.fields(row))
+
+
+def _recall(row: Row) -> tuple[str, SessionRecall]:
+    record, session, at = row
+    return record, SessionRecall(session, TIME.read(at))
+
+
+def _session(row: Row) -> AgentSession:
+    return AgentSession(**SESSIONS.fields(row))
+
+
+def _usage(row: Row) -> AgentUsage:
+    stage, model, agent, *used = row
+    return AgentUsage(stage, model, Usage(**dict(zip(USED, used, strict=True))), agent or None)
+
+
+def _erased(row: Row) -> ErasedRecord:
+    return ErasedRecord(**ERASED.fields(row))
+
+
+# Keeping
+
+
+def keep_bookkeeping(tx: Transaction, action: act.KeepBookkeeping) -> None:
+    """Keep what another store has of the user as a whole."""
+    own = {"user_key": tx.user, "user": tx.user}
+    for session in action.kept.sessions:
+        tx.connection.run(KEEP_SESSION, own | SESSIONS.values(session))
+    for used in action.kept.usage:
+        whose = {"agent": used.agent or "", "stage": used.stage, "model": used.model}
+        tx.connection.run(KEEP_USAGE, own | whose | asdict(used.usage))
+    for gone in action.kept.erased:
+        tx.connection.run(KEEP_ERASED, own | ERASED.values(gone))
+
+
+def replace_record(tx: Transaction, action: act.ReplaceRecord) -> None:
+    """Let a record be what it is in another store, and derive anew what is of another text."""
+    item, trail = action.record, action.trail
+    require_own(tx, item, tx.erased(item.source_ids))
+    target = tx.target(item.id)
+    held = {"user": tx.user, "key": target.key}
+    before = tx.connection.one(HELD, held)
+    terms = terms_of(tx, item)
+    values = record_values(item) | trail_values(trail)
+    values |= held | {"term_count": len(terms)}
+    tx.connection.run(REPLACE, values)
+    tx.connection.run(FORGET_CHANGES, values)
+    for table in ("recalls", "record_sources"):
+        tx.drop(table, [target.key])
+    filed = {"user": tx.user, "record": target.key}
+    tx.connection.run_many(ADD_SOURCE, [filed | {"source": each} for each in item.source_ids])
+    keep_trails(tx, [(target.key, action)])
+    if before != (item.content_hash, values["indexed"]):
+        _derive_anew(tx, target.key, item.kind, terms, retired=trail.retired)
+    if target.can_be_noteworthy:
+        tx.raise_noteworthy([target.agent])
+    tx.tell_revised([target.key])
+
+
+def _derive_anew(
+    tx: Transaction, key: int, kind: Kind, terms: Sequence[str], *, retired: bool
+) -> None:
+    mentioned = tx.entity_writer.of_records([key])
+    for table in (*VECTOR_TABLES, "derivations", "record_entities"):
+        tx.drop(table, [key])
+    tx.entity_writer.forget_unmentioned(mentioned)
+    tx.entity_writer.rename(mentioned)
+    tx.full_text.remove(tx.connection, tx.user, [key])
+    tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
+    for work in () if retired else (VECTORS,) if kind is Kind.ITEM else (VECTORS, ENTITIES):
+        tx.connection.run(QUEUE, {"work": work, "record_key": key, "user_key": tx.user})
+    tx.raise_epoch()
+
+
+def empty_conversation(tx: Transaction, action: act.EmptyConversation) -> None:
+    """Remove a transcript with its prunings and tombstones; its settings stay."""
+    key = {"user": tx.user, "key": tx.conversation(action.conversation)}
+    for table in ("messages", "prunings", "tombstones"):
+        tx.connection.run(
+            f"DELETE FROM {table} WHERE @partition({table}) AND conversation_key = :key", key
+        )
+    tx.connection.run(START_AGAIN, key)

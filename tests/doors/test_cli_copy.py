@@ -1,0 +1,62 @@
+"""``memoranda copy``: users from one place to another, with what is told of it."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from memoranda import Memory
+
+
+@pytest.fixture(autouse=True)
+def _machine(own_machine, monkeypatch, tmp_path):
+    """Begin in a folder of its own, with a memory of two users."""
+    del own_machine  # Which comes first.
+    monkeypatch.chdir(tmp_path)
+    for user in ("ana", "ben"):
+        with Memory("agent.db", user=user) as memory:
+            memory.remember(f"{user} likes tea")
+            memory.conversation("trip").add("user", "Hello.")
+
+
+def test_all_users_are_copied_and_compared(run, told):
+    """It says how much it was, and that both places have the same; a second time it is nothing."""
+    first = run("copy", "agent.db", "b.db").stdout
+    assert (
+        "copied 4 records, 2 messages, 0 vectors, for 2 users; both places have the same" in first
+    )
+    assert "copied 0 records, 0 messages" in run("copy", "agent.db", "b.db").stdout
+    assert stat.S_IMODE(Path("b.db").stat().st_mode) == 0o600
+    report = told("copy", "b.db", "c.db", "--user", "ben")
+    assert [each["user"] for each in report["users"]] == ["ben"]
+    assert report["users"][0]["lines"]["message"] == 1
+    assert len(report["users"][0]["digest"]) == 32
+    assert run("list", "--db", "c.db", "--user", "ben").stdout.count("ben likes tea") == 1
+
+
+def test_a_missing_place_is_no_new_file(run, tmp_path):
+    """FROM has to be there, a folder too; what is near is named, and nothing is made."""
+    assert (
+        "there is no memory at agnet.db; beside it: agent.db"
+        in run("copy", "agnet.db", "b.db", code=1).stderr
+    )
+    assert "there is no memory at" in run("copy", "chroma:///no/where", "b.db", code=1).stderr
+    assert "no user 'bem'" in run("copy", "agent.db", "b.db", "--user", "bem", code=1).stderr
+    assert "is the place to copy from" in run("copy", "agent.db", "./agent.db", code=1).stderr
+    assert "leave out --db" in run("copy", "agent.db", "b.db", "--db", "c.db", code=1).stderr
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["agent.db"]
+
+
+def test_a_difference_fails(run, monkeypatch):
+    """What is different is printed, in JSON too, and the exit code tells."""
+    run("copy", "agent.db", "b.db")
+    with Memory("agent.db", user="ana") as memory:
+        (fact,) = memory.records(kind="fact")
+        memory.confirm(fact.id)
+    monkeypatch.setattr("memoranda.transfer.copying.write_entries", lambda *_, **__: None)
+    result = run("copy", "agent.db", "b.db", "--json", code=1)
+    users = json.loads(result.stdout)["users"]
+    assert f"record {fact.id} is another in the copy" in users[0]["differences"][0]
+    assert users[1]["differences"] == []
+    assert f"the copy is different: ana: record {fact.id}" in result.stderr
