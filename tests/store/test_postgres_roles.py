@@ -1,5 +1,7 @@
 """Under a role of its own, nothing of one user is seen or touched for another."""
 
+import json
+import re
 from contextlib import closing
 
 import psycopg
@@ -24,6 +26,8 @@ TOUCH = ("UPDATE {table} SET {column} = {column}", "DELETE FROM {table}")
 STORE = """
 INSERT INTO {0} SELECT * FROM jsonb_populate_record(CAST(NULL AS {0}), CAST(:row AS jsonb))
 """
+LOOK_AT = "EXPLAIN (FORMAT JSON) SELECT 1 FROM {} WHERE user_key = :user AND {} IN (@ints(:keys))"
+INDEXED = re.compile(r'"Index Cond": "([^"]*)"')
 LOOK_UP = "SELECT count(*) FROM terms_matching({0}, CAST($$'{0}:tea'$$ AS tsquery), NULL)"
 
 
@@ -167,6 +171,20 @@ def test_words_of_others_are_not_found(store, address):
     stranger = as_role(address, new_role(address))
     with connected(stranger) as other, pytest.raises(psycopg.errors.InsufficientPrivilege):
         other.execute(found)
+
+
+@pytest.mark.parametrize(("table", "column"), [("records", "key"), ("record_terms", "record_key")])
+def test_a_policy_keeps_no_index_from_being_used(store, table, column):
+    """What could tell of the rows of others uses none below one: no list of keys does so."""
+
+    def plan(connection):
+        for other in ("seqscan", "hashjoin", "mergejoin"):
+            connection.all(f"SELECT set_config('enable_{other}', 'off', TRUE)")
+        sql = LOOK_AT.format(table, column)
+        return json.dumps(connection.all(sql, {"user": 1, "keys": "[1,2]"}))
+
+    found = INDEXED.findall(undone(store, ANA, plan))
+    assert [f"{column} = " in condition for condition in found] == [True], found
 
 
 def test_a_connection_keeps_nothing_of_a_user(store):

@@ -138,6 +138,7 @@ MACROS = {
         'SELECT value COLLATE "C" AS value '
         "FROM jsonb_array_elements_text(CAST({0} AS jsonb)) AS elements (value)"
     ),
+    # No value is converted where it is compared: under a policy that would use no index.
     "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
     "same": "{0} = {1}",
     "members": (
