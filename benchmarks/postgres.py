@@ -158,7 +158,7 @@ def add_many(server: str, rounds: int) -> None:
         for round_ in range(rounds + 1):
             adding = interleaved({"": lambda _, r=round_: add(r)}, 1)[""].median
             rows = raw.execute(STORED, (last,)).fetchall()
-            last = rows[-1][0]
+            last = raw.execute("SELECT max(key) FROM records").fetchall()[0][0]
             copying = interleaved({"": copy}, 1)[""].median
             if round_:
                 times[FLOOR_MANY].append(copying)
