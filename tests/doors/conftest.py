@@ -31,6 +31,18 @@ def own_machine(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def environment(tmp_path):
+    """An environment for processes, without settings of this machine, and without a model."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
+    return kept | {
+        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "COLUMNS": "80",
+    }
+
+
+@pytest.fixture
 def prefix():
     """The words that stand before the arguments of each command that a file runs."""
     return ()

@@ -19,17 +19,9 @@ QUIET = Settings(consolidation={"automatic": False})
 
 
 @pytest.fixture
-def environment(tmp_path):
-    """An environment without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
-    return kept | {
-        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
-        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
-        "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_TIMEZONE": "UTC",
-        "MEMORANDA_USER": "ana",
-        "COLUMNS": "80",
-    }
+def environment(environment):
+    """One for processes, in one time zone and of one user."""
+    return environment | {"MEMORANDA_TIMEZONE": "UTC", "MEMORANDA_USER": "ana"}
 
 
 @pytest.fixture

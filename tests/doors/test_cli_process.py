@@ -16,18 +16,6 @@ from memoranda.providers.embedding.model_files import find
 
 
 @pytest.fixture
-def environment(tmp_path):
-    """An environment without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
-    return kept | {
-        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
-        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
-        "MEMORANDA_EMBEDDING__MODEL": "none",
-        "COLUMNS": "80",
-    }
-
-
-@pytest.fixture
 def run(environment, tmp_path):
     """Run ``python -m memoranda`` to its end."""
 

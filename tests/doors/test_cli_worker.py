@@ -1,7 +1,6 @@
 """``memoranda worker`` as a process: what it does, what it tells, and how it ends."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -22,16 +21,9 @@ FINISHED = 'memoranda_stage_finished_timestamp_seconds{{stage="{}"}}'
 
 
 @pytest.fixture
-def environment(tmp_path):
-    """An environment without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
-    return kept | {
-        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
-        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
-        "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_TIMEZONE": "UTC",
-        "COLUMNS": "80",
-    }
+def environment(environment):
+    """One for processes, in one time zone."""
+    return environment | {"MEMORANDA_TIMEZONE": "UTC"}
 
 
 @pytest.fixture
