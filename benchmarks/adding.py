@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.floors import RawAdd
-from benchmarks.measure import AGAINST, Step, Times, against, interleaved, micro, show
+from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, show_rates
 from benchmarks.workload import talk
 from memoranda import Memory, Settings
 from memoranda.errors import MemorandaError
@@ -94,17 +94,10 @@ def _bulk(*, quick: bool) -> None:
                 warm=1,
             )
         raw.close()
-    show(
+    show_rates(
         "Bulk add, one transaction a batch",
-        ("", "p50 of a record", "records/s", "share of the floor's rate"),
-        [
-            (
-                name,
-                micro(each.median / BATCH),
-                f"{BATCH / each.median:,.0f}",
-                f"{times[floor].median / each.median:.2f}",
-            )
-            for name, each in times.items()
-        ],
+        floor,
+        times,
+        BATCH,
         "Target: at least 0.5 of the floor's rate.",
     )

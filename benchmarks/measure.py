@@ -74,6 +74,24 @@ def against(floor: Times, subjects: Mapping[str, Times]) -> list[tuple[str, ...]
     ]
 
 
+def show_rates(title: str, floor: str, times: Mapping[str, Times], batch: int, note: str) -> None:
+    """Print how many records a second were stored in batches, and as what share of a floor's."""
+    show(
+        title,
+        ("", "p50 of a record", "records/s", "share of the floor's rate"),
+        [
+            (
+                name,
+                micro(each.median / batch),
+                f"{batch / each.median:,.0f}",
+                f"{times[floor].median / each.median:.2f}",
+            )
+            for name, each in times.items()
+        ],
+        note,
+    )
+
+
 AGAINST = ("", "p50", "p95", "p50 / floor")
 
 

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from tests.shared.postgres_server import connected, new_database, running_server
 
-from benchmarks.measure import AGAINST, Step, Times, against, interleaved, micro, show
+from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, show_rates
 from benchmarks.workload import DIMENSIONS, FUNCTION_WORDS, talk
 from memoranda import Memory, Settings
 from memoranda.model.query import Vectors
@@ -164,18 +164,11 @@ def add_many(server: str, rounds: int) -> None:
                 times[FLOOR_MANY].append(copying)
                 times["remember_many"].append(adding)
     found = {name: Times(tuple(seconds)) for name, seconds in times.items()}
-    show(
+    show_rates(
         "PostgreSQL: bulk add, one transaction a batch",
-        ("", "p50 of a record", "records/s", "share of the floor's rate"),
-        [
-            (
-                name,
-                micro(each.median / BATCH),
-                f"{BATCH / each.median:,.0f}",
-                f"{found[FLOOR_MANY].median / each.median:.2f}",
-            )
-            for name, each in found.items()
-        ],
+        FLOOR_MANY,
+        found,
+        BATCH,
         "The floor copies the same rows, with their terms, into a table with the same indexes. "
         "Target: at least 0.4 of its rate.",
     )
