@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 
@@ -312,16 +312,14 @@ class DerivationWorker:
             if not self._can_do(work):
                 return 0
             records = self._take(scope, work, claim)
-            left = {record.id: record for record in records}
+            left = list(records)
             if scope is None:
                 afterwards.callback(self._give_back, work, left)
             plan = self._link_entities if work == ENTITIES else self._put_vectors
             for user, actions in plan(records).items():
                 if not self._store_derived(Scope(user), actions, seconds):
                     return self._give_up()
-                for record in records:
-                    if record.user == user:
-                        left.pop(record.id, None)
+                left[:] = [record for record in left if record.user != user]
             return len(records)
 
     def _take(self, scope: Scope | None, work: str, claim: timedelta) -> list[Record]:
@@ -331,11 +329,11 @@ class DerivationWorker:
         now = self._now()
         return self._store.claim_records(work, now=now, until=now + claim, limit=BATCH[work])
 
-    def _give_back(self, work: str, left: Mapping[str, Record]) -> None:
+    def _give_back(self, work: str, left: Sequence[Record]) -> None:
         """Let others have what was not derived; where that fails, the claim ends by itself."""
         if left:
             with suppress(StoreError):
-                self._store.release_records(work, list(left.values()))
+                self._store.release_records(work, left)
 
     def _store_derived(
         self, scope: Scope, actions: Sequence[Action], seconds: float | None
