@@ -33,6 +33,7 @@ T = TypeVar("T")
 # that are candidates; and what a filter leaves, if that is little.
 MOST_LIKE = 200
 MOST_WORDED = 800
+MOST_LOOKED_AT = MOST_LIKE + MOST_WORDED
 MOST_CANDIDATES = 120
 # Of the first of them, those with the next keys may answer, too: mostly the next turns.
 MOST_BESIDE = 40
@@ -73,12 +74,14 @@ SELECT n.record_key FROM {table} n JOIN records r ON r.key = n.record_key
 WHERE r.kind <> 'item' AND {where}
 ORDER BY n.embedding <#> CAST(:vector AS halfvec) LIMIT :most
 """
-FEATURES = """
-SELECT r.key, {likeness}, CASE WHEN r.source_role = 'user' THEN 1 ELSE 0 END, length(r.content)
-FROM records r {joined} WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {where}
-"""
 LIKENESS = "coalesce(-(n.embedding <#> CAST(:vector AS halfvec)), 0)"
-JOINED = "LEFT JOIN {table} n ON n.record_key = r.key"
+INDEXED = "LEFT JOIN {table} n ON n.record_key = r.key"
+FEATURES = f"""
+SELECT r.key, {LIKENESS}, CASE WHEN r.source_role = 'user' THEN 1 ELSE 0 END, length(r.content)
+FROM records r {INDEXED} WHERE r.kind <> 'item' AND r.key IN (@ints(:keys)) AND {{where}}
+"""
+# Where there is no vector to compare with.
+PLAIN_FEATURES = FEATURES.replace(LIKENESS, "CAST(0 AS float8)").replace(INDEXED, "")
 TERMS = "SELECT term, records FROM common_terms WHERE user_key = :user AND term IN (@texts(:terms))"
 FACTS = """
 SELECT r.key FROM records r WHERE r.user_key = :user AND r.attribute IN (@texts(:attributes))
@@ -377,9 +380,9 @@ class CandidateSearch:
         if vector is None:
             return []
         plan = {"most": str(MOST_LIKE), "other": "off"}
-        self._connection.all(PLAN, plan)  # The index gives them in order, if it is used.
+        self._connection.run(PLAN, plan)  # The index gives them in order, if it is used.
         found = self._all(NEAREST, vector=_literal(vector), most=MOST_LIKE)
-        self._connection.all(PLAN, plan | {"other": "on"})
+        self._connection.run(PLAN, plan | {"other": "on"})
         return [row[0] for row in found]
 
     def _covered(
@@ -417,17 +420,15 @@ class CandidateSearch:
         self, like: Sequence[int], covered: Mapping[int, float], vector: Vector | None
     ) -> set[int]:
         """Return the records that pass the filter and may answer the question best."""
-        asked = {} if vector is None else {"vector": _literal(vector)}
-        named = {"likeness": "0.0", "joined": ""}
+        sql, asked = PLAIN_FEATURES, {}
         if vector is not None:
-            named = {"likeness": LIKENESS, "joined": JOINED}
-        sql = FEATURES.format(where="{where}", **named)
+            sql, asked = FEATURES, {"vector": _literal(vector)}
         first = [*like[:MOST_BESIDE], *list(covered)[:MOST_BESIDE]]
         beside = (key + step for key in first for step in BESIDE_STEPS)
         ranked = list(dict.fromkeys([*like, *beside, *covered]))
         rows: list[Any] = []
-        for start in range(0, len(ranked), MOST_LIKE + MOST_WORDED):
-            part = ranked[start : start + MOST_LIKE + MOST_WORDED]
+        for start in range(0, len(ranked), MOST_LOOKED_AT):
+            part = ranked[start : start + MOST_LOOKED_AT]
             rows += self._all(sql, keys=dump(sorted(part)), **asked)
             if len(rows) >= MOST_WORDED // 2:
                 break
