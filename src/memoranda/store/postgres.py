@@ -40,7 +40,7 @@ from memoranda.store.sql.store import DatabaseStore, drop_vectors
 log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
 Entry = Mapping[str, str]
-Execute = Callable[[str, Values, Entry | None], psycopg.Cursor[Row]]
+Execute = Callable[[str, Values, Entry | None], StatementResult]
 # Number of the lock that every writer shares, and that work on all users at once has alone. By it
 # the names of users are hashed into the numbers of the locks that make writers of one take turns:
 # positions and entities depend on it.
@@ -212,10 +212,11 @@ class PostgresConnection(SqlConnection):
 
     Attributes:
         raw: a connection that commits by itself.
+        batch: the statements that are sent together, inside of ``batched``.
     """
 
-    _entry: Entry | None = None
     batch: StatementBatch | None = None
+    _entry: Entry | None = None
 
     def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
         """Take over a connection."""
@@ -227,7 +228,7 @@ class PostgresConnection(SqlConnection):
         if entry != self._entry:
             self._entry = entry
             for sql in (ENTER, LIMIT):
-                self._send(sql, entry or NONE)
+                self.send(sql, entry or NONE)
 
     @contextmanager
     def batched(self) -> Iterator[None]:
@@ -249,22 +250,16 @@ class PostgresConnection(SqlConnection):
             self.batch.end()
             self.batch = None
 
-    @contextmanager
-    def limited(self, entry: Entry | None) -> Iterator[None]:
-        """Limit a single statement to the rows of a user, sent and answered with it."""
-        with self.raw.pipeline() if entry else nullcontext():
-            self.enter(entry)
-            yield
-
     def admit(self, user: int) -> None:
         """Let the transaction see the rows of its user, who is new."""
         if self._entry is not None:
             self.run(ADMIT, {"key": str(user)})
 
     def _execute(self, sql: str, values: Values) -> StatementResult:
-        return self._send(sql, values)
+        return self.send(sql, values)
 
-    def _send(self, sql: str, values: Values) -> StatementResult:
+    def send(self, sql: str, values: Values) -> StatementResult:
+        """Carry out a statement; in a batch by the time that its result is asked for."""
         if self.batch is not None:
             return self.batch.send(in_numbers(sql), values)
         return self.raw.execute(in_postgres(sql), values)
@@ -284,11 +279,8 @@ class PostgresConnection(SqlConnection):
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``."""
         names = dict.fromkeys(PARAMETER.findall(sql))
-        named = [
-            row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows
-        ]
-        with self.raw.cursor() as cursor:
-            cursor.executemany(in_postgres(sql), named)
+        for row in rows:
+            self.run(sql, row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)))
 
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""
@@ -330,14 +322,10 @@ class PostgresWrite(PostgresConnection):
 
     Args:
         raw: a connection that commits by itself.
-        sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
-        values: its parameters.
+        damage_log: tells of rows that cannot be read.
     """
 
-    def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
-        """Take over a connection."""
-        super().__init__(raw, damage_log)
-        self._has_key = True
+    _has_key = True
 
     def begin(self, sql: str, values: Values) -> None:
         """Begin; the answer is read with the first that is asked for.
@@ -346,19 +334,17 @@ class PostgresWrite(PostgresConnection):
             sql: the statement that waits for other writers, and tells what is in ``WriteBegun``.
             values: its parameters.
         """
-        self._send("BEGIN", NONE)
-        self._first = self._send(sql, values)
+        self.send("BEGIN", NONE)
+        self._first = self.send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
         rows = list(rows)
-        names = PARAMETER.findall(sql)
         new = INSERT.fullmatch(sql) if len(rows) >= MANY else None
         if new is None:
-            for row in rows:
-                named = row if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
-                self.run(sql, named)
+            super().run_many(sql, rows)
             return
+        names = PARAMETER.findall(sql)
         listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
         self.copy(f"COPY {new[1]} FROM STDIN", listed)
 
@@ -401,7 +387,8 @@ class PostgresReads(PostgresConnection):
         """Hold no connection."""
         self._run_alone, self.damage_log, self._entry = execute, damage_log, entry
 
-    def _send(self, sql: str, values: Values) -> StatementResult:
+    def send(self, sql: str, values: Values) -> StatementResult:
+        """Carry out a statement over any connection."""
         return self._run_alone(sql, values, self._entry)
 
 
@@ -570,13 +557,17 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 connection.enter(self._entry(scope))
                 yield connection
 
-    def _execute_alone(self, sql: str, values: Values, entry: Entry | None) -> psycopg.Cursor[Row]:
-        """Carry out a statement; again, where its connection was lost."""
+    def _execute_alone(self, sql: str, values: Values, entry: Entry | None) -> StatementResult:
+        """Carry out a statement, limited to the rows of a user; again, if its connection was lost.
+
+        What limits it is sent and answered with it.
+        """
         end = time.monotonic() + self._busy_timeout
         while True:
             try:
-                with self._lend(end) as connection, connection.limited(entry):
-                    return connection.raw.execute(in_postgres(sql), values)
+                with self._lend(end) as lent, lent.batched() if entry else nullcontext():
+                    lent.enter(entry)
+                    return lent.send(sql, values)
             except errors.StoreError as error:
                 if not _passes(error) or time.monotonic() > end:
                     raise

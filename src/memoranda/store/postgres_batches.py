@@ -16,7 +16,7 @@ import psycopg
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch_many, send
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from memoranda.store.sql.database import Row, Values
@@ -107,16 +107,15 @@ class StatementBatch:
         """Send a statement, together with those before and after it."""
         given = [values[name] for name in statement.names]
         types = tuple(TYPES.get(type(value), 0) for value in given)
-        binary = [type(value) is bytes for value in given]
-        formats = [PyFormat.BINARY if each else PyFormat.TEXT for each in binary]
-        parameters = self._transformer.dump_sequence(given, formats)
-        sent = [Format.BINARY if each else Format.TEXT for each in binary]
+        wanted = [PyFormat.BINARY if type(each) is bytes else PyFormat.TEXT for each in given]
+        parameters = self._transformer.dump_sequence(given, wanted)
+        formats = self._transformer.formats
         name = self._prepare((statement.sql, types)) if given else None
         if name is None:
             sql = statement.sql.encode()
-            self._server.send_query_params(sql, parameters, types, sent)
+            self._server.send_query_params(sql, parameters, types, formats)
         else:
-            self._server.send_query_prepared(name, parameters, sent)
+            self._server.send_query_prepared(name, parameters, formats)
         return self._expect()
 
     def _prepare(self, key: StatementKey) -> bytes | None:
