@@ -1206,10 +1206,10 @@ def store_worker(
     Raises:
         ConfigError: a time of the settings cannot be read.
     """
-    from memoranda.maintenance.figures import WorkerFigures  # noqa: PLC0415 - see the module
+    from memoranda.maintenance.figures import WorkerMetrics  # noqa: PLC0415 - see the module
     from memoranda.maintenance.store_worker import StoreWorker  # noqa: PLC0415
 
-    figures = WorkerFigures()
+    figures = WorkerMetrics()
     schedule = memory._schedule(lease, on_report=on_report, figures=figures, stop=stop)  # noqa: SLF001 - as above
     return StoreWorker(
         schedule=schedule,

@@ -61,7 +61,7 @@ class ChromaContract(
     search.VectorContract,
     items.ItemContract,
     jobs.JobContract,
-    jobs.RunContract,
+    jobs.ScheduledRunContract,
     jobs.MaintenanceContract,
     changes.ApplyContract,
     changes.ForgetContract,

@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
 
 from memoranda import Settings, errors
-from memoranda.mcp.http import Address, bound
+from memoranda.mcp.http import ListenAddress, bound
 
 ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -235,20 +235,20 @@ def test_without_tokens_this_machine_alone_is_served(servers):
 def test_other_machines_need_a_token(text):
     """An address that others can reach is refused while no tokens are set, with the remedy."""
     with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0\.0\.1"):
-        bound(Address.parse(text), Settings().mcp)
+        bound(ListenAddress.parse(text), Settings().mcp)
 
 
 def test_small_answers_are_sent_at_once():
     """The protocol of the socket is named, without which asyncio leaves TCP_NODELAY unset."""
-    with bound(Address("127.0.0.1", 0), Settings().mcp) as listening:
+    with bound(ListenAddress("127.0.0.1", 0), Settings().mcp) as listening:
         assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_an_address_that_is_taken_is_said():
     """That something else listens there is an error of ours."""
-    with bound(Address("127.0.0.1", 0), Settings().mcp) as first:
+    with bound(ListenAddress("127.0.0.1", 0), Settings().mcp) as first:
         first.listen()
-        taken = Address("127.0.0.1", first.getsockname()[1])
+        taken = ListenAddress("127.0.0.1", first.getsockname()[1])
         with pytest.raises(errors.ConfigError, match="cannot be listened at: Address already"):
             bound(taken, Settings().mcp)
 
@@ -257,6 +257,6 @@ def test_an_address_that_is_taken_is_said():
 def test_what_is_no_address_is_told(text):
     """HOST:PORT is needed, with an IPv6 host in brackets."""
     with pytest.raises(errors.InvalidInput, match="is no address; write HOST:PORT"):
-        Address.parse(text)
-    assert Address.parse("[::1]:80") == Address("::1", 80)
-    assert str(Address("::1", 80)) == "[::1]:80"
+        ListenAddress.parse(text)
+    assert ListenAddress.parse("[::1]:80") == ListenAddress("::1", 80)
+    assert str(ListenAddress("::1", 80)) == "[::1]:80"

@@ -91,7 +91,7 @@ def test_everything_of_every_user_is_copied_once(ana, there, tmp_path):
         assert "plans" not in store.conversations(Scope("ana", "other"))
         assert copy.as_user("ana", agent="planner").usage()[0].usage.requests == 2
         assert copy.history(every(ana)[0].id) == ana.history(every(ana)[0].id)
-        assert store.bookkeeping(scope) == ana._services.store.bookkeeping(ana._scope)
+        assert store.user_metadata(scope) == ana._services.store.user_metadata(ana._scope)
         assert copy.verify() == []
 
 

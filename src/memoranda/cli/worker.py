@@ -21,7 +21,7 @@ from memoranda.memory import Memory, services_of, store_worker
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.plain import one_line
-from memoranda.serving.addresses import Address
+from memoranda.serving.addresses import ListenAddress
 
 if TYPE_CHECKING:
     from memoranda.maintenance.schedule import NextRun
@@ -57,7 +57,7 @@ def worker(
         memoranda worker --metrics 127.0.0.1:9464 --json
         memoranda worker --once
     """
-    address = None if metrics is None else Address.parse(metrics, "--metrics")
+    address = None if metrics is None else ListenAddress.parse(metrics, "--metrics")
     if address is not None and find_spec("prometheus_client") is None:
         raise MissingExtra("--metrics", "worker")
     running = WorkerCommand(session, session.memory(writes=True, all_users=True), lease)
@@ -90,7 +90,7 @@ class WorkerCommand:
             lease=timedelta(seconds=lease),
         )
 
-    def serve_metrics(self, address: Address) -> None:
+    def serve_metrics(self, address: ListenAddress) -> None:
         """Serve metrics until the command ends."""
         served = import_module(METRICS)
         collector = served.WorkerCollector(

@@ -15,7 +15,7 @@ def _of(names: tuple[str, ...]) -> Counter[str]:
 
 
 @dataclass(slots=True)
-class WorkerFigures:
+class WorkerMetrics:
     """Counts since the start. The keys stay the same, so that any thread may read them.
 
     Attributes:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, tzinfo
 from threading import Event
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.figures import WorkerFigures
+from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.maintenance.schedule import (
     ATTEMPTS,
     FIRST_RETRY,
@@ -75,7 +75,7 @@ class StageRuns:
     clock: Clock
     run_stage: Callable[[str, str], StageReport]
     on_report: OnReport | None
-    figures: WorkerFigures
+    figures: WorkerMetrics
     stop: Event
     lease: timedelta
 
@@ -179,7 +179,7 @@ def stage_jobs(
     times: Iterable[tuple[str, object]],
     zone: tzinfo,
     on_report: OnReport | None = None,
-    figures: WorkerFigures | None = None,
+    figures: WorkerMetrics | None = None,
     stop: Event | None = None,
     lease: timedelta = LEASE,
 ) -> list[Job]:
@@ -201,7 +201,7 @@ def stage_jobs(
             clock=clock,
             run_stage=run_stage,
             on_report=on_report,
-            figures=figures or WorkerFigures(),
+            figures=figures or WorkerMetrics(),
             stop=stop or Event(),
             lease=lease,
         )

@@ -12,7 +12,7 @@ from threading import Event
 
 from memoranda.derivations.worker import RETRY, DerivationWorker
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.figures import WorkerFigures
+from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.maintenance.schedule import JobResult, Schedule
 
 log = logging.getLogger("memoranda.maintenance.worker")
@@ -40,7 +40,7 @@ class StoreWorker:
 
     schedule: Schedule
     derivations: DerivationWorker
-    figures: WorkerFigures
+    figures: WorkerMetrics
     on_derived: Callable[[], object]
     stop: Event
     lease: timedelta

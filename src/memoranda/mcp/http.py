@@ -17,7 +17,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memoranda.errors import ConfigError
-from memoranda.serving.addresses import Address
+from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.requests import Scope
 from memoranda.serving.web import web_server
 from memoranda.settings.parsing import names
@@ -28,7 +28,7 @@ PATH = "/mcp"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def bound(address: Address, settings: McpSettings) -> socket.socket:
+def bound(address: ListenAddress, settings: McpSettings) -> socket.socket:
     """Return a socket that listens at ``address``.
 
     Raises:
@@ -54,7 +54,7 @@ def bound(address: Address, settings: McpSettings) -> socket.socket:
 
 
 def serve(
-    server: MCPServer[Any], address: Address, settings: Settings, tokens: Tokens | None
+    server: MCPServer[Any], address: ListenAddress, settings: Settings, tokens: Tokens | None
 ) -> None:
     """Serve until the process is told to stop; the server closes its memory then.
 
@@ -68,7 +68,7 @@ def serve(
         ConfigError: as :func:`bound`.
     """
     with bound(address, settings.mcp) as listening:
-        here = Address(address.host, listening.getsockname()[1])
+        here = ListenAddress(address.host, listening.getsockname()[1])
         # No page elsewhere can make a browser believe that these are its own names.
         hosts = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
         origins = [f"http://{host}" for host in hosts]

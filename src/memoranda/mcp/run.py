@@ -15,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 
 from memoranda.mcp.http import Tokens, serve
 from memoranda.mcp.server import build
-from memoranda.serving.addresses import Address
+from memoranda.serving.addresses import ListenAddress
 from memoranda.serving.late import LateMemory
 from memoranda.serving.logs import RepeatLimit
 from memoranda.settings.sections import users_by_token
@@ -52,7 +52,7 @@ def run(
     if http is None:
         serve_stdio(server, memory)
     else:
-        serve(server, Address.parse(http), settings, verifier)
+        serve(server, ListenAddress.parse(http), settings, verifier)
 
 
 def make_server(

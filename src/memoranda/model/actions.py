@@ -27,7 +27,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Filter, TokenVectors, Vector
-from memoranda.model.traces import AuditTrail, Bookkeeping
+from memoranda.model.traces import AuditTrail, UserMetadata
 from memoranda.model.usage import Usage
 
 
@@ -330,14 +330,14 @@ class KeepNotes(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class KeepBookkeeping(Action):
+class KeepUserMetadata(Action):
     """Keep what another store has of the user as a whole: a copy.
 
     Sessions are as far as they are there, of usage the larger figures stay, and a record that is
     here was not erased. What agents own is not told by this.
     """
 
-    kept: Bookkeeping
+    kept: UserMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +465,7 @@ class OpenConversation(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class EmptyConversation(Action):
+class ClearTranscript(Action):
     """Remove the transcript of a conversation, for that of another store to take its place."""
 
     conversation: str

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     )
     from memoranda.model.reports import Check
     from memoranda.model.sessions import JobRun, RunProgress, SessionInfo
-    from memoranda.model.traces import AuditTrail, Bookkeeping
+    from memoranda.model.traces import AuditTrail, UserMetadata
     from memoranda.model.usage import Reply, StageUsage
 
 
@@ -558,7 +558,7 @@ class Store(SearchStore, JobStore, Protocol):
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
 
-    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+    def user_metadata(self, scope: Scope) -> UserMetadata:
         """Return what is kept of the scope's user as a whole; for an agent, what it may see."""
 
     # The whole store

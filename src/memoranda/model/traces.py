@@ -67,7 +67,7 @@ class ErasedRecord(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Bookkeeping(ShortRepr):
+class UserMetadata(ShortRepr):
     """What is kept of a user as a whole.
 
     Attributes:

@@ -15,14 +15,14 @@ ADDRESS = compile_pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where to listen."""
 
     host: str
     port: int
 
     @classmethod
-    def parse(cls, text: str, option: str = "--http") -> Address:
+    def parse(cls, text: str, option: str = "--http") -> ListenAddress:
         """Return the address in ``HOST:PORT`` of an option; an IPv6 host stands in brackets.
 
         Raises:

@@ -16,9 +16,9 @@ from prometheus_client.registry import Collector
 
 from memoranda.derivations.worker import BATCH, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError
-from memoranda.maintenance.figures import WorkerFigures
+from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.model.ports import Store
-from memoranda.serving.addresses import Address
+from memoranda.serving.addresses import ListenAddress
 
 WORK, STAGE = "work", "stage"
 
@@ -36,7 +36,7 @@ class WorkerCounter(NamedTuple):
     name: str
     about: str
     label: str
-    read: Callable[[WorkerFigures], Mapping[str, float]]
+    read: Callable[[WorkerMetrics], Mapping[str, float]]
 
 
 COUNTERS = (
@@ -82,7 +82,7 @@ class WorkerCollector(Collector):
 
     def __init__(
         self,
-        figures: WorkerFigures,
+        figures: WorkerMetrics,
         derivations: DerivationWorker,
         store: Store,
         now: Callable[[], datetime],
@@ -135,7 +135,7 @@ class WorkerCollector(Collector):
 
 
 @contextmanager
-def serve_metrics(address: Address, collector: WorkerCollector) -> Iterator[str]:
+def serve_metrics(address: ListenAddress, collector: WorkerCollector) -> Iterator[str]:
     """Serve metrics from a thread until the block ends; give their URL.
 
     Raises:
@@ -150,7 +150,7 @@ def serve_metrics(address: Address, collector: WorkerCollector) -> Iterator[str]
         message = f"--metrics={address} cannot be listened at: {error.strerror or error}"
         raise ConfigError(message) from error
     try:
-        yield f"http://{Address(address.host, server.server_port)}/metrics"
+        yield f"http://{ListenAddress(address.host, server.server_port)}/metrics"
     finally:
         server.shutdown()
         thread.join()

@@ -29,7 +29,7 @@ from memoranda.store import postgres_nearest
 from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
 from memoranda.store.postgres_purge import TablePurge, note_tables
-from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowLimits, open_limits
+from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowSecurity, open_limits
 from memoranda.store.postgres_status import server_checks
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
@@ -224,7 +224,7 @@ class PostgresConnection(SqlConnection):
         self.damage_log = damage_log
 
     def enter(self, entry: Entry | None) -> None:
-        """Limit the transaction to the rows of a user, if it is not yet; see ``RowLimits``."""
+        """Limit the transaction to the rows of a user, if it is not yet; see ``RowSecurity``."""
         if entry != self._entry:
             self._entry = entry
             for sql in (ENTER, LIMIT):
@@ -485,7 +485,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 configure=_prepare_where_kept,
                 open=True,
             )
-        self._limits: RowLimits | None = None
+        self._limits: RowSecurity | None = None
         try:
             if self._is_behind(role):
                 self._migrate()

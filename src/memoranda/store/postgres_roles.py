@@ -82,7 +82,7 @@ END
 """
 
 
-class RowLimits(NamedTuple):
+class RowSecurity(NamedTuple):
     """How the transactions of a database are limited to the rows of a user.
 
     Attributes:
@@ -120,7 +120,7 @@ class RowLimits(NamedTuple):
             connection.run(f"CREATE POLICY {POLICY} ON {table} TO {self.role} USING ({condition})")
 
 
-def open_limits(connection: SqlConnection, role: str, tables: Sequence[str]) -> RowLimits:
+def open_limits(connection: SqlConnection, role: str, tables: Sequence[str]) -> RowSecurity:
     """Return the limits of a database; create its policies, where they are missing.
 
     Args:
@@ -142,7 +142,7 @@ def open_limits(connection: SqlConnection, role: str, tables: Sequence[str]) -> 
         raise _unusable(role, f"it {what}, so that nothing limits it", "name another role")
     if not may_be_taken:
         raise _unusable(role, f"{login} may not take it", f"GRANT {quoted} TO {login}")
-    limits = RowLimits(quoted, NO_ROLE if is_login else role, path, whole)
+    limits = RowSecurity(quoted, NO_ROLE if is_login else role, path, whole)
     values = {"role": role, "policy": POLICY, "tables": dump(list(tables))}
     objects = connection.all(OBJECTS, values)
     is_done = all(granted and safe >= of_users for _, _, of_users, safe, granted in objects)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memoranda.model.reports import Check
-from memoranda.store.postgres_roles import RowLimits
+from memoranda.store.postgres_roles import RowSecurity
 from memoranda.store.sql.database import SqlConnection
 
 STATUS = """
@@ -27,7 +27,7 @@ MANY_DEAD = 10_000
 
 
 def server_checks(
-    connection: SqlConnection, location: str, limits: RowLimits | None, pool: str, exact: int
+    connection: SqlConnection, location: str, limits: RowSecurity | None, pool: str, exact: int
 ) -> Iterator[Check]:
     """Yield what was found: the server, the role, the index of vectors, the dead rows.
 
@@ -57,7 +57,7 @@ def _encryption(raw: Any) -> str:
     return "a Unix socket" if raw.info.host.startswith("/") else "not encrypted"
 
 
-def _role(role: str, limits: RowLimits | None, *, is_super: bool, owns: bool) -> Check:
+def _role(role: str, limits: RowSecurity | None, *, is_super: bool, owns: bool) -> Check:
     whose = "owner of the tables" if owns else "not the owner of the tables"
     if limits is not None:
         told = f"{role}, {whose}; a user's transactions are limited to their rows by {limits.role}"

@@ -38,7 +38,7 @@ from memoranda.model.models import (
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import ENTITIES, VECTORS, Store
 from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
-from memoranda.model.traces import AgentSession, AuditTrail, Bookkeeping, SessionRecall
+from memoranda.model.traces import AgentSession, AuditTrail, SessionRecall, UserMetadata
 from memoranda.model.usage import Usage
 from memoranda.testing.analyzers import CapitalizedNames
 
@@ -459,8 +459,8 @@ class User:
         return [
             do.Insert(copied, None, trail=trail),
             do.ReplaceRecord(replace(copied, valid_until=SOON), replace(trail, retired=True)),
-            do.KeepBookkeeping(Bookkeeping(sessions=(session,))),
-            do.EmptyConversation("copied"),
+            do.KeepUserMetadata(UserMetadata(sessions=(session,))),
+            do.ClearTranscript("copied"),
         ]
 
 

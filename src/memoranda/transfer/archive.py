@@ -31,11 +31,11 @@ from memoranda.model.actions import (
     Action,
     AdvanceSession,
     Append,
-    EmptyConversation,
+    ClearTranscript,
     Insert,
-    KeepBookkeeping,
     KeepNameDecision,
     KeepTombstone,
+    KeepUserMetadata,
     OpenConversation,
     Prune,
     ReplaceRecord,
@@ -69,9 +69,9 @@ from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
     AuditTrail,
-    Bookkeeping,
     ErasedRecord,
     SessionRecall,
+    UserMetadata,
 )
 from memoranda.model.usage import Usage
 from memoranda.records.drafts import parse_kind, parse_tags, parse_trust
@@ -196,7 +196,7 @@ def stored_parts(
         yield KeepNameDecision(name, target)
     for page in record_pages(store, scope, now, tuple(Kind)):
         yield from archived_records(store, scope, page)
-    kept = store.bookkeeping(scope)
+    kept = store.user_metadata(scope)
     yield from kept.sessions
     yield from kept.usage
     yield from kept.erased
@@ -615,7 +615,7 @@ def write_entries(
     """
     read: Counter[str] = Counter()
     for batch in _batches(entries):
-        _Writer(target, counts, read, update=update).write(batch)
+        _ArchiveWriter(target, counts, read, update=update).write(batch)
         counts.advance(sum(entry.lines for entry in batch))
 
 
@@ -654,7 +654,7 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Archive
             )
 
 
-class _Writer:
+class _ArchiveWriter:
     """Stores a batch.
 
     Args:
@@ -687,7 +687,7 @@ class _Writer:
         usage = tuple(part for part in parts if isinstance(part, AgentUsage))
         erased = tuple(part for part in parts if isinstance(part, ErasedRecord))
         if usage or erased:
-            actions.append(KeepBookkeeping(Bookkeeping(usage=usage, erased=erased)))
+            actions.append(KeepUserMetadata(UserMetadata(usage=usage, erased=erased)))
         self.store.apply(self.scope, actions)
         self.store.apply(self.scope, list(self._session_actions(parts)))
         for part in parts:
@@ -724,7 +724,7 @@ class _Writer:
         info = self.store.conversations(self.everyone, name).get(name)
         opening, *others = _creation(part)
         # One that was deleted, and is opened again, may have messages.
-        anew = [opening, *([EmptyConversation(name)] if self.update else []), *others]
+        anew = [opening, *([ClearTranscript(name)] if self.update else []), *others]
         if info is None:
             self.counts.messages += len(given)
             return anew
@@ -761,7 +761,7 @@ class _Writer:
             if asked and (session.id not in pending or not self._has_only_read(session.id)):
                 continue
             if isinstance(session, AgentSession):
-                yield KeepBookkeeping(Bookkeeping(sessions=(session,)))
+                yield KeepUserMetadata(UserMetadata(sessions=(session,)))
                 continue
             through = session.through or ""
             last = self.store.get(self.scope, [through]).get(through)

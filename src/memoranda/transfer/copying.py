@@ -45,7 +45,7 @@ Line = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class UserCopy(ShortRepr):
+class UserCopyReport(ShortRepr):
     """What a copy did for one user, and how the two stores compare since.
 
     Attributes:
@@ -74,7 +74,7 @@ class UserCopy(ShortRepr):
 class CopyReport(ShortRepr):
     """What a copy did, user by user, and how the two stores compare since."""
 
-    users: tuple[UserCopy, ...]
+    users: tuple[UserCopyReport, ...]
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def _size(store: Store, scope: Scope) -> int:
     return talks + sum(store.count(scope, EVERYTHING).values())
 
 
-def _copy_user(source: CopySource, target: ImportTarget, counts: ImportCounts) -> UserCopy:
+def _copy_user(source: CopySource, target: ImportTarget, counts: ImportCounts) -> UserCopyReport:
     scope, store = Scope(target.scope.user), target.store
     with one_moment(source.store, scope, source.notes, counts.left_out) as notes:
         _refuse_others(source.store, target)
@@ -166,7 +166,7 @@ def _copy_user(source: CopySource, target: ImportTarget, counts: ImportCounts) -
         with one_moment(store, scope, target.notes, LeftOut()) as copied:
             ours = stored_parts(store, scope, source.now(), copied)
             lines, digest, differences = _compare(theirs, ours, counts)
-    return UserCopy(
+    return UserCopyReport(
         user=scope.user,
         records=counts.records,
         messages=counts.messages,

@@ -38,7 +38,7 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
-from memoranda.store.sql.traces import TraceReads
+from memoranda.store.sql.traces import TransferReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
@@ -134,8 +134,8 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.EmptyConversation: traces.empty_conversation,
-    act.KeepBookkeeping: traces.keep_bookkeeping,
+    act.ClearTranscript: traces.clear_transcript,
+    act.KeepUserMetadata: traces.keep_user_metadata,
     act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
@@ -232,7 +232,7 @@ def _registered(
     return known
 
 
-class SqlStore(SqlClaims, TraceReads):
+class SqlStore(SqlClaims, TransferReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer

@@ -17,9 +17,9 @@ from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
     AuditTrail,
-    Bookkeeping,
     ErasedRecord,
     SessionRecall,
+    UserMetadata,
 )
 from memoranda.model.usage import Usage
 from memoranda.store.sql.reads import SqlReads
@@ -117,7 +117,7 @@ UPDATE conversations SET message_count = 0, next_position = 0, cleared_through =
 """
 
 
-class TraceReads(SqlReads):
+class TransferReads(SqlReads):
     """What a store tells another one beside records and transcripts."""
 
     def trails(self, scope: Scope, ids: Sequence[str]) -> dict[str, AuditTrail]:
@@ -143,11 +143,11 @@ class TraceReads(SqlReads):
 
             return dict(self._made(make, "records", scope, READ_TRAILS, ids=listed))
 
-    def bookkeeping(self, scope: Scope) -> Bookkeeping:
+    def user_metadata(self, scope: Scope) -> UserMetadata:
         """Return what is kept of the scope's user as a whole."""
         with self.snapshot():
             owners: Any = self._made(tuple, "conversations", scope, READ_OWNERS)
-            return Bookkeeping(
+            return UserMetadata(
                 sessions=tuple(self._made(_session, "sessions", scope, READ_SESSIONS)),
                 usage=tuple(self._made(_usage, "model_usage", scope, READ_USAGE)),
                 erased=tuple(self._made(_erased, "history", scope, READ_ERASED, "h")),
@@ -180,7 +180,7 @@ def _erased(row: Row) -> ErasedRecord:
 # Keeping
 
 
-def keep_bookkeeping(tx: Transaction, action: act.KeepBookkeeping) -> None:
+def keep_user_metadata(tx: Transaction, action: act.KeepUserMetadata) -> None:
     """Keep what another store has of the user as a whole."""
     own = {"user_key": tx.user, "user": tx.user}
     for session in action.kept.sessions:
@@ -231,7 +231,7 @@ def _derive_anew(
     tx.raise_epoch()
 
 
-def empty_conversation(tx: Transaction, action: act.EmptyConversation) -> None:
+def clear_transcript(tx: Transaction, action: act.ClearTranscript) -> None:
     """Remove a transcript with its prunings and tombstones; its settings stay."""
     key = {"user": tx.user, "key": tx.conversation(action.conversation)}
     for table in ("messages", "prunings", "tombstones"):

@@ -16,9 +16,9 @@ from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
     AuditTrail,
-    Bookkeeping,
     ErasedRecord,
     SessionRecall,
+    UserMetadata,
 )
 from memoranda.model.usage import Usage
 from memoranda.testing.contracts.base import Contract
@@ -118,13 +118,13 @@ class CopyContract(Contract):
         )
         usage = AgentUsage("reflect", "m", Usage(requests=3, cost=0.5, seconds=1.5), "planner")
         gone = ErasedRecord(id="fact_gone", at=SOON, reason="asked", agent="planner")
-        kept = Bookkeeping(sessions=sessions, usage=(usage,), erased=(gone,))
+        kept = UserMetadata(sessions=sessions, usage=(usage,), erased=(gone,))
         living = replace(kept, erased=(gone, replace(gone, id=turn.id)))
         for each in (living, replace(kept, usage=(replace(usage, usage=Usage(requests=2)),))):
-            ana.apply(do.KeepBookkeeping(each))
-        assert ana.bookkeeping() == replace(kept, owners={"hers": "planner"})
-        assert ana.writer.bookkeeping() == Bookkeeping(sessions=sessions[:1])
-        assert ben.bookkeeping() == Bookkeeping()
+            ana.apply(do.KeepUserMetadata(each))
+        assert ana.user_metadata() == replace(kept, owners={"hers": "planner"})
+        assert ana.writer.user_metadata() == UserMetadata(sessions=sessions[:1])
+        assert ben.user_metadata() == UserMetadata()
         with pytest.raises(NotFound, match="fact_gone"):
             ana.apply(ana.insertion("of the secret", source_ids=("fact_gone",)))
         assert store.verify() == []
@@ -136,7 +136,7 @@ class CopyContract(Contract):
         ana.prune("trip", cut(0, 0))
         ana.apply(do.UpdateConversation("trip", clear=True))
         ana.apply(do.ReplaceMessages("trip", "tmb_1", SOON, ids=(said[1].id,)))
-        ana.apply(do.EmptyConversation("trip"), do.Append("trip", said[1]))
+        ana.apply(do.ClearTranscript("trip"), do.Append("trip", said[1]))
         assert [item.position for item in ana.messages("trip")] == [0]
         assert ana.conversations()["trip"].system == info.system
         assert ana.prunings("trip") == ana.tombstones("trip") == []

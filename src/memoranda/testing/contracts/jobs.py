@@ -88,7 +88,7 @@ class JobContract(Contract):
         assert store.job_runs() == runs
 
 
-class RunContract(Contract):
+class ScheduledRunContract(Contract):
     """The users of a run are divided among all who take some, each in one hand at a time."""
 
     @pytest.fixture
@@ -171,7 +171,7 @@ class RunContract(Contract):
         assert sorted(store.claim_users(run, due=NEXT, **times)) == USERS[2:]
 
 
-class WaitingContract(Contract):
+class DerivationQueueContract(Contract):
     """Of all who work off what waits, each gets records that nobody else has."""
 
     def test_each_record_is_taken_once(self, store: Store, ana: User, ben: User) -> None:
