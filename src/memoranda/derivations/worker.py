@@ -54,6 +54,8 @@ LONGEST_BURST = 5.0
 RETRY = 30.0
 # Seconds that a search waits for what it needs; then it goes on with what is there.
 LONGEST_WAIT = 2.0
+# How many times as long as counting takes what waits is not counted again.
+COUNT_AGAIN = 10
 # Seconds of it for other processes and threads that write; and how long no search tries again,
 # where that was not enough.
 PATIENCE = 0.05
@@ -197,11 +199,16 @@ class DerivationWorker:
         left = total = self.waiting(scope, work) if self._can_do(work) else 0
         if not total:
             return 0
+        counted, took = time.monotonic(), time.monotonic() - start
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
         for _ in range(-(-total // BATCH[work])):
             derived = self._derive_batch(scope, work, seconds)
-            before, left = left, min(left, self.waiting(scope, work))
+            before, left = left, max(0, left - derived)
+            if time.monotonic() - counted > COUNT_AGAIN * took:  # It takes long where many wait.
+                begun = time.monotonic()
+                left = min(before, self.waiting(scope, work))
+                counted, took = time.monotonic(), time.monotonic() - begun
             if progress is not None:
                 progress(total - left, total)
             if not derived:

@@ -70,6 +70,7 @@ ROW = np.dtype(
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
+Table = npt.NDArray[np.void]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
 # Places between two turns of a session beyond which candidates do not stand around each other.
@@ -249,7 +250,7 @@ class Rows:
         population: all there are, where these are only candidates.
     """
 
-    table: npt.NDArray[np.void]
+    table: Table
     vectors: QuantizedVectors
     surroundings: Surroundings
     sessions: dict[str, int]
@@ -391,13 +392,13 @@ class UserIndex:
         dimensions = changes.vectors.shape[1] or self._vectors.dimensions
         self._reserve(count, dimensions)
         if changes.rows:
-            self._table[start:count] = [self._row(row) for row in changes.rows]
+            self._table[start:count] = self._table_of(changes.rows)
         if changes.revised:
             self._table = self._table.copy()  # Whoever ranks by the rows of before goes on so.
             known = self._table[:start]
             places = np.searchsorted(known["ordinal"], [row.ordinal for row in changes.revised])
             threads = known["thread"][places].tolist()
-            known[places] = list(map(self._row, changes.revised, threads))
+            known[places] = self._table_of(changes.revised, threads)
         table = self._table[:count]
         if changes.ordinals:
             places = np.searchsorted(table["ordinal"], np.asarray(changes.ordinals))
@@ -425,27 +426,39 @@ class UserIndex:
                 self._vectors.codes[: len(known)] = known.codes
                 self._vectors.scales[: len(known)] = known.scales
 
-    def _row(self, row: IndexRow, thread: int | None = None) -> tuple[float, ...]:
-        session = self._number("session", row.session_id)
-        return (
-            row.ordinal,
-            self._thread(row, session) if thread is None else thread,
-            row.ordinal if row.session_id is None else row.position or 0,
-            row.length,
-            row.terms,
-            KINDS[row.kind],
-            self._number("agent", row.agent),
-            session,
-            self._number("speaker", row.speaker),
-            row.event_ms,
-            row.created_ms,
-            NEVER if row.valid_until_ms is None else row.valid_until_ms,
-            row.confidence,
-            self._number("subject", row.subject),
-            self._number("attribute", row.attribute),
-            row.event_ms + 1 if row.event_until_ms is None else row.event_until_ms,
-            bool(row.asks),
-        )
+    def _table_of(self, rows: Sequence[IndexRow], threads: Sequence[int] = ()) -> Table:
+        """Return rows of the table.
+
+        Column by column, which takes a quarter of the time that row by row does.
+
+        Args:
+            rows: records, one at least.
+            threads: the talk that each stands in, where that is known.
+        """
+        columns = zip(*rows, strict=True)
+        given: dict[str, Any] = dict(zip(IndexRow._fields, columns, strict=True))
+        sessions = self._number("session", given["session_id"])
+        loose = zip(given["session_id"], given["ordinal"], given["position"], strict=True)
+        over = zip(given["event_ms"], given["event_until_ms"], strict=True)
+        table = np.empty(len(rows), ROW)
+        table["ordinal"] = given["ordinal"]
+        table["thread"] = threads or [*map(self._thread, rows, sessions)]
+        table["position"] = [
+            ordinal if session is None else position or 0 for session, ordinal, position in loose
+        ]
+        table["length"] = given["length"]
+        table["terms"] = given["terms"]
+        table["kind"] = [KINDS[kind] for kind in given["kind"]]
+        table["session"] = sessions
+        for name in ("agent", "speaker", "subject", "attribute"):
+            table[name] = self._number(name, given[name])
+        table["event"] = given["event_ms"]
+        table["created"] = given["created_ms"]
+        table["until"] = [NEVER if until is None else until for until in given["valid_until_ms"]]
+        table["confidence"] = given["confidence"]
+        table["over"] = [event + 1 if until is None else until for event, until in over]
+        table["asks"] = given["asks"]
+        return table
 
     def _thread(self, row: IndexRow, session: int) -> int:
         """Return which talk a record stands in.
@@ -463,9 +476,12 @@ class UserIndex:
         self._loose = thread, row.event_ms
         return thread
 
-    def _number(self, column: str, value: str | None) -> int:
+    def _number(self, column: str, values: Sequence[str | None]) -> list[int]:
         numbers = self._numbers[column]
-        return NO_NUMBER if value is None else numbers.setdefault(value, len(numbers))
+        return [
+            NO_NUMBER if value is None else numbers.setdefault(value, len(numbers))
+            for value in values
+        ]
 
 
 class IndexCache:

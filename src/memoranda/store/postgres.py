@@ -262,7 +262,7 @@ class PostgresConnection(SqlConnection):
         """Carry out a statement; in a batch by the time that its result is asked for."""
         if self.batch is not None:
             return self.batch.send(in_numbers(sql), values)
-        return self.raw.execute(in_postgres(sql), values)
+        return self.raw.execute(in_postgres(sql), values, binary=True)
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""

@@ -23,6 +23,8 @@ from memoranda.store.sql.database import Row, Values
 
 # Types of parameters that the server is told; those of others it sees by itself.
 TYPES = {int: 20, float: 701, bytes: 17}
+# The format of results: vectors as text would be twice as long.
+IN_BINARY = 1
 # Statements of a connection that are prepared.
 MOST_PREPARED = 300
 FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
@@ -113,9 +115,9 @@ class StatementBatch:
         name = self._prepare((statement.sql, types)) if given else None
         if name is None:
             sql = statement.sql.encode()
-            self._server.send_query_params(sql, parameters, types, formats)
+            self._server.send_query_params(sql, parameters, types, formats, IN_BINARY)
         else:
-            self._server.send_query_prepared(name, parameters, formats)
+            self._server.send_query_prepared(name, parameters, formats, IN_BINARY)
         return self._expect()
 
     def _prepare(self, key: StatementKey) -> bytes | None:

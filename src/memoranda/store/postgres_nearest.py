@@ -24,7 +24,7 @@ from memoranda.model.query import (
 )
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.reads import CANDIDATE_ROWS, CANDIDATE_VECTORS, Where, vector_of
+from memoranda.store.sql.reads import CANDIDATE_ROWS, CANDIDATE_VECTORS, Where, read_vectors
 from memoranda.store.sql.rows import STORED_FLOAT, dump, index_row
 from memoranda.store.sql.store import match_postings
 
@@ -466,18 +466,14 @@ class CandidateSearch:
         """Return these records as ranking reads them."""
         values = {"user": self._user, "keys": dump(list(keys))}
         made = self._connection.made(index_row, "records", CANDIDATE_ROWS, values)
-        make = vector_of(self._connection)
-        numbered = self._connection.made(make, "vectors", CANDIDATE_VECTORS, values)
-        vectors = [each for each in numbered if each is not None]
+        ordinals, vectors = read_vectors(self._connection, CANDIDATE_VECTORS, values)
         changes = IndexChanges(
             IndexVersion(),
             reset=True,
             rows=[row for row in made if row is not None],
             revised=[],
-            ordinals=[ordinal for ordinal, _ in vectors],
-            vectors=np.stack([row for _, row in vectors])
-            if vectors
-            else np.empty((0, 0), np.float32),
+            ordinals=ordinals,
+            vectors=vectors,
             lineage=Lineage(*pairs),
         )
         matches = self._matches(keys, terms, frequencies)

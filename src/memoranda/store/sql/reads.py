@@ -43,11 +43,12 @@ from memoranda.model.query import (
     RecordTokens,
     Subset,
     Vector,
+    Vectors,
     metadata_conditions,
 )
 from memoranda.model.sessions import JobRun, SessionInfo
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.store.sql.database import SqlConnection
+from memoranda.store.sql.database import SqlConnection, Values
 from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.rows import (
     CHANGES,
@@ -709,22 +710,22 @@ class SqlReads:
             if version.revision > start.revision and not reset:
                 made = connection.made(index_row, "records", revised_rows, values)
                 revised = [row for row in made if row and row.ordinal <= start.ordinal]
-            numbered = NO_ROWS
+            ordinals: Sequence[int] = ()
+            vectors: Vectors = NO_VECTORS
             if version.vector > start.vector:
-                numbered = connection.made(vector_of(connection), "vectors", new_vectors, values)
+                ordinals, vectors = read_vectors(connection, new_vectors, values)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
                 pairs: list[Any] = [connection.all(sql, values) for sql in (SOURCES, REPLACED)]
                 lineage = Lineage(*pairs)
-        found = [row for row in numbered if row is not None]
         return IndexChanges(
             version=version,
             reset=reset,
             rows=rows,
             revised=revised,
-            ordinals=[ordinal for ordinal, _ in found],
-            vectors=np.stack([row for _, row in found]) if found else NO_VECTORS,
+            ordinals=ordinals,
+            vectors=vectors,
             lineage=lineage,
         )
 
@@ -947,18 +948,26 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     return meta[MODEL], int(meta[DIMENSIONS])
 
 
-def vector_of(connection: SqlConnection) -> Callable[[Row], tuple[int, Vector]]:
-    """Return what makes ordinal and vector of a row, for vectors of the store's model alone."""
+def read_vectors(
+    connection: SqlConnection, sql: str, values: Values
+) -> tuple[Sequence[int], Vectors]:
+    """Return ordinals and vectors (float32, a row each) of those that are of the store's model.
+
+    Args:
+        connection: where they are.
+        sql: a query for rows that end with an ordinal and a vector.
+        values: its parameters.
+    """
     _, dimensions = vector_model(connection) or ("", 0)
-
-    def make(row: Row) -> tuple[int, Vector]:
-        vector = np.frombuffer(row[-1], STORED_FLOAT).astype(np.float32)
-        if len(vector) != dimensions or not np.isfinite(vector).all():
-            message = f"a vector is no {dimensions} numbers"
-            raise ValueError(message)
-        return row[-2], vector
-
-    return make
+    rows = connection.all(sql, values)
+    size = STORED_FLOAT.itemsize * dimensions
+    whole = [row for row in rows if isinstance(row[-1], bytes) and len(row[-1]) == size > 0]
+    blobs = b"".join(row[-1] for row in whole)
+    vectors = np.frombuffer(blobs, STORED_FLOAT).astype(np.float32).reshape(len(whole), dimensions)
+    finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))
+    if len(finite) < len(rows):
+        connection.damage_log.warn("vectors", f"a vector is no {dimensions} numbers")
+    return [whole[place][-2] for place in finite], vectors[finite] if len(finite) else NO_VECTORS
 
 
 def _tokens(row: Row) -> Row:
