@@ -264,6 +264,10 @@ class PostgresConnection(SqlConnection):
             return self.batch.send(in_numbers(sql), values)
         return self.raw.execute(in_postgres(sql), values, binary=True)
 
+    def ask(self, sql: str, values: Values = NONE) -> Callable[[], Sequence[Row | None]]:
+        """Send a query, and return what waits for its rows."""
+        return self._execute(sql, values).fetchall
+
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
         return self._execute(sql, values).fetchall()

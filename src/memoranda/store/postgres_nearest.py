@@ -7,6 +7,7 @@ about; with what stands around it, that is ranked as the records of any other us
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -24,8 +25,14 @@ from memoranda.model.query import (
 )
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.reads import CANDIDATE_ROWS, CANDIDATE_VECTORS, Where, read_vectors
-from memoranda.store.sql.rows import STORED_FLOAT, dump, index_row
+from memoranda.store.sql.reads import (
+    CANDIDATE_ROWS,
+    CANDIDATE_VECTORS,
+    Where,
+    read_index_rows,
+    read_vectors,
+)
+from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import match_postings
 
 T = TypeVar("T")
@@ -293,7 +300,7 @@ def _binary(blob: bytes) -> bytes:
 
 
 def _literal(vector: NDArray[Any]) -> str:
-    return f"[{','.join(format(number, '.6g') for number in vector.tolist())}]"
+    return json.dumps(vector.tolist(), separators=(",", ":"))
 
 
 def _with_neighbours(keys: NDArray[np.int64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -305,9 +312,10 @@ def _with_neighbours(keys: NDArray[np.int64], evidence: NDArray[np.float64]) -> 
     """
     found = evidence.copy()
     for step, share in enumerate(SHARED, 1):
-        _, before, after = np.intersect1d(keys + step, keys, return_indices=True)
-        found[after] += share * evidence[before]
-        found[before] += share * evidence[after]
+        after = np.searchsorted(keys, keys + step)
+        before = np.flatnonzero(np.take(keys, after, mode="clip") == keys + step)
+        found[after[before]] += share * evidence[before]
+        found[before] += share * evidence[after[before]]
     return found
 
 
@@ -344,46 +352,54 @@ class CandidateSearch:
             vector: of it, float32, shape (dimensions,); ``None`` without a model.
             attributes: the attributes of facts that it may ask for.
         """
-        asked = {"user": self._user, "terms": dump(list(terms))}
-        held_by_many: Any = self._connection.all(TERMS, asked)
-        common: dict[str, int] = dict(held_by_many)
+        if vector is not None and len(vector) != self._large.dimensions:
+            vector = None
+        literal = None if vector is None else _literal(vector)
+        common_terms = self._ask(TERMS, terms=dump(list(terms)))
+        nearest = self._ask_nearest(literal)
+        facts = self._ask(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
+        common: dict[str, int] = dict(common_terms())
         rare = [term for term in terms if term not in common]
-        postings = self._full_text.postings(self._connection, self._user, rare)
+        holding = self._full_text.ask_postings(self._connection, self._user, rare)
+        like = [key for (key,) in nearest()]
+        postings = holding()
         held = {term: len(each.keys) for term, each in zip(rare, postings, strict=True)} | common
         frequencies = [held[term] for term in terms]
-        vector = None if vector is None or len(vector) != self._large.dimensions else vector
-        like = self._nearest(vector)
         covered = self._covered(rare, postings, common)
-        keys = self._best(like, covered, vector) | self._facts(attributes)
-        if vector is not None and len(like) < MOST_LIKE // 2:
+        keys = self._best(like, covered, literal) | {key for (key,) in facts()}
+        if literal is not None and len(like) < MOST_LIKE // 2:
             newest = f"{FILTERED} ORDER BY r.key DESC LIMIT :most"
             keys |= self._keys(newest, most=MOST_FILTERED)
-        pairs = [self._pairs(sql, keys) for sql in (SOURCES, REPLACED)]
-        keys |= {key for each in pairs for pair in each for key in pair}
-        around = {"around": AROUND, "around_keys": AROUND_KEYS}
-        beside = self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
-        return self._read(sorted(keys), sorted(keys | beside), terms, frequencies, pairs)
+        lineage = self._lineage(keys)
+        keys |= {key for each in lineage for pair in each for key in pair}
+        beside = self._beside(keys)
+        return self._read(sorted(keys), sorted(keys | beside), terms, frequencies, lineage)
 
-    def _all(self, sql: str, **values: Any) -> list[Any]:
+    def _ask(self, sql: str, **values: Any) -> Callable[[], Any]:
         given = self._where.values | {"user": self._user} | values
         sql = sql.format(where=self._where.sql, table=table_of(self._user))
-        return self._connection.all(sql, given)
+        return self._connection.ask(sql, given)
 
     def _keys(self, sql: str, **values: Any) -> set[int]:
-        return {row[0] for row in self._all(sql, **values)}
+        return {key for (key,) in self._ask(sql, **values)()}
 
-    def _pairs(self, sql: str, keys: Collection[int]) -> list[tuple[int, int]]:
-        return list(self._all(sql, keys=dump(sorted(keys))))
+    def _lineage(self, keys: Collection[int]) -> list[list[tuple[int, int]]]:
+        listed = dump(sorted(keys))
+        return [read() for read in [self._ask(sql, keys=listed) for sql in (SOURCES, REPLACED)]]
 
-    def _nearest(self, vector: Vector | None) -> list[int]:
-        """Return the records that are most like the question."""
-        if vector is None:
-            return []
+    def _beside(self, keys: Collection[int]) -> set[int]:
+        around = {"around": AROUND, "around_keys": AROUND_KEYS}
+        return self._keys(BESIDE_THEM, keys=dump(sorted(keys)), **around)
+
+    def _ask_nearest(self, literal: str | None) -> Callable[[], Any]:
+        """Ask for the records that are most like the question."""
+        if literal is None:
+            return list
         plan = {"most": str(MOST_LIKE), "other": "off"}
         self._connection.run(PLAN, plan)  # The index gives them in order, if it is used.
-        found = self._all(NEAREST, vector=_literal(vector), most=MOST_LIKE)
+        found = self._ask(NEAREST, vector=literal, most=MOST_LIKE)
         self._connection.run(PLAN, plan | {"other": "on"})
-        return [row[0] for row in found]
+        return found
 
     def _covered(
         self, rare: Sequence[str], postings: Sequence[Any], common: Mapping[str, int]
@@ -401,7 +417,7 @@ class CandidateSearch:
             }
             terms = [*rare, *rarest]
             counts = [len(each.keys) for each in postings] + [common[term] for term in rarest]
-            matches = self._matches(sorted(held), terms, counts)
+            matches = self._ask_matches(sorted(held), terms, counts)()
         keys = np.array(matches.ordinals, np.int64)
         covered = self._coverage(matches)
         best = np.argsort(-np.minimum(1, _with_neighbours(keys, covered)), kind="stable")
@@ -417,19 +433,19 @@ class CandidateSearch:
         return covered
 
     def _best(
-        self, like: Sequence[int], covered: Mapping[int, float], vector: Vector | None
+        self, like: Sequence[int], covered: Mapping[int, float], literal: str | None
     ) -> set[int]:
         """Return the records that pass the filter and may answer the question best."""
         sql, asked = PLAIN_FEATURES, {}
-        if vector is not None:
-            sql, asked = FEATURES, {"vector": _literal(vector)}
+        if literal is not None:
+            sql, asked = FEATURES, {"vector": literal}
         first = [*like[:MOST_BESIDE], *list(covered)[:MOST_BESIDE]]
         beside = (key + step for key in first for step in BESIDE_STEPS)
         ranked = list(dict.fromkeys([*like, *beside, *covered]))
         rows: list[Any] = []
         for start in range(0, len(ranked), MOST_LOOKED_AT):
             part = ranked[start : start + MOST_LOOKED_AT]
-            rows += self._all(sql, keys=dump(sorted(part)), **asked)
+            rows += self._ask(sql, keys=dump(sorted(part)), **asked)()
             if len(rows) >= MOST_WORDED // 2:
                 break
         if len(rows) <= MOST_CANDIDATES:
@@ -442,18 +458,17 @@ class CandidateSearch:
         score += SAID * said + LENGTH * np.minimum(1, length / FULL_LENGTH)
         return {*keys[np.argsort(-score, kind="stable")[:MOST_CANDIDATES]].tolist()}
 
-    def _matches(
+    def _ask_matches(
         self, keys: Sequence[int], terms: Sequence[str], frequencies: Sequence[int]
-    ) -> TermMatches:
-        """Return which of these records hold which terms."""
-        postings = self._full_text.postings(self._connection, self._user, terms, among=keys)
-        matches = match_postings(terms, postings, limit=len(keys))
-        return TermMatches(matches.ordinals, matches.counts, frequencies)
+    ) -> Callable[[], TermMatches]:
+        """Ask which of these records hold which terms."""
+        asked = self._full_text.ask_postings(self._connection, self._user, terms, among=keys)
 
-    def _facts(self, attributes: Collection[str]) -> set[int]:
-        if not attributes:
-            return set()
-        return self._keys(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
+        def read() -> TermMatches:
+            matches = match_postings(terms, asked(), limit=len(keys))
+            return TermMatches(matches.ordinals, matches.counts, frequencies)
+
+        return read
 
     def _read(
         self,
@@ -461,20 +476,23 @@ class CandidateSearch:
         keys: Sequence[int],
         terms: Sequence[str],
         frequencies: Sequence[int],
-        pairs: Sequence[Sequence[tuple[int, int]]],
+        lineage: Sequence[Sequence[tuple[int, int]]],
     ) -> Candidates:
         """Return these records as ranking reads them."""
-        values = {"user": self._user, "keys": dump(list(keys))}
-        made = self._connection.made(index_row, "records", CANDIDATE_ROWS, values)
-        ordinals, vectors = read_vectors(self._connection, CANDIDATE_VECTORS, values)
+        listed = dump(list(keys))
+        records = self._ask(CANDIDATE_ROWS, keys=listed)
+        embedded = self._ask(CANDIDATE_VECTORS, keys=listed)
+        matches = self._ask_matches(keys, terms, frequencies)
+        rows = read_index_rows(self._connection, records())
+        dimensions = self._large.dimensions
+        ordinals, vectors = read_vectors(self._connection, embedded(), dimensions)
         changes = IndexChanges(
             IndexVersion(),
             reset=True,
-            rows=[row for row in made if row is not None],
+            rows=rows,
             revised=[],
             ordinals=ordinals,
             vectors=vectors,
-            lineage=Lineage(*pairs),
+            lineage=Lineage(*lineage),
         )
-        matches = self._matches(keys, terms, frequencies)
-        return Candidates(changes, matches, self._large.records, self._large.terms, answers)
+        return Candidates(changes, matches(), self._large.records, self._large.terms, answers)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,26 +86,38 @@ class TermVectors:
         connection.run("DELETE FROM record_terms")
 
     def postings(
+        self, connection: SqlConnection, user: int, terms: Sequence[str]
+    ) -> list[Postings]:
+        """Return for each term which of the user's records hold it, in order, and how often."""
+        return self.ask_postings(connection, user, terms)()
+
+    def ask_postings(
         self,
         connection: SqlConnection,
         user: int,
         terms: Sequence[str],
         among: Sequence[int] | None = None,
-    ) -> list[Postings]:
-        """Return for each term which of the user's records hold it, in order, and how often.
+    ) -> Callable[[], list[Postings]]:
+        """Send what asks the same, and return what waits for it.
 
         Of the records with the keys ``among``, if these are given.
         """
         if not terms:
-            return []
+            return list
         lexemes = [_lexeme(user, term) for term in terms]
         values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
         values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
         times = "".join(map(TIMES.format, range(len(terms))))
         sql = POSTINGS.format(times=times, matching=self._matching if among is None else MATCHING)
-        keys, *ranks = connection.all(sql if among is None else AMONG + sql, values)[0]
-        held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
-        return [_postings(held, each or b"") for each in ranks]
+        asked = connection.ask(sql if among is None else AMONG + sql, values)
+
+        def read() -> list[Postings]:
+            row: Any = asked()[0]
+            keys, *ranks = row
+            held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
+            return [_postings(held, each or b"") for each in ranks]
+
+        return read
 
     def pairs(self, user: int, terms: Sequence[str]) -> str:
         """Return a ``tsquery`` for what holds two of these terms."""

@@ -6,7 +6,8 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -91,6 +92,13 @@ class SqlConnection(ABC):
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
 
+    def ask(self, sql: str, values: Values = NONE) -> Callable[[], Sequence[Row | None]]:
+        """Send a query, and return what waits for its rows.
+
+        A server may answer it while what it told before is read.
+        """
+        return partial(self.rows, sql, values)
+
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
@@ -111,17 +119,33 @@ class SqlConnection(ABC):
             sql: a query.
             values: its parameters.
         """
+        return [self._read(make, table, row) for row in self.rows(sql, values)]
 
-        def made(row: Row | None) -> T | None:
-            try:
-                if row is None:
-                    raise ValueError(NO_UTF8)
-                return make(row)
-            except DAMAGE as error:
-                self.damage_log.warn(table, error)
-                return None
+    def _read(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
+        try:
+            if row is None:
+                raise ValueError(NO_UTF8)
+            return make(row)
+        except DAMAGE as error:
+            self.damage_log.warn(table, error)
+            return None
 
-        return list(map(made, self.rows(sql, values)))
+    def made_together(
+        self, make: Callable[[Sequence[Row]], list[T]], table: str, rows: Sequence[Row | None]
+    ) -> list[T]:
+        """Return what ``make`` makes of rows, of all at once unless one cannot be read.
+
+        Args:
+            make: makes a value of each row, or raises one of ``DAMAGE``.
+            table: what the rows are of, for the warning.
+            rows: as they were read.
+        """
+        whole = [row for row in rows if row is not None]
+        with suppress(*DAMAGE):
+            if len(whole) == len(rows):
+                return make(whole)
+        made = [self._read(lambda row: make([row])[0], table, row) for row in rows]
+        return [each for each in made if each is not None]
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""

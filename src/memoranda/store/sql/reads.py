@@ -35,6 +35,7 @@ from memoranda.model.query import (
     Candidates,
     Filter,
     IndexChanges,
+    IndexRow,
     IndexVersion,
     Lineage,
     MetadataCondition,
@@ -48,7 +49,7 @@ from memoranda.model.query import (
 )
 from memoranda.model.sessions import JobRun, SessionInfo
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.store.sql.database import SqlConnection, Values
+from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.rows import (
     CHANGES,
@@ -66,7 +67,7 @@ from memoranda.store.sql.rows import (
     decode_namespace,
     dump,
     encode_namespace,
-    index_row,
+    index_rows,
     message,
     noted_lines,
     pruning,
@@ -704,16 +705,17 @@ class SqlReads:
                 "seq": start.vector,
                 "revision": start.revision,
             }
-            made = connection.made(index_row, "records", new_rows, values)
-            rows = [row for row in made if row is not None]
+            rows = read_index_rows(connection, connection.rows(new_rows, values))
             revised = NO_ROWS
             if version.revision > start.revision and not reset:
-                made = connection.made(index_row, "records", revised_rows, values)
-                revised = [row for row in made if row and row.ordinal <= start.ordinal]
+                found = read_index_rows(connection, connection.rows(revised_rows, values))
+                revised = [row for row in found if row.ordinal <= start.ordinal]
             ordinals: Sequence[int] = ()
             vectors: Vectors = NO_VECTORS
             if version.vector > start.vector:
-                ordinals, vectors = read_vectors(connection, new_vectors, values)
+                _, dimensions = vector_model(connection) or ("", 0)
+                new = connection.rows(new_vectors, values)
+                ordinals, vectors = read_vectors(connection, new, dimensions)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
@@ -948,20 +950,23 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
     return meta[MODEL], int(meta[DIMENSIONS])
 
 
+def read_index_rows(connection: SqlConnection, rows: Sequence[Any]) -> list[IndexRow]:
+    """Return what ranking reads of records, without those that are damaged."""
+    return connection.made_together(index_rows, "records", rows)
+
+
 def read_vectors(
-    connection: SqlConnection, sql: str, values: Values
+    connection: SqlConnection, rows: Sequence[Any], dimensions: int
 ) -> tuple[Sequence[int], Vectors]:
-    """Return ordinals and vectors (float32, a row each) of those that are of the store's model.
+    """Return ordinals and vectors (float32, a row each), without those that are damaged.
 
     Args:
         connection: where they are.
-        sql: a query for rows that end with an ordinal and a vector.
-        values: its parameters.
+        rows: end with an ordinal and a vector.
+        dimensions: of the store's model.
     """
-    _, dimensions = vector_model(connection) or ("", 0)
-    rows = connection.all(sql, values)
     size = STORED_FLOAT.itemsize * dimensions
-    whole = [row for row in rows if isinstance(row[-1], bytes) and len(row[-1]) == size > 0]
+    whole = [row for row in rows if row and isinstance(row[-1], bytes) and len(row[-1]) == size]
     blobs = b"".join(row[-1] for row in whole)
     vectors = np.frombuffer(blobs, STORED_FLOAT).astype(np.float32).reshape(len(whole), dimensions)
     finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))

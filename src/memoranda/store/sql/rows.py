@@ -161,6 +161,20 @@ class RowShape:
             self._sound.add(types)
         return row
 
+    def require_all(self, rows: Sequence[Row]) -> Mapping[str, Sequence[Any]]:
+        """Return the columns of rows whose values have these types, by name.
+
+        Raises:
+            TypeError: one has another.
+        """
+        columns = [*zip(*rows, strict=True)] or [()] * len(self._names)
+        for name, allowed, values in zip(self._names, self._allowed, columns, strict=True):
+            if allowed is not None and not allowed.issuperset(map(type, values)):
+                wrong = {each.__name__ for each in map(type, values) if each not in allowed}
+                message = f"{name} is of type {min(wrong)}"
+                raise TypeError(message)
+        return dict(zip(self._names, columns, strict=True))
+
 
 class Columns:
     """The columns of the fields of a dataclass: each has the name of its field.
@@ -351,20 +365,27 @@ def noted_lines(text: str) -> tuple[NotedLine, ...]:
     return tuple(NotedLine(*line) for line in json.loads(text))
 
 
-def index_row(row: Row) -> IndexRow:
-    """Make what ranking reads of a record from a row."""
-    made = IndexRow(*INDEX_ROW.require(row))
-    if made.kind not in KINDS:
-        message = f"kind is {made.kind!r}"
+def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
+    """Make what ranking reads of records, of all at once: they are many.
+
+    Raises:
+        TypeError: a row is damaged.
+        ValueError: the same.
+    """
+    columns = INDEX_ROW.require_all(rows)
+    if not KINDS.issuperset(columns["kind"]):
+        message = f"kind is {min(set(columns['kind']) - KINDS)!r}"
         raise ValueError(message)
-    for moment in (made.event_ms, made.created_ms, made.event_until_ms):
-        if moment is not None and not FIRST_MS <= moment <= LAST_MS:
-            message = f"{moment} is the time of no date"
+    for name in ("event_ms", "created_ms", "event_until_ms"):
+        moments = [moment for moment in columns[name] if moment is not None]
+        if moments and not FIRST_MS <= min(moments) <= max(moments) <= LAST_MS:
+            message = f"{name} is the time of no date"
             raise ValueError(message)
+    made = [*map(IndexRow._make, rows)]
     # A number beyond these is damaged, but says nothing that ranking could not do without.
-    if not 0 <= made.confidence <= 1:
-        return made._replace(confidence=min(max(made.confidence, 0.0), 1.0))
-    return made
+    if all(0 <= confidence <= 1 for confidence in columns["confidence"]):
+        return made
+    return [row._replace(confidence=min(max(row.confidence, 0.0), 1.0)) for row in made]
 
 
 def pruning(row: Row) -> Pruning:
