@@ -25,6 +25,7 @@ from benchmarks import (
     notes_speed,
     postgres,
     postgres_peers,
+    postgres_sizes,
     pruning,
     quiz,
     relevance,
@@ -54,6 +55,7 @@ QUALITY = (
     "notes",
     "stores",
     "postgres",
+    "postgres_sizes",
     "postgres_peers",
     "quiz",
 )
@@ -127,6 +129,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
+        "postgres_sizes": lambda: postgres_sizes.run(quick=quick),
         "postgres_peers": lambda: postgres_peers.run(asked.shared, quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }

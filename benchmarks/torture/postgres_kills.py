@@ -65,7 +65,7 @@ def run(task: Task) -> list[Figure]:
     searches = ended.join(found, outages.explain)
     what = f"kill -9, {PROCESSES} processes on PostgreSQL, the server {len(outages.times)} times"
     return [
-        figure_of(what, ended.kills, found),
+        figure_of(what, ended.kills, found, least=0),
         search_figure([line for line in searches if not outages.touch(line)]),
     ]
 

@@ -710,7 +710,7 @@ class SqlReads:
             if version.revision > start.revision and not reset:
                 found = read_index_rows(connection, connection.rows(revised_rows, values))
                 revised = [row for row in found if row.ordinal <= start.ordinal]
-            ordinals: Sequence[int] = ()
+            ordinals: Sequence[int] = []
             vectors: Vectors = NO_VECTORS
             if version.vector > start.vector:
                 _, dimensions = vector_model(connection) or ("", 0)
