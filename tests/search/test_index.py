@@ -135,6 +135,34 @@ def test_what_is_erased_is_gone_from_the_rows(memory, store):
     assert len(rows.vectors) == 1
 
 
+def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path):
+    """Who reads an older moment gets what was there then at least, and others lose nothing."""
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with (
+        Memory(str(tmp_path / "m.db"), user="ana", settings=chosen) as memory,
+        ThreadPoolExecutor(1) as other,
+    ):
+        index, store = UserIndex(), memory._services.store
+        first, _ = memory.remember_many(["one", "two"])
+
+        def change_and_read(change):
+            change()
+            return len(index.rows(store, SCOPE))
+
+        with store.snapshot():
+            assert len(index.rows(store, SCOPE)) == 2
+            added = other.submit(change_and_read, lambda: memory.remember("three"))
+            assert added.result() == 3
+            assert len(index.rows(store, SCOPE)) == 3
+        assert len(index.rows(store, SCOPE)) == 3
+        with store.snapshot():
+            assert len(index.rows(store, SCOPE)) == 3
+            erased = other.submit(change_and_read, lambda: memory.forget(first.id, erase=True))
+            assert erased.result() == 2
+            assert len(index.rows(store, SCOPE)) == 3
+        assert len(index.rows(store, SCOPE)) == 2
+
+
 def test_places_leave_out_what_is_not_there(memory, store):
     """Ordinals beyond the rows are passed over."""
     memory.remember_many(["one", "two"])

@@ -357,9 +357,9 @@ class IndexRow(NamedTuple):
     asks: int | bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class IndexVersion:
-    """The version up to which a reader knows the index.
+    """The version up to which a reader knows the index; the older is the lesser.
 
     Attributes:
         epoch: changes when known rows went away, or changed beyond ``revision``.

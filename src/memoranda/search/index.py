@@ -362,9 +362,16 @@ class UserIndex:
         self._rows: Rows | None = None
 
     def rows(self, store: SearchStore, scope: Scope) -> Rows:
-        """Return the user's records as the store has them now."""
+        """Return the user's records as the store has them now, or in the snapshot of a caller.
+
+        That may be older than what another thread has read meanwhile, which nobody forgets for it:
+        records that came later are there, or all are read once more, where known ones changed.
+        """
         with self._lock:
             changes = store.index_changes(scope, self._version, items=self._items)
+            if self._rows is not None and changes.version < self._version:
+                older = UserIndex(items=self._items)
+                return older.extended(changes) if changes.reset else self._rows
             if changes.reset:
                 self._forget()
             if changes.rows or changes.revised or changes.ordinals or self._rows is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import cached_property, partial
@@ -186,27 +186,38 @@ class Retriever:
         query = shorten_question(query)
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
-        if not of_items(where) and self.store.is_large(scope):
+        large = not of_items(where) and self.store.is_large(scope)
+        if large:
             self._finish_vectors(scope)
-            embedded = self._embed(query)
-            candidates = self._candidates(scope, query, where, embedded)
-            rows, matches = Rows.of(candidates), candidates.matches
-        else:
-            rows, matches = self._rows(scope, items=of_items(where)), None
-            embedded = self._embed(query)
-        with self.store.snapshot():
+        embedded = self._embed(query)
+        with ExitStack() as opened:
+            opened.enter_context(self.store.snapshot())
+            if large:
+                candidates = self._candidates(scope, query, where, embedded)
+                rows, matches = Rows.of(candidates), candidates.matches
+            else:
+                rows, matches = self._rows(scope, opened, items=of_items(where)), None
             search = self._ask(scope, query, where, rows, embedded, matches=matches)
             if search is None:
                 return []
             return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
 
-    def _rows(self, scope: Scope, *, items: bool) -> Rows:
-        """Return the user's records, with the vectors of all unless that takes too long."""
+    def _rows(self, scope: Scope, opened: ExitStack, *, items: bool) -> Rows:
+        """Return the user's records, with the vectors of all unless that takes too long.
+
+        Args:
+            scope: whose records.
+            opened: a snapshot, which is left for a newer one where vectors have to be made.
+            items: whether items are asked for, and not memories.
+        """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
-        if rows.vectors.complete:
+        if rows.vectors.complete or not self.derivations.has_model:
             return rows
-        return index.rows(self.store, scope) if self._finish_vectors(scope) else rows
+        opened.close()
+        finished = self._finish_vectors(scope)
+        opened.enter_context(self.store.snapshot())
+        return index.rows(self.store, scope) if finished else rows
 
     def _finish_vectors(self, scope: Scope) -> bool:
         """Return whether all vectors were made that can be; not if that takes too long."""
