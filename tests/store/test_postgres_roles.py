@@ -28,7 +28,7 @@ INSERT INTO {0} SELECT * FROM jsonb_populate_record(CAST(NULL AS {0}), CAST(:row
 """
 LOOK_AT = "EXPLAIN (FORMAT JSON) SELECT 1 FROM {} WHERE user_key = :user AND {} IN (@ints(:keys))"
 INDEXED = re.compile(r'"Index Cond": "([^"]*)"')
-LOOK_UP = "SELECT count(*) FROM terms_matching({0}, CAST($$'{0}:tea'$$ AS tsquery), NULL)"
+LOOK_UP = "SELECT count(*) FROM terms_matching({0}, CAST($$'{0}:tea'$$ AS tsquery))"
 
 
 @pytest.fixture(scope="module")

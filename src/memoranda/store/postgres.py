@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -28,9 +29,11 @@ from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
 from memoranda.store.postgres_backup import dump
 from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
+from memoranda.store.postgres_candidates import CandidateSearch
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowSecurity, open_limits
 from memoranda.store.postgres_status import server_checks
+from memoranda.store.postgres_term_lists import UNLISTED
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect, schema_steps
@@ -343,13 +346,15 @@ class PostgresWrite(PostgresConnection):
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
-        rows = list(rows)
-        new = INSERT.fullmatch(sql) if len(rows) >= MANY else None
+        made = iter(rows)  # While the server takes the first, the next are made.
+        first = list(islice(made, MANY))
+        new = INSERT.fullmatch(sql) if len(first) == MANY else None
+        every = chain(first, made)
         if new is None:
-            super().run_many(sql, rows)
+            super().run_many(sql, every)
             return
         names = PARAMETER.findall(sql)
-        listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows)
+        listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every)
         self.copy(f"COPY {new[1]} FROM STDIN", listed)
 
     def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
@@ -737,9 +742,9 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             large = postgres_nearest.large_user(connection, user)
             if large is None:  # Dropped since it was looked at last.
                 self._large.pop(scope.user, None)
-                large = postgres_nearest.LargeUser(0, 1.0, 0)
+                large = postgres_nearest.LargeUser(0, 1.0, 0, 0)
             mine = matching(scope, user, where)
-            search = postgres_nearest.CandidateSearch(connection, user, mine, large, self.full_text)
+            search = CandidateSearch(connection, user, mine, large, self.full_text)
             return search.find(terms, vector, attributes)
 
     def index_large_users(self) -> int:
@@ -747,20 +752,21 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
 
         Where the server lacks what that needs, they are ranked in memory like all others.
         """
-        due = {"most": self._exact_up_to, "grown": GROWN}
+        asked = {"most": self._exact_up_to, "grown": GROWN, "unlisted": UNLISTED}
         with self.read() as connection:
             users = [
-                (user, name)
-                for user, name, newest in connection.all(postgres_nearest.TO_INDEX, due)
-                if connection.value(postgres_nearest.IS_DUE, due | {"user": user, "newest": newest})
+                (user, name, due)
+                for user, name in connection.all(postgres_nearest.TO_INDEX, asked)
+                if (due := connection.value(postgres_nearest.DUE, asked | {"user": user}))
             ]
         holder, done = secrets.token_hex(8), 0
         try:
-            for user, name in users:
+            for user, name, due in users:
                 if not self._claim_indexing(holder, LONGEST_INDEXING):
                     break  # Another process does it.
                 done += 1
-                postgres_nearest.index(self, Scope(name), user)
+                prepare = postgres_nearest.index if due > 1 else postgres_nearest.continue_lists
+                prepare(self, Scope(name), user)
                 self._large.pop(name, None)
         except errors.StoreError as error:
             if not isinstance(error.__cause__, UNABLE):

@@ -18,7 +18,9 @@ SHARED = ("meta", "users", "leases")
 DISTRIBUTE = ";\nSELECT create_distributed_table('{table}', 'user_key')"
 SHARE = ";\nSELECT create_reference_table('{table}')"
 # Citus does not hand it on to its machines.
-UNSAMPLED = re.compile(r"^ALTER TABLE \w+ ALTER COLUMN \w+ SET STATISTICS 0;\n", re.MULTILINE)
+UNSAMPLED = re.compile(
+    r"^ALTER TABLE \w+ ALTER COLUMN \w+ SET (?:STATISTICS 0|STORAGE EXTERNAL);\n", re.MULTILINE
+)
 PARTITION = """;
 CREATE TABLE {table}_p{number} PARTITION OF {table}
     FOR VALUES WITH (MODULUS {count}, REMAINDER {number})"""

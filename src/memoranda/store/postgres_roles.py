@@ -49,7 +49,7 @@ ADMIT = "SELECT set_config('memoranda.user_key', :key, TRUE)"
 LOGIN = """
 SELECT array_to_string(ARRAY(SELECT quote_ident(name) FROM unnest(current_schemas(FALSE)) name),
     ', '), quote_ident(current_schema()), quote_ident(current_user), current_user = :role,
-    to_regprocedure('terms_matching(bigint, tsquery, bigint)') IS NOT NULL
+    to_regprocedure('terms_matching(bigint, tsquery)') IS NOT NULL
 """
 ROLE = """
 SELECT r.rolsuper, r.rolbypassrls, pg_has_role(r.oid, c.relowner, 'USAGE'),
@@ -69,15 +69,15 @@ FROM pg_class c JOIN pg_class r ON r.oid = CAST('records' AS regclass)
 WHERE c.relkind = 'S' OR (c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND (c.relname IN (@texts(:tables)) OR c.relname ~ '^nearest_[0-9]+$'))
 """
-MATCHING = "terms_matching(bigint, tsquery, bigint)"
+MATCHING = "terms_matching(bigint, tsquery)"
 # An operator that could tell what it compares uses no index below a policy. So the owner looks the
 # terms up, among the same rows.
 CREATE_MATCHING = f"""
-CREATE OR REPLACE FUNCTION terms_matching(whose bigint, query tsquery, most bigint)
+CREATE OR REPLACE FUNCTION terms_matching(whose bigint, query tsquery)
 RETURNS TABLE (record_key bigint, terms tsvector) LANGUAGE sql STABLE SECURITY DEFINER
 BEGIN ATOMIC
     SELECT t.record_key, t.terms FROM record_terms t
-    WHERE t.terms @@ query AND t.user_key = whose AND ({OWN.format("t.user_key")}) LIMIT most;
+    WHERE t.terms @@ query AND t.user_key = whose AND ({OWN.format("t.user_key")});
 END
 """
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,17 +28,13 @@ POSTINGS = "SELECT string_agg(int8send(record_key), ''){times} FROM {matching}"
 TIMES = ", string_agg(float4send(ts_rank('{{1, 1, 1, 1}}', terms, CAST(:term{} AS tsquery))), '')"
 MATCHING = "record_terms WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)"
 # Where transactions are limited to the rows of a user, see postgres_roles.py.
-LIMITED = "terms_matching(:user, CAST(:any AS tsquery), NULL)"
-AMONG = """
+LIMITED = "terms_matching(:user, CAST(:any AS tsquery))"
+LATER = """
 WITH record_terms AS MATERIALIZED (
-    SELECT user_key, record_key, terms FROM record_terms
-    WHERE user_key = :user AND record_key IN (@ints(:keys)))
+    SELECT t.user_key, t.record_key, t.terms FROM records r
+    JOIN record_terms t ON t.user_key = :user AND t.record_key = r.key
+    WHERE r.user_key = :user AND r.key > :after)
 """
-PAIRS = """
-SELECT record_key FROM record_terms WHERE user_key = :user AND terms @@ CAST(:pairs AS tsquery)
-LIMIT :most
-"""
-LIMITED_PAIRS = "SELECT record_key FROM terms_matching(:user, CAST(:pairs AS tsquery), :most)"
 HOLDS = """
 SELECT count(DISTINCT place)
 FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
@@ -63,17 +58,16 @@ class TermVectors:
     def __init__(self, *, limited: bool = False) -> None:
         """Choose by what terms are found."""
         self._matching = LIMITED if limited else MATCHING
-        self.matching_pairs = LIMITED_PAIRS if limited else PAIRS
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
         connection.run_many(
             ADD,
-            [
-                {"user": user, "key": key, "terms": vector}
+            (
+                (user, key, vector)
                 for key, user, terms in rows
                 for vector in _vectors(user, terms.split())
-            ],
+            ),
         )
 
     def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
@@ -92,24 +86,20 @@ class TermVectors:
         return self.ask_postings(connection, user, terms)()
 
     def ask_postings(
-        self,
-        connection: SqlConnection,
-        user: int,
-        terms: Sequence[str],
-        among: Sequence[int] | None = None,
+        self, connection: SqlConnection, user: int, terms: Sequence[str], after: int | None = None
     ) -> Callable[[], list[Postings]]:
         """Send what asks the same, and return what waits for it.
 
-        Of the records with the keys ``among``, if these are given.
+        Of the records with keys ``after`` one alone, if it is given.
         """
         if not terms:
             return list
-        lexemes = [_lexeme(user, term) for term in terms]
-        values = {"user": user, "any": " | ".join(lexemes), "keys": dump(list(among or ()))}
+        lexemes = [*_lexemes(user, terms)]
+        values = {"user": user, "any": " | ".join(lexemes), "after": after}
         values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
         times = "".join(map(TIMES.format, range(len(terms))))
-        sql = POSTINGS.format(times=times, matching=self._matching if among is None else MATCHING)
-        asked = connection.ask(sql if among is None else AMONG + sql, values)
+        sql = POSTINGS.format(times=times, matching=self._matching if after is None else MATCHING)
+        asked = connection.ask(sql if after is None else LATER + sql, values)
 
         def read() -> list[Postings]:
             row: Any = asked()[0]
@@ -119,43 +109,47 @@ class TermVectors:
 
         return read
 
-    def pairs(self, user: int, terms: Sequence[str]) -> str:
-        """Return a ``tsquery`` for what holds two of these terms."""
-        lexemes = [_lexeme(user, term) for term in terms]
-        return " | ".join(" & ".join(pair) for pair in combinations(lexemes, 2))
-
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
         return {row[0] for row in connection.all("SELECT record_key FROM record_terms")}
 
     def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
         """Return whether a record is indexed under each of these terms."""
-        values = {"user": user, "key": key, "queries": [_lexeme(user, term) for term in terms]}
+        values = {"user": user, "key": key, "queries": [*_lexemes(user, terms)]}
         return bool(connection.value(HOLDS, values) == len(terms))
 
 
 def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
     """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
+    counts = Counter(terms)
+    placed = [
+        f"{lexeme}:{PLACES[min(counts[term], MOST_COUNTED)]}"
+        for term, lexeme in zip(counts, _lexemes(user, counts), strict=True)
+    ]
+    whole = " ".join(placed)
+    if WIDEST * len(whole) + BESIDE * len(placed) <= FULL:
+        if whole:
+            yield whole
+        return
     vector: list[str] = []
     size = 0
-    for term, count in Counter(terms).items():
-        placed = f"{_lexeme(user, term)}:{PLACES[min(count, MOST_COUNTED)]}"
-        more = len(placed) * (1 if placed.isascii() else WIDEST) + BESIDE
+    for each in placed:
+        more = len(each.encode()) + BESIDE
         if size + more > FULL:
             yield " ".join(vector)
             vector, size = [], 0
-        vector.append(placed)
+        vector.append(each)
         size += more
-    if vector:
-        yield " ".join(vector)
+    yield " ".join(vector)
 
 
-def _lexeme(user: int, term: str) -> str:
-    """Return a term of a user as PostgreSQL reads it: a hash of it, if it is too long."""
-    term = term if len(term) <= LONGEST else content_hash(term)
-    if not term.isalnum():
-        term = term.replace("\\", "\\\\").replace("'", "''")
-    return f"'{user}:{term}'"
+def _lexemes(user: int, terms: Iterable[str]) -> Iterator[str]:
+    """Return terms of a user as PostgreSQL reads them: a hash of one that is too long."""
+    for term in terms:
+        kept = term if len(term) <= LONGEST else content_hash(term)
+        if not kept.isalnum():
+            kept = kept.replace("\\", "\\\\").replace("'", "''")
+        yield f"'{user}:{kept}'"
 
 
 def _postings(keys: NDArray[np.int64], ranks: bytes) -> Postings:

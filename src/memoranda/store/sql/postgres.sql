@@ -26,16 +26,21 @@ CREATE TABLE large_users (
     records     INTEGER NOT NULL,   -- memories, when they were last counted
     terms       REAL NOT NULL,      -- of one of them, in the mean
     dimensions  INTEGER NOT NULL,   -- of the vectors in the user's table
-    counted_at  INTEGER NOT NULL    -- number of the newest vector then
+    counted_at  INTEGER NOT NULL,   -- number of the newest vector then
+    listed      INTEGER NOT NULL    -- key of the last record in the lists of terms
 );
 
--- In how many records a term of theirs stands, where these are many.
+-- The records that hold a term of theirs that many hold: see store/postgres_term_lists.py.
 CREATE TABLE common_terms (
-    user_key  INTEGER NOT NULL,
-    term      TEXT NOT NULL,
-    records   INTEGER NOT NULL,
-    PRIMARY KEY (user_key, term)
+    user_key   INTEGER NOT NULL,
+    term       TEXT NOT NULL,
+    first_key  INTEGER NOT NULL,  -- of the records that the list may have
+    keys       BLOB NOT NULL,     -- how far after it each record is, four bytes each
+    times      BLOB NOT NULL,     -- how often each holds the term, a byte each
+    PRIMARY KEY (user_key, term, first_key)
 );
+ALTER TABLE common_terms ALTER COLUMN keys SET STORAGE EXTERNAL;
+ALTER TABLE common_terms ALTER COLUMN times SET STORAGE EXTERNAL;
 
 -- Workers take what waits longest, of any user.
 CREATE INDEX derivations_waiting ON derivations (work, record_key);

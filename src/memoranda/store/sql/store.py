@@ -380,12 +380,15 @@ def match_postings(terms: Sequence[str], postings: Sequence[Postings], limit: in
     rarest_first = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
     ordinals = np.array([], np.int64)
     for place in rarest_first:
+        if len(ordinals) == limit:
+            break
         more = np.setdiff1d(postings[place].keys, ordinals, assume_unique=True)
         ordinals = np.concatenate([ordinals, more[: limit - len(ordinals)]])
     ordinals.sort()
     counts = np.zeros((len(ordinals), len(terms)), np.uint8)
     for column, (keys, times) in enumerate(postings):
-        rows = np.searchsorted(ordinals, keys)
-        held = np.take(ordinals, rows, mode="clip") == keys
-        counts[rows[held], column] = np.minimum(times[held], MOST_COUNTED)
+        if len(keys):
+            places = np.searchsorted(keys, ordinals)
+            held = np.take(keys, places, mode="clip") == ordinals
+            counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
     return TermMatches(ordinals.tolist(), counts, frequencies)

@@ -1,0 +1,115 @@
+"""Lists of the records that hold the common terms of a large user, on PostgreSQL.
+
+The index of terms finds where the rows of a term are, and then reads each, which takes longer than
+a search may where they are thousands. A list has them all in one value or a few. It is continued
+from time to time; what came since is looked for in the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from memoranda.model.models import Scope
+from memoranda.store.sql.database import Postings, SqlConnection
+from memoranda.store.sql.rows import dump
+
+# A term that more records hold has a list. A term of fewer costs a search some milliseconds.
+COMMON = 1_000
+# Records that are listed in one transaction: a second or two, in which nothing of the user can be
+# written; and how far apart their keys may be, which are listed in four bytes each.
+AT_ONCE = 50_000
+FARTHEST = 2**31
+# Records that need not be listed yet.
+UNLISTED = 1_000
+
+# Those that have lists already, and those of which there shall be new ones.
+LISTED_TERMS = "SELECT DISTINCT term FROM common_terms WHERE user_key = :user"
+COMMON_TERMS = """
+SELECT substr(word, length(:prefix) + 1) FROM ts_stat(:texts) WHERE ndoc > :common
+"""
+NEXT = """
+SELECT min(key), max(key) FROM (
+    SELECT key FROM records WHERE user_key = :user AND key > :after AND key < :farthest + (
+        SELECT min(key) FROM records WHERE user_key = :user AND key > :after)
+    ORDER BY key LIMIT :most) following
+"""
+ADD = """
+INSERT INTO common_terms (user_key, term, first_key, keys, times)
+SELECT :user, wanted.value, :first,
+    string_agg(int4send(CAST(t.record_key - :first AS int)), '' ORDER BY t.record_key),
+    string_agg(substr(int2send(CAST(least(cardinality(held.positions), 255) AS smallint)), 2, 1), ''
+        ORDER BY t.record_key)
+FROM record_terms t CROSS JOIN LATERAL unnest(t.terms) held
+JOIN (@texts(:terms)) wanted ON held.lexeme COLLATE "C" = :prefix || wanted.value
+WHERE t.user_key = :user AND t.record_key BETWEEN :first AND :last
+GROUP BY wanted.value
+"""
+DROP = "DELETE FROM common_terms WHERE user_key = :user"
+LISTS = """
+SELECT term, first_key, keys, times FROM common_terms
+WHERE user_key = :user AND term IN (@texts(:terms)) ORDER BY term, first_key
+"""
+WriteAs = Callable[[Scope, Callable[[Any], Any]], Any]
+
+
+def drop_lists(connection: SqlConnection, user: int) -> None:
+    """Remove the lists of a user."""
+    connection.run(DROP, {"user": user})
+
+
+def list_terms(write_as: WriteAs, scope: Scope, user: int, *, after: int | None = None) -> int:
+    """List the records that hold the common terms of a user; return the key of the last one.
+
+    Args:
+        write_as: does work in a transaction for which writers of the user wait.
+        scope: of the user.
+        user: the key of the user.
+        after: the key of the last record that is listed, to go on with the terms that have lists;
+            else all lists are made anew.
+    """
+    named = {"user": user, "prefix": f"{user:d}:"}
+
+    def begin(connection: SqlConnection) -> list[Any]:
+        if after is not None:
+            return connection.all(LISTED_TERMS, named)
+        drop_lists(connection, user)
+        texts = f"SELECT terms FROM record_terms WHERE user_key = {user:d}"
+        return connection.all(COMMON_TERMS, named | {"texts": texts, "common": COMMON})
+
+    def add(connection: SqlConnection) -> int | None:
+        place = {"user": user, "after": last, "farthest": FARTHEST, "most": AT_ONCE}
+        first, through = connection.all(NEXT, place)[0]
+        if through is not None:
+            connection.run(ADD, named | {"terms": terms, "first": first, "last": through})
+        return None if through is None else int(through)
+
+    terms = dump([term for (term,) in write_as(scope, begin)])
+    last = after or 0
+    while (through := write_as(scope, add)) is not None:
+        last = through
+    return last
+
+
+def ask_lists(
+    connection: SqlConnection, user: int, terms: Sequence[str]
+) -> Callable[[], dict[str, Postings]]:
+    """Ask which records hold those of these terms that are common; return what waits for it."""
+    asked = connection.ask(LISTS, {"user": user, "terms": dump(list(terms))})
+
+    def read() -> dict[str, Postings]:
+        rows: Any = asked()
+        return {term: _joined(parts) for term, parts in groupby(rows, lambda row: row[0])}
+
+    return read
+
+
+def _joined(parts: Any) -> Postings:
+    keys, times = [], []
+    for _, first, offsets, counts in parts:
+        keys.append(np.frombuffer(offsets, ">i4").astype(np.int64) + first)
+        times.append(np.frombuffer(counts, np.uint8).astype(np.int64))
+    return Postings(np.concatenate(keys), np.concatenate(times))
