@@ -270,6 +270,7 @@ class SearchStore(Protocol):
         terms: Sequence[str],
         vector: Vector | None,
         attributes: Collection[str],
+        most: int,
     ) -> Candidates:
         """Return what a question may be about among the memories of a large user.
 
@@ -279,6 +280,7 @@ class SearchStore(Protocol):
             terms: of the question.
             vector: of it; ``None`` without one.
             attributes: the attributes of facts that it may ask for.
+            most: how many of them may answer, beside facts and what was drawn from the others.
         """
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:

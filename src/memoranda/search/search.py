@@ -46,6 +46,7 @@ from memoranda.search.evidence import WITHIN, ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
 from memoranda.search.late_interaction import (
     FUNCTION_WORD,
+    MOST_CANDIDATES,
     QuestionTokens,
     compare_tokens,
     count_candidates,
@@ -74,6 +75,8 @@ REPEATED = 0.7  # of that of a weekly insight, which repeats facts
 REPEATED_TURN = 0.85  # of that of what the assistant said
 ANSWERS = 0.9  # of that of an assistant's short answer to a statement
 SHORT_ANSWER = 160  # characters of such an answer
+FEWER_CANDIDATES = 50  # of a large user, where no tokens are compared
+TWICE = 2  # candidates of a large user for each answer that is wanted, at least
 FIRST_READ = 12  # the best records, of which is looked whether they state anything
 FIRST_REORDERED = 5  # the best records, of which what the assistant said goes behind
 MOST_CHANGES = 2  # of what is asked for that are followed
@@ -193,7 +196,8 @@ class Retriever:
         with ExitStack() as opened:
             opened.enter_context(self.store.snapshot())
             if large:
-                candidates = self._candidates(scope, query, where, embedded)
+                most = TWICE * (limit + offset + len(skip))
+                candidates = self._candidates(scope, query, where, embedded, most)
                 rows, matches = Rows.of(candidates), candidates.matches
             else:
                 rows, matches = self._rows(scope, opened, items=of_items(where)), None
@@ -226,15 +230,20 @@ class Retriever:
         return True
 
     def _candidates(
-        self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None
+        self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
     ) -> Candidates:
-        """Return what the query may be about, of a user with too many records to rank them all."""
+        """Return what the query may be about, of a user with too many records to rank them all.
+
+        Of these ``most`` may answer, or more: so many as are compared by their tokens.
+        """
+        by_tokens = embedded is not None and embedded.tokens is not None
         return self.store.candidates(
             scope,
             where,
             terms=self.analyzer.query_terms(query)[:MOST_TERMS],
             vector=None if embedded is None else embedded.vector,
             attributes=asked_attributes(query) | {INSTRUCTION},
+            most=max(most, MOST_CANDIDATES if by_tokens else FEWER_CANDIDATES),
         )
 
     def _embed(self, query: str) -> EmbeddedText | None:

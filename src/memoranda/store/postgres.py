@@ -269,7 +269,10 @@ class PostgresConnection(SqlConnection):
 
     def ask(self, sql: str, values: Values = NONE) -> Callable[[], Sequence[Row | None]]:
         """Send a query, and return what waits for its rows."""
-        return self._execute(sql, values).fetchall
+        result = self._execute(sql, values)
+        if self.batch is not None:
+            self.batch.hand_on()
+        return result.fetchall
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
@@ -736,6 +739,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         terms: Sequence[str],
         vector: Vector | None,
         attributes: Collection[str],
+        most: int,
     ) -> Candidates:
         """Return what a question may be about among the memories of a large user."""
         with self.snapshot(), self._reading(scope) as (connection, user):
@@ -744,7 +748,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 self._large.pop(scope.user, None)
                 large = postgres_nearest.LargeUser(0, 1.0, 0, 0)
             mine = matching(scope, user, where)
-            search = CandidateSearch(connection, user, mine, large, self.full_text)
+            known = mine, large, self.full_text, most
+            search = CandidateSearch(connection, user, *known)
             return search.find(terms, vector, attributes)
 
     def index_large_users(self) -> int:

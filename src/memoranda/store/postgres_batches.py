@@ -135,6 +135,11 @@ class StatementBatch:
         self._pending.append(PendingResult(self))
         return self._pending[-1]
 
+    def hand_on(self) -> None:
+        """Let the server begin with what was sent, and answer as soon as it can."""
+        self._server.send_flush_request()
+        self._raw.wait(send(self._server))
+
     def receive(self, asked: PendingResult) -> PGresult:
         """Return a result, once those of all statements before it are there.
 
@@ -142,8 +147,7 @@ class StatementBatch:
             psycopg.Error: the server refused one of these statements.
         """
         if asked.received is None:
-            self._server.send_flush_request()
-            self._raw.wait(send(self._server))
+            self.hand_on()
         while asked.received is None:
             self._receive_next()
         return asked.received

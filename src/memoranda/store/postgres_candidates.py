@@ -38,11 +38,10 @@ from memoranda.store.sql.store import match_postings
 # Records that hold words of a question, the rarest first; where all are ranked, it is as many.
 MOST_MATCHES = 20_000
 # Of these, those in or around which most of it stands, and those that are most like it: so many
-# are looked at, and so many of those are candidates.
+# are looked at.
 MOST_WORDED = 800
 MOST_LIKE = 100
 MOST_LOOKED_AT = 1_000
-MOST_CANDIDATES = 120
 # Of the first of both, those with the keys around may answer, too: mostly the turns around.
 MOST_BESIDE = 400
 BESIDE_LIKE = 20
@@ -52,8 +51,8 @@ MOST_FILTERED = 2_000
 # Facts with the attributes that a question asks for, the newest first.
 MOST_FACTS = 100
 # Places in a session, or keys, up to which records stand around a candidate.
-AROUND = 5
-AROUND_KEYS = 6
+AROUND = 8
+AROUND_KEYS = 8
 # As in the ranking, about: what a term counts that stands once, what the turns around a turn share
 # with it, and what evidence of words, of who says it and of how much weighs beside likeness.
 K1, B = 1.2, 0.75
@@ -187,6 +186,7 @@ class CandidateSearch:
         where: which records count.
         large: what is known of the user.
         full_text: the index of terms.
+        most: how many records may answer.
     """
 
     def __init__(
@@ -196,10 +196,11 @@ class CandidateSearch:
         where: Where,
         large: LargeUser,
         full_text: TermVectors,
+        most: int,
     ) -> None:
         """Ask nothing yet."""
         self._connection, self._user, self._large = connection, user, large
-        self._where, self._full_text = where, full_text
+        self._where, self._full_text, self._most = where, full_text, most
 
     def find(
         self, terms: Sequence[str], vector: Vector | None, attributes: Collection[str]
@@ -215,13 +216,14 @@ class CandidateSearch:
             vector = None
         literal = None if vector is None else literal_of(vector)
         lists = ask_lists(self._connection, self._user, terms)
+        postings = self._postings(terms, lists())
         nearest = self._ask_nearest(literal)
         facts = self._ask(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
-        postings = self._postings(terms, lists())
-        like = [key for (key,) in nearest()]
         matches = match_postings(terms, postings(), limit=MOST_MATCHES)
-        keys = self._best(like, HeldWords(matches, self._large), literal)
-        keys |= {key for (key,) in facts()}
+        words = HeldWords(matches, self._large)
+        worded = words.best()  # While the server looks for the nearest.
+        like = [key for (key,) in nearest()]
+        keys = self._best(like, worded, words, literal) | {key for (key,) in facts()}
         if literal is not None and len(like) < MOST_LIKE // 2:
             newest = f"{FILTERED} ORDER BY r.key DESC LIMIT :most"
             keys |= self._keys(newest, most=MOST_FILTERED)
@@ -272,20 +274,29 @@ class CandidateSearch:
         self._connection.run(PLAN, plan | {"other": "on"})
         return found
 
-    def _best(self, like: Sequence[int], words: HeldWords, literal: str | None) -> set[int]:
-        """Return the records that pass the filter and may answer the question best."""
+    def _best(
+        self, like: Sequence[int], worded: Sequence[int], words: HeldWords, literal: str | None
+    ) -> set[int]:
+        """Return the records that pass the filter and may answer the question best.
+
+        Args:
+            like: those most like the question.
+            worded: those with most of its words in and around them.
+            words: how much stands in which.
+            literal: the vector of the question.
+        """
         sql, asked = PLAIN_FEATURES, {}
         if literal is not None:
             sql, asked = FEATURES, {"vector": literal}
         beside = (key + step for key in like[:BESIDE_LIKE] for step in BESIDE_STEPS)
-        ranked = list(dict.fromkeys([*like, *beside, *words.best()]))
+        ranked = list(dict.fromkeys([*like, *beside, *worded]))
         rows: list[Any] = []
         for start in range(0, len(ranked), MOST_LOOKED_AT):
             part = ranked[start : start + MOST_LOOKED_AT]
             rows += self._ask(sql, keys=dump(sorted(part)), **asked)()
             if len(rows) >= MOST_WORDED // 2:
                 break
-        if len(rows) <= MOST_CANDIDATES:
+        if len(rows) <= self._most:
             return {row[0] for row in rows}
         columns = zip(*sorted(rows), strict=True)
         keys, likeness, said, length, terms, in_talk = map(np.array, columns)
@@ -294,7 +305,7 @@ class CandidateSearch:
         around = np.where(in_talk, _with_neighbours(keys, likeness) / ALL_SHARED, likeness)
         score = likeness + around + WORDS * words.cover(keys, terms)
         score += SAID * said + LENGTH * np.minimum(1, length / FULL_LENGTH)
-        return {*keys[np.argsort(-score, kind="stable")[:MOST_CANDIDATES]].tolist()}
+        return {*keys[np.argsort(-score, kind="stable")[: self._most]].tolist()}
 
     def _read(
         self,

@@ -744,9 +744,10 @@ class SqlReads:
         terms: Sequence[str],
         vector: Vector | None,
         attributes: Collection[str],
+        most: int,
     ) -> Candidates:
         """Refuse: no user is large."""
-        raise NotImplementedError(scope, where, terms, vector, attributes)
+        raise NotImplementedError(scope, where, terms, vector, attributes, most)
 
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
