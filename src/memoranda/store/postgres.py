@@ -748,8 +748,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 self._large.pop(scope.user, None)
                 large = postgres_nearest.LargeUser(0, 1.0, 0, 0)
             mine = matching(scope, user, where)
-            known = mine, large, self.full_text, most
-            search = CandidateSearch(connection, user, *known)
+            known = user, mine, large, self.full_text
+            search = CandidateSearch(connection, *known, most=most)
             return search.find(terms, vector, attributes)
 
     def index_large_users(self) -> int:

@@ -33,7 +33,7 @@ from memoranda.store.sql.reads import (
     read_vectors,
 )
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.store import match_postings
+from memoranda.store.sql.store import join_postings
 
 # Records that hold words of a question, the rarest first; where all are ranked, it is as many.
 MOST_MATCHES = 20_000
@@ -42,6 +42,8 @@ MOST_MATCHES = 20_000
 MOST_WORDED = 800
 MOST_LIKE = 100
 MOST_LOOKED_AT = 1_000
+# Of which more are looked at, where a filter lets few of them pass.
+MOST_RANKED = 8_000
 # Of the first of both, those with the keys around may answer, too: mostly the turns around.
 MOST_BESIDE = 400
 BESIDE_LIKE = 20
@@ -125,11 +127,13 @@ def _with_neighbours(keys: Keys, evidence: Shares) -> Shares:
         evidence: of each; or a row of it for each.
     """
     found = evidence.copy()
-    for step, share in enumerate(SHARED, 1):
-        after = np.searchsorted(keys, keys + step)
-        before = np.flatnonzero(np.take(keys, after, mode="clip") == keys + step)
-        found[after[before]] += share * evidence[before]
-        found[before] += share * evidence[after[before]]
+    for apart in range(1, min(len(SHARED), len(keys) - 1) + 1):
+        steps = keys[apart:] - keys[:-apart]
+        before = np.flatnonzero(steps <= len(SHARED))
+        share = np.take(SHARED, steps[before] - 1)
+        share = share.reshape(-1, *[1] * (evidence.ndim - 1))
+        found[before + apart] += share * evidence[before]
+        found[before] += share * evidence[before + apart]
     return found
 
 
@@ -137,15 +141,19 @@ class HeldWords:
     """How much of a question stands in records and around them.
 
     Args:
-        matches: which records hold which terms of the question.
+        terms: of the question.
+        postings: which of all records hold each.
         large: what is known of the user.
     """
 
-    def __init__(self, matches: TermMatches, large: LargeUser) -> None:
+    def __init__(
+        self, terms: Sequence[str], postings: Sequence[Postings], large: LargeUser
+    ) -> None:
         """Weigh the terms by how rare they are."""
-        self.keys: Keys = np.array(matches.ordinals, np.int64)
-        self._counts, self._mean_terms = matches.counts, max(large.terms, 1.0)
-        held = np.array(matches.frequencies, np.float64)
+        self._keys, self._counts = join_postings(terms, postings, limit=MOST_MATCHES)
+        self._frequencies = [len(each.keys) for each in postings]
+        self._mean_terms = max(large.terms, 1.0)
+        held = np.array(self._frequencies, np.float64)
         rarity = np.log1p(np.maximum(large.records - held + 0.5, 0.5) / (held + 0.5))
         weights = np.where(held > 0, rarity, 0)
         self._weights = weights / max(weights.sum(), 1e-9)
@@ -157,10 +165,14 @@ class HeldWords:
             keys: of the records, ascending.
             lengths: how many terms each has, where that is known.
         """
-        counts = np.zeros((len(keys), len(self._weights)))
-        places = np.searchsorted(self.keys, keys)
-        known = np.flatnonzero(np.take(self.keys, places, mode="clip") == keys)
-        counts[known] = self._counts[places[known]]
+        counts = np.zeros((len(keys), len(self._weights)), np.float32)
+        if len(self._keys):
+            places = np.searchsorted(self._keys, keys)
+            known = np.flatnonzero(np.take(self._keys, places, mode="clip") == keys)
+            counts[known] = self._counts[places[known]]
+        return self._covered(keys, counts, lengths)
+
+    def _covered(self, keys: Keys, counts: Any, lengths: Shares | None = None) -> Shares:
         longer = 1.0 if lengths is None else (lengths / self._mean_terms)[:, None]
         held = np.minimum(1, (K1 + 1) * counts / (counts + K1 * (1 - B + B * longer)))
         shares: Shares = np.minimum(1, _with_neighbours(keys, held)) @ self._weights
@@ -168,13 +180,18 @@ class HeldWords:
 
     def best(self) -> list[int]:
         """Return records in or around which most stands, first those in and around the best."""
-        if not len(self.keys):
+        if not len(self._keys):
             return []
-        best = self.keys[np.argsort(-self.cover(self.keys), kind="stable")]
-        steps = np.array([0, *BESIDE_STEPS])
-        near = np.unique(best[:MOST_BESIDE, None] + steps)
-        near = near[np.argsort(-self.cover(near), kind="stable")]
-        return list(dict.fromkeys([*near[:MOST_WORDED].tolist(), *best.tolist()]))
+        covered = self._covered(self._keys, self._counts.astype(np.float32))
+        best = self._keys[np.argsort(-covered, kind="stable")]
+        near = np.unique(best[:MOST_BESIDE, None] + np.array([0, *BESIDE_STEPS]))
+        near = near[np.argsort(-self.cover(near), kind="stable")[:MOST_WORDED]]
+        return list(dict.fromkeys([*near.tolist(), *best[:MOST_RANKED].tolist()]))
+
+    def matches(self, keys: Sequence[int]) -> TermMatches:
+        """Return which of these records hold which terms."""
+        places = np.flatnonzero(np.isin(self._keys, keys))
+        return TermMatches(self._keys[places].tolist(), self._counts[places], self._frequencies)
 
 
 class CandidateSearch:
@@ -196,6 +213,7 @@ class CandidateSearch:
         where: Where,
         large: LargeUser,
         full_text: TermVectors,
+        *,
         most: int,
     ) -> None:
         """Ask nothing yet."""
@@ -219,8 +237,7 @@ class CandidateSearch:
         postings = self._postings(terms, lists())
         nearest = self._ask_nearest(literal)
         facts = self._ask(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
-        matches = match_postings(terms, postings(), limit=MOST_MATCHES)
-        words = HeldWords(matches, self._large)
+        words = HeldWords(terms, postings(), self._large)
         worded = words.best()  # While the server looks for the nearest.
         like = [key for (key,) in nearest()]
         keys = self._best(like, worded, words, literal) | {key for (key,) in facts()}
@@ -230,7 +247,7 @@ class CandidateSearch:
         lineage = self._lineage(keys)
         keys |= {key for each in lineage for pair in each for key in pair}
         beside = self._beside(keys)
-        return self._read(sorted(keys), sorted(keys | beside), matches, lineage)
+        return self._read(sorted(keys), sorted(keys | beside), words, lineage)
 
     def _postings(
         self, terms: Sequence[str], listed: Mapping[str, Postings]
@@ -311,15 +328,14 @@ class CandidateSearch:
         self,
         answers: Sequence[int],
         keys: Sequence[int],
-        matches: TermMatches,
+        words: HeldWords,
         lineage: Sequence[Sequence[tuple[int, int]]],
     ) -> Candidates:
         """Return these records as ranking reads them."""
         listed = dump(list(keys))
         records = self._ask(CANDIDATE_ROWS, keys=listed)
         embedded = self._ask(CANDIDATE_VECTORS, keys=listed)
-        places = np.flatnonzero(np.isin(matches.ordinals, keys))
-        held = np.array(matches.ordinals, np.int64)[places].tolist()
+        matches = words.matches(keys)
         rows = read_index_rows(self._connection, records())
         dimensions = self._large.dimensions
         ordinals, vectors = read_vectors(self._connection, embedded(), dimensions)
@@ -332,5 +348,4 @@ class CandidateSearch:
             vectors=vectors,
             lineage=Lineage(*lineage),
         )
-        of_keys = TermMatches(held, matches.counts[places], matches.frequencies)
-        return Candidates(changes, of_keys, self._large.records, self._large.terms, answers)
+        return Candidates(changes, matches, self._large.records, self._large.terms, answers)

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
 from memoranda.model import actions as act
@@ -376,19 +377,34 @@ class DatabaseStore(Database[C], SqlStore):
 
 def match_postings(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
     """Return which records hold which terms; those of the rarer ones, where they are too many."""
-    frequencies = [len(each.keys) for each in postings]
-    rarest_first = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
-    ordinals = np.array([], np.int64)
-    for place in rarest_first:
-        if len(ordinals) == limit:
+    keys, counts = join_postings(terms, postings, limit)
+    return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
+
+
+def join_postings(
+    terms: Sequence[str], postings: Sequence[Postings], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the keys of records that hold terms, ascending, and how often each holds which.
+
+    Args:
+        terms: what is asked for.
+        postings: of each.
+        limit: how many records at most, those of the rarer terms first.
+    """
+    rarest_first = sorted(
+        zip(postings, terms, strict=True), key=lambda each: (len(each[0].keys), each[1])
+    )
+    found = np.array([], np.int64)
+    for (keys, _), _ in rarest_first:
+        if len(found) == limit:
             break
-        more = np.setdiff1d(postings[place].keys, ordinals, assume_unique=True)
-        ordinals = np.concatenate([ordinals, more[: limit - len(ordinals)]])
-    ordinals.sort()
-    counts = np.zeros((len(ordinals), len(terms)), np.uint8)
+        more = np.setdiff1d(keys, found, assume_unique=True)
+        found = np.concatenate([found, more[: limit - len(found)]])
+    found.sort()
+    counts = np.zeros((len(found), len(terms)), np.uint8)
     for column, (keys, times) in enumerate(postings):
         if len(keys):
-            places = np.searchsorted(keys, ordinals)
-            held = np.take(keys, places, mode="clip") == ordinals
+            places = np.searchsorted(keys, found)
+            held = np.take(keys, places, mode="clip") == found
             counts[held, column] = np.minimum(times[places[held]], MOST_COUNTED)
-    return TermMatches(ordinals.tolist(), counts, frequencies)
+    return found, counts
