@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -207,40 +207,56 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
 
 
 def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
-    user = tx.user
-    positions: dict[str, int] = {}
-    rows, texts, sources, queued = [], [], [], []
     gone = set(tx.erased({source for each in actions for source in each.record.source_ids}))
-    for key, action in zip(tx.connection.record_keys(len(actions)), actions, strict=True):
-        item, trail = action.record, action.trail
-        require_own(tx, item, gone)
-        if item.kind is Kind.ITEM and trail is None:
-            message = f"{item.id!r} is an item, of which there is one for a key; use PutItem"
-            raise InvalidInput(message)
-        terms = terms_of(tx, item)
-        values = record_values(item)
-        values["key"], values["user_key"], values["reason"] = key, user, action.reason
-        values["term_count"], values["closed_at"], values["indexed"] = len(terms), None, 1
-        values["position"] = _next_position(tx, item, positions, keep=trail is not None)
-        if trail is not None:
-            values |= trail_values(trail)
-        rows.append(tuple(values.values()))
-        texts.append((key, user, " ".join(terms)))
-        sources += [(user, source, key) for source in item.source_ids]
-        if values["indexed"]:
-            queued.append((VECTORS, key, user))
-            if action.mentions is None and item.kind is not Kind.ITEM:
-                queued.append((ENTITIES, key, user))
-    tx.connection.run_many(INSERT, rows)
+    for action in actions:
+        _require_new(tx, action, gone)
+    known: dict[str, int] = {}
+    positions = [
+        _next_position(tx, each.record, known, keep=each.trail is not None) for each in actions
+    ]
+    keyed = list(zip(tx.connection.record_keys(len(actions)), actions, strict=True))
+    texts: list[tuple[int, int, str]] = []
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        # A server takes the first while the next are made.
+        for (key, action), position in zip(keyed, positions, strict=True):
+            terms = terms_of(tx, action.record)
+            texts.append((key, tx.user, " ".join(terms)))
+            values = record_values(action.record)
+            values["key"], values["user_key"], values["reason"] = key, tx.user, action.reason
+            values["term_count"], values["closed_at"], values["indexed"] = len(terms), None, 1
+            values["position"] = position
+            if action.trail is not None:
+                values |= trail_values(action.trail)
+            yield tuple(values.values())
+
+    tx.connection.run_many(INSERT, rows())
     tx.full_text.add(tx.connection, texts)
+    sources = [(tx.user, source, key) for key, each in keyed for source in each.record.source_ids]
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
+    queued = [(work, key, tx.user) for key, each in keyed for work in _derived_later(each)]
     tx.connection.run_many(QUEUE_NEW, queued)
-    keep_trails(tx, zip((row[0] for row in texts), actions, strict=True))
-    for (key, *_), action in zip(texts, actions, strict=True):
+    keep_trails(tx, keyed)
+    for key, action in keyed:
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
     _register_sessions(tx, [each.record for each in actions])
+
+
+def _require_new(tx: Transaction, action: act.Insert, gone: Collection[str]) -> None:
+    require_own(tx, action.record, gone)
+    if action.record.kind is Kind.ITEM and action.trail is None:
+        message = f"{action.record.id!r} is an item, of which there is one for a key; use PutItem"
+        raise InvalidInput(message)
+
+
+def _derived_later(action: act.Insert) -> tuple[str, ...]:
+    """Return the kinds of work that a new record waits for."""
+    if action.trail is not None and action.trail.retired:
+        return ()
+    known = action.mentions is not None or action.record.kind is Kind.ITEM
+    return (VECTORS,) if known else (VECTORS, ENTITIES)
 
 
 def _register_sessions(tx: Transaction, items: Iterable[Record]) -> None:
