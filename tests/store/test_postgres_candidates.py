@@ -89,12 +89,13 @@ def talk(memory, days):
 
 
 def require_same(large, exact):
-    """Require the same answers in the same order; how rare a word is, is counted now and then."""
+    """Require the same answers, but for ties; how rare a word is, is counted now and then."""
     for question in QUESTIONS:
         found, expected = large.search(question), exact.search(question)
-        assert [hit.record.content for hit in found] == [hit.record.content for hit in expected]
         scores = [hit.score for hit in expected]
         assert [hit.score for hit in found] == pytest.approx(scores, abs=0.01)
+        better = {hit.record.content for hit in expected if hit.score > scores[-1] + 0.02}
+        assert better <= {hit.record.content for hit in found}
 
 
 def lists(address):
@@ -108,6 +109,7 @@ def test_lists_of_common_terms_give_the_same_answers(server, monkeypatch):
     """Found by lists, words count as ever: those of before, continued ones, and what came since."""
     monkeypatch.setattr("memoranda.store.postgres_term_lists.COMMON", 5)
     monkeypatch.setattr("memoranda.store.postgres_term_lists.AT_ONCE", 15)
+    monkeypatch.setattr("memoranda.store.postgres.COMMON", 5)
     monkeypatch.setattr("memoranda.store.postgres.UNLISTED", 4)
     address = new_database(server)
     with closing(opened(address)) as large, closing(opened(":memory:")) as exact:
@@ -128,6 +130,15 @@ def test_lists_of_common_terms_give_the_same_answers(server, monkeypatch):
         require_same(large, exact)
         for memory in (large, exact):
             memory.forget(memory.search("Who saw the river?")[0].record.id, erase=True)
+        require_same(large, exact)
+        for memory in (large, exact):
+            for hit in memory.search("river", limit=20):
+                memory.forget(hit.record.id, erase=True)
+        assert lists(address) == {}
+        assert not any("river" in hit.record.content for hit in large.search("Who saw the river?"))
+        large._services.store.index_large_users()
+        assert "castle" in lists(address)
+        assert "river" not in lists(address)
         require_same(large, exact)
         large.admin.delete_user("ana")
         assert lists(address) == {}

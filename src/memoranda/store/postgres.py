@@ -33,7 +33,7 @@ from memoranda.store.postgres_candidates import CandidateSearch
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowSecurity, open_limits
 from memoranda.store.postgres_status import server_checks
-from memoranda.store.postgres_term_lists import UNLISTED
+from memoranda.store.postgres_term_lists import COMMON, UNLISTED
 from memoranda.store.postgres_terms import TermVectors
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect, schema_steps
@@ -757,7 +757,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
 
         Where the server lacks what that needs, they are ranked in memory like all others.
         """
-        asked = {"most": self._exact_up_to, "grown": GROWN, "unlisted": UNLISTED}
+        asked = {"most": self._exact_up_to, "grown": GROWN, "unlisted": UNLISTED, "common": COMMON}
         with self.read() as connection:
             users = [
                 (user, name, due)

@@ -32,7 +32,7 @@ SELECT key, name FROM users WHERE vector_seq > :most AND name IS NOT NULL ORDER 
 """
 # Whether all is to be prepared (2), only the lists of terms are to be continued (1), or nothing is.
 DUE = """
-SELECT CASE WHEN l.user_key IS NOT NULL AND l.counted_at >= :grown * u.vector_seq
+SELECT CASE WHEN l.counted_at >= :grown * u.vector_seq AND l.removed < :common
     THEN CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM records r
         WHERE r.user_key = :user AND r.key > l.listed LIMIT :unlisted) later) < :unlisted
         THEN 0 ELSE 1 END
@@ -71,13 +71,14 @@ WHERE user_key = :user AND key = :key AND kind <> 'item'
 ON CONFLICT (record_key) DO UPDATE SET embedding = excluded.embedding
 """
 COUNT = """
-INSERT INTO large_users (user_key, dimensions, counted_at, records, terms, listed)
+INSERT INTO large_users (user_key, dimensions, counted_at, records, terms, listed,
+    removed)
 SELECT :user, :dimensions, (SELECT vector_seq FROM users WHERE key = :user), count(*),
-    coalesce(avg(term_count), 1), :listed
+    coalesce(avg(term_count), 1), :listed, 0
 FROM records WHERE user_key = :user AND kind <> 'item' AND closed_at IS NULL
 ON CONFLICT (user_key) DO UPDATE SET dimensions = excluded.dimensions,
     counted_at = excluded.counted_at, records = excluded.records, terms = excluded.terms,
-    listed = excluded.listed
+    listed = excluded.listed, removed = 0
 """
 CONTINUED = "UPDATE large_users SET listed = :listed WHERE user_key = :user"
 

@@ -3,6 +3,9 @@
 The index of terms finds where the rows of a term are, and then reads each, which takes longer than
 a search may where they are thousands. A list has them all in one value or a few. It is continued
 from time to time; what came since is looked for in the rows.
+
+A term in a list stands in a record that is there: all lists of a user are removed before so many
+records are erased or changed that this might be untrue.
 """
 
 from __future__ import annotations
@@ -49,6 +52,13 @@ WHERE t.user_key = :user AND t.record_key BETWEEN :first AND :last
 GROUP BY wanted.value
 """
 DROP = "DELETE FROM common_terms WHERE user_key = :user"
+# As many were removed as hold a term at least that has a list: one may be in no record any more.
+NOTE_REMOVED = """
+WITH counted AS (
+    UPDATE large_users SET removed = removed + :records WHERE user_key = :user RETURNING removed)
+DELETE FROM common_terms WHERE user_key = :user AND (SELECT removed FROM counted) >= :common
+"""
+DROP_ALL = ("DELETE FROM common_terms", "UPDATE large_users SET counted_at = 0")
 LISTS = """
 SELECT term, first_key, keys, times FROM common_terms
 WHERE user_key = :user AND term IN (@texts(:terms)) ORDER BY term, first_key
@@ -59,6 +69,17 @@ WriteAs = Callable[[Scope, Callable[[Any], Any]], Any]
 def drop_lists(connection: SqlConnection, user: int) -> None:
     """Remove the lists of a user."""
     connection.run(DROP, {"user": user})
+
+
+def note_removed(connection: SqlConnection, user: int, records: int) -> None:
+    """Note that so many records of a user lost their terms, so that no list keeps an erased one."""
+    connection.run(NOTE_REMOVED, {"user": user, "records": records, "common": COMMON})
+
+
+def drop_all_lists(connection: SqlConnection) -> None:
+    """Remove the lists of all users, until they are made anew."""
+    for sql in DROP_ALL:
+        connection.run(sql)
 
 
 def list_terms(write_as: WriteAs, scope: Scope, user: int, *, after: int | None = None) -> int:

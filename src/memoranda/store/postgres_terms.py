@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.model.checks import content_hash
+from memoranda.store.postgres_term_lists import drop_all_lists, note_removed
 from memoranda.store.sql.database import MOST_COUNTED, Postings, SqlConnection
 from memoranda.store.sql.rows import dump
 
@@ -74,10 +75,12 @@ class TermVectors:
         """Take records of a user out."""
         sql = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
         connection.run(sql, {"user": user, "keys": dump(list(keys))})
+        note_removed(connection, user, len(keys))
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
         connection.run("DELETE FROM record_terms")
+        drop_all_lists(connection)
 
     def postings(
         self, connection: SqlConnection, user: int, terms: Sequence[str]

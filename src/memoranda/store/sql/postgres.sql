@@ -27,7 +27,8 @@ CREATE TABLE large_users (
     terms       REAL NOT NULL,      -- of one of them, in the mean
     dimensions  INTEGER NOT NULL,   -- of the vectors in the user's table
     counted_at  INTEGER NOT NULL,   -- number of the newest vector then
-    listed      INTEGER NOT NULL    -- key of the last record in the lists of terms
+    listed      INTEGER NOT NULL,   -- key of the last record in the lists of terms
+    removed     INTEGER NOT NULL    -- records that lost their terms since these were made
 );
 
 -- The records that hold a term of theirs that many hold: see store/postgres_term_lists.py.
