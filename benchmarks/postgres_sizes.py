@@ -5,8 +5,6 @@ What is measured runs in processes of its own: so much memory as they took at mo
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -27,7 +25,6 @@ WARM = 20
 QUESTIONS = 100
 ASKED_WORDS = 6
 MIB = 2**20
-UNIT = 1 if sys.platform == "darwin" else 1_024  # of what the system tells of memory
 EXACT, LARGE = "all ranked in memory", "candidates from the database"
 # Megabytes that a process may keep of the users it served, here.
 KEPT = 16
@@ -44,7 +41,7 @@ class Searches(NamedTuple):
     Attributes:
         found: the ids that each question found, best first.
         seconds: of each.
-        memory: bytes that the process had at most.
+        memory: bytes that the process had after a search, at most.
     """
 
     found: Sequence[Sequence[str]]
@@ -103,8 +100,11 @@ def searched(address: str, exact_up_to: int, asked: Sequence[str]) -> Searches:
         def search(place: int) -> None:
             found.append([hit.record.id for hit in memory.search(asked[place], limit=BEST)])
 
-        seconds = [timed(search, place) for place in range(len(asked))]
-    return Searches(found, seconds, UNIT * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        process, seconds, most = psutil.Process(), [], 0
+        for place in range(len(asked)):
+            seconds.append(timed(search, place))
+            most = max(most, process.memory_info().rss)
+    return Searches(found, seconds, most)
 
 
 def compare(address: str, records: int, exact: Searches, large: Searches, making: float) -> None:
