@@ -171,7 +171,7 @@ MACROS = {
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
     capabilities.FULL_TEXT: "tsvector and GIN, by user",
-    capabilities.NEAREST: "exact, over vectors in memory",
+    capabilities.NEAREST: "exact, over vectors in memory; of large users by HNSW of pgvector",
     capabilities.SNAPSHOTS: "repeatable reads",
     capabilities.PROCESSES: "any number on one server",
     capabilities.PURGE: (

@@ -5,7 +5,8 @@ a search may where they are thousands. A list has them all in one value or a few
 from time to time; what came since is looked for in the rows.
 
 A term in a list stands in a record that is there: all lists of a user are removed before so many
-records are erased or changed that this might be untrue.
+records are erased or changed that this might be untrue. A record that is changed meanwhile, such as
+by redaction, is found by its common terms of before until then, and ranked by them.
 """
 
 from __future__ import annotations
