@@ -4,6 +4,7 @@ import gc
 from collections import Counter, defaultdict
 
 import pytest
+from postgres_server import running_server
 from proofs import ProofCheck
 
 pytest.register_assert_rewrite("memoranda.testing")
@@ -18,6 +19,13 @@ def pytest_configure(config):
     """Have a full run fail where a proof of a requirement did not pass."""
     page = config.rootpath / "docs" / "requirements.md"
     config.pluginmanager.register(ProofCheck(page), "proofs")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Run one PostgreSQL server for all tests that stop and change none."""
+    with running_server() as address:
+        yield address
 
 
 @pytest.hookimpl(wrapper=True)

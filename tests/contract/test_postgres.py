@@ -10,16 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from partition_plans import one_partition_each
-from postgres_server import (
-    NUMBERS,
-    as_role,
-    connected,
-    empty,
-    new_database,
-    new_role,
-    programs,
-    running_server,
-)
+from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role, programs
 
 from memoranda.errors import StoreError
 from memoranda.model.models import Scope
@@ -35,17 +26,10 @@ WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
 @pytest.fixture(scope="session")
-def running():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
-@pytest.fixture(scope="session")
-def server(running):
+def server(postgres):
     """Give the address of a database for a role with nothing but a schema of its own."""
-    owner = new_role(running, schema=True)
-    return as_role(running, owner, owner)
+    owner = new_role(postgres, schema=True)
+    return as_role(postgres, owner, owner)
 
 
 def open_store(address, **how):
@@ -101,8 +85,8 @@ class TestPostgres(StoreContract):
         return failing_at(7 * step)
 
     @pytest.fixture(autouse=True)
-    def _programs(self, running, monkeypatch):
-        monkeypatch.setenv("PATH", programs(running))
+    def _programs(self, postgres, monkeypatch):
+        monkeypatch.setenv("PATH", programs(postgres))
 
     def test_size_grows(self, store):
         """The size is in bytes and holds what was stored, if that cannot be compressed."""
@@ -142,17 +126,17 @@ class TestLimited(IsolationContract):
     """A database in which a role limits transactions to the rows of their user."""
 
     @pytest.fixture
-    def store(self, running):
+    def store(self, postgres):
         """Give a new database."""
-        store = open_store(new_database(running), role=new_role(running, "NOLOGIN"))
+        store = open_store(new_database(postgres), role=new_role(postgres, "NOLOGIN"))
         yield store
         store.close()
 
 
 @pytest.fixture(scope="module")
-def spread(running):
+def spread(postgres):
     """Give the address of a database that spreads users over partitions, and watch the plans."""
-    address = new_database(running)
+    address = new_database(postgres)
     with connected(address) as connection:
         connection.execute(spread_schema(2))
     with one_partition_each():

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 from chroma_server import running
-from postgres_server import empty, running_server
+from postgres_server import empty
 
 from memoranda.model.actions import DeleteUser
 from memoranda.model.models import Kind
@@ -20,13 +20,6 @@ PLACES = ("sqlite", "postgres", "chroma")
 TURNS = {"sqlite": 40, "postgres": 40, "chroma": 8}
 PROCESSES = {"sqlite": 4, "postgres": 3, "chroma": 2}
 NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    """Run a server for the tests of this file."""
-    with running_server() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

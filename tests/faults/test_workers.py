@@ -12,7 +12,7 @@ from threading import Event
 from time import monotonic
 
 import pytest
-from postgres_server import new_database, running_server
+from postgres_server import new_database
 
 from memoranda import Memory, Settings
 from memoranda.derivations.worker import BATCH
@@ -26,18 +26,11 @@ PATIENCE = 60
 pytestmark = pytest.mark.usefixtures("no_settings")
 
 
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture
-def memory(server):
+def memory(postgres):
     """Give a memory in a new database, in which nothing is done by itself."""
     quiet = {"embedding": {"background": False}, "consolidation": {"automatic": False}}
-    location = new_database(server)
+    location = new_database(postgres)
     with closing(Memory(location, settings=Settings(**quiet), embedder=HashEmbedder())) as memory:
         memory.location = location
         yield memory

@@ -5,18 +5,11 @@ from contextlib import ExitStack, closing
 import pytest
 from both_stores import remembering
 from memory_flows import FLOWS, importing, looking_after
-from postgres_server import new_database, running_server
+from postgres_server import new_database
 
 from memoranda import errors
 
 ASKED = ("Which tea does Ana like?", "Where does the user live?", "boats in Lisbon", "Rex")
-
-
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
 
 
 def found(memory):
@@ -34,7 +27,7 @@ def export(memory, folder):
     return [line for line in lines if not line.startswith(b'{"type":"notes"')]
 
 
-def test_a_rich_memory_is_the_same_in_every_store(server, tmp_path):
+def test_a_rich_memory_is_the_same_in_every_store(postgres, tmp_path):
     """What all flows of a user leave behind goes from place to place without a loss."""
     with ExitStack() as stack:
 
@@ -53,7 +46,12 @@ def test_a_rich_memory_is_the_same_in_every_store(server, tmp_path):
         memory = first
         first_exports = {name: export(first.as_user(name), tmp_path) for name in names}
         chroma = f"chroma://{tmp_path / 'chroma'}"
-        for place in (new_database(server), chroma, new_database(server), str(tmp_path / "b.db")):
+        for place in (
+            new_database(postgres),
+            chroma,
+            new_database(postgres),
+            str(tmp_path / "b.db"),
+        ):
             report = memory.copy_to(place)
             assert report.differences == ()
             memory, late = opened(place)
@@ -67,13 +65,13 @@ def test_a_rich_memory_is_the_same_in_every_store(server, tmp_path):
 AT_REST = {"expire_at_start": False}
 
 
-def test_notes_arrive_on_postgresql_where_there_is_a_folder(server, tmp_path):
+def test_notes_arrive_on_postgresql_where_there_is_a_folder(postgres, tmp_path):
     """With a folder for them, notes are copied there and back, also where it is named since."""
     with closing(remembering(str(tmp_path / "a.db"))) as memory:
         memory.remember("Ana likes tea")
         memory.notes.sync()
         memory.notes.append_history("Talked of tea.")
-        where, own = new_database(server), memory.notes.folder
+        where, own = new_database(postgres), memory.notes.folder
         (told,) = memory.copy_to(where).users
         assert "no folder for them; set notes.folder" in told.left_out[0]
     folder, notes = tmp_path / "notes" / "ana", {"folder": str(tmp_path / "notes" / "{user}")}
@@ -88,11 +86,11 @@ def test_notes_arrive_on_postgresql_where_there_is_a_folder(server, tmp_path):
         assert copy.notes.sync().changes == 0
 
 
-def test_a_server_that_takes_no_writes_is_named(server, tmp_path):
+def test_a_server_that_takes_no_writes_is_named(postgres, tmp_path):
     """A copy to a replica fails with what to do, unless there is nothing to be written."""
     with closing(remembering(str(tmp_path / "a.db"))) as memory:
         memory.remember("tea")
-        where = new_database(server)
+        where = new_database(postgres)
         memory.copy_to(where)
         replica = f"{where}&options=-c%20default_transaction_read_only%3Don"
         assert memory.copy_to(replica).differences == ()

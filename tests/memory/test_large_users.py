@@ -5,7 +5,7 @@ from contextlib import closing, nullcontext
 import pytest
 from both_stores import remembering
 from partition_plans import one_partition_each
-from postgres_server import as_role, connected, new_database, new_role, running_server
+from postgres_server import as_role, connected, new_database, new_role
 from psycopg.sql import SQL
 
 from memoranda import Memory, Settings
@@ -24,13 +24,6 @@ QUESTIONS = (
     "emu kitchen",
     "something else altogether",
 )
-
-
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
 
 
 def opened(location, **retrieval):
@@ -62,9 +55,9 @@ def talk(memory):
 
 
 @pytest.fixture(params=["whole"])
-def location(server, request):
+def location(postgres, request):
     """Give the address of a database in which Ana is a large user; ``spread`` over partitions."""
-    address = new_database(server)
+    address = new_database(postgres)
     with one_partition_each() if request.param == "spread" else nullcontext():
         if request.param == "spread":
             with connected(address) as connection:
@@ -130,9 +123,9 @@ def test_erased_it_is_in_no_table(location):
         assert told(memory) == [[]] * len(QUESTIONS)
 
 
-def test_without_pgvector_everybody_is_ranked_in_memory(server, caplog):
+def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
     """Where it is not there, and who logged in may not create it: answers, and no errors."""
-    address = new_database(server)
+    address = new_database(postgres)
     owner = new_role(address, schema=True)
     mine = as_role(address, owner, f"{owner},public")
     with closing(opened(mine)) as memory, closing(opened(":memory:")) as exact:
@@ -156,17 +149,17 @@ def test_without_pgvector_everybody_is_ranked_in_memory(server, caplog):
         assert "0.8" in memory.stats().server["pgvector"]
 
 
-def test_a_user_of_few_records_is_ranked_in_memory(server):
+def test_a_user_of_few_records_is_ranked_in_memory(postgres):
     """Up to the limit nothing is prepared, and all records are ranked."""
-    address = new_database(server)
+    address = new_database(postgres)
     with closing(remembering(address)) as memory:
         talk(memory)
         assert tables(address) == []
 
 
-def test_memory_is_bounded_by_the_setting(server):
+def test_memory_is_bounded_by_the_setting(postgres):
     """However many users are asked in turn, the records of a few are in memory: the last ones."""
-    with closing(opened(new_database(server), exact_up_to=1_000_000, cache_size=1)) as memory:
+    with closing(opened(new_database(postgres), exact_up_to=1_000_000, cache_size=1)) as memory:
         cache = memory._services.lazy.retriever.cache
         for number in range(60):
             user = memory.as_user(f"user {number}")

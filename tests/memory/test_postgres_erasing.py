@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from both_stores import remembering
-from postgres_server import connected, new_database, new_role, running_server
+from postgres_server import connected, new_database, new_role
 
 from memoranda.store import postgres_purge
 from memoranda.store.postgres_partitions import spread_schema
@@ -18,25 +18,18 @@ SELECT current_setting('data_directory'), oid FROM pg_database WHERE datname = c
 PENDING = "free space may still hold what was erased"
 
 
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture
-def location(server, monkeypatch):
+def location(postgres, monkeypatch):
     """Return the address of a new database, of which a purge waits for nobody for long."""
     monkeypatch.setattr(postgres_purge, "PATIENCE", 0.05)
     monkeypatch.setattr(postgres_purge, "LONGEST_WAIT", 50)
-    return new_database(server)
+    return new_database(postgres)
 
 
 @pytest.fixture(params=[False, True], ids=["owner", "limited"])
-def memory(request, location, server):
+def memory(request, location, postgres):
     """Give Ana's memory, also where a role limits it to her rows."""
-    role = new_role(server, "NOLOGIN") if request.param else None
+    role = new_role(postgres, "NOLOGIN") if request.param else None
     with closing(remembering(location, storage={"role": role})) as memory:
         yield memory
 

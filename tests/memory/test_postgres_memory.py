@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from both_stores import differences, done, remembering
 from memory_flows import FLOWS, searching
-from postgres_server import NUMBERS, connected, new_database, new_role, programs, running_server
+from postgres_server import NUMBERS, connected, new_database, new_role, programs
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
@@ -16,24 +16,17 @@ from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError
 PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
 
 
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture
-def location(server, monkeypatch):
+def location(postgres, monkeypatch):
     """Return the address of a new database, with the server's programs on the PATH."""
-    monkeypatch.setenv("PATH", programs(server))
-    return new_database(server)
+    monkeypatch.setenv("PATH", programs(postgres))
+    return new_database(postgres)
 
 
 @pytest.fixture(scope="module")
-def role(server):
+def role(postgres):
     """Create a role that owns nothing."""
-    return new_role(server, "NOLOGIN")
+    return new_role(postgres, "NOLOGIN")
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
@@ -60,11 +53,11 @@ def test_a_memory_is_there_when_it_is_opened_again(location):
         assert memory.verify() == []
 
 
-def test_a_dropped_connection_is_made_anew(server, location):
+def test_a_dropped_connection_is_made_anew(postgres, location):
     """Whatever the server drops between two calls, the next call goes on."""
     with closing(remembering(location)) as memory:
         memory.remember("Ana likes tea")
-        with connected(server) as connection:
+        with connected(postgres) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
                 "WHERE datname LIKE 'memory_%' AND pid <> pg_backend_pid()"
@@ -74,11 +67,11 @@ def test_a_dropped_connection_is_made_anew(server, location):
         assert len(memory.records()) == 2
 
 
-def test_a_password_is_shown_nowhere(server, location, caplog):
+def test_a_password_is_shown_nowhere(postgres, location, caplog):
     """Neither by the memory and its reports, nor in errors or the log."""
     caplog.set_level(logging.DEBUG)
     role = Identifier(f"ana_{next(NUMBERS)}")
-    with connected(server) as connection:
+    with connected(postgres) as connection:
         connection.execute(
             SQL("CREATE ROLE {} LOGIN SUPERUSER PASSWORD {}").format(role, Literal(PASSWORD))
         )

@@ -7,9 +7,10 @@ import pytest
 from both_stores import differences, done, remembering
 from memory_flows import FLOWS
 from pgbouncer import pooling
-from postgres_server import connected, new_database, new_role, programs, running_server
+from postgres_server import connected, new_database, new_role, programs
 
 from memoranda.store.postgres import PostgresStore
+from memoranda.store.postgres_batches import keeps_prepared
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.jobs import JobContract
 
@@ -17,37 +18,30 @@ TOLD = ("learning", "searching", "looking_after")
 
 
 @pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def role(server):
+def role(postgres):
     """Create a role that owns nothing."""
-    return new_role(server, "NOLOGIN")
+    return new_role(postgres, "NOLOGIN")
 
 
 @pytest.fixture(scope="module")
-def pooler(server):
+def pooler(postgres):
     """Run one PgBouncer for all tests; give what stands for the server's own database."""
-    with pooling(server) as address:
+    with pooling(postgres) as address:
         yield address
 
 
 @pytest.fixture
-def location(server, pooler, monkeypatch):
+def location(postgres, pooler, monkeypatch):
     """Return the address of a new database behind the pooler, with `pg_dump` on the PATH."""
-    monkeypatch.setenv("PATH", programs(server))
-    name = new_database(server).partition("?")[0].rpartition("/")[2]
+    monkeypatch.setenv("PATH", programs(postgres))
+    name = new_database(postgres).partition("?")[0].rpartition("/")[2]
     return f"{pooler.rpartition('/')[0]}/{name}"
 
 
-def sessions(server, location):
+def sessions(postgres, location):
     """Return how many sessions of clients a database has."""
     sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-    with connected(server) as connection:
+    with connected(postgres) as connection:
         return connection.execute(sql, [location.rpartition("/")[2]]).fetchone()[0]
 
 
@@ -60,7 +54,7 @@ def test_flows_give_the_same(flow, in_a_file, location, role, tmp_path):
     assert differences(in_a_file(flow), told) == []
 
 
-def test_writers_and_readers_share_few_sessions(server, location, role):
+def test_writers_and_readers_share_few_sessions(postgres, location, role):
     """More threads than sessions lose nothing, and no statement is taken for one of another."""
     with (
         closing(remembering(location, storage={"role": role})) as memory,
@@ -74,7 +68,7 @@ def test_writers_and_readers_share_few_sessions(server, location, role):
                 assert mine.search(f"says {turn}")
 
         list(threads.map(write, range(8)))
-        assert sessions(server, location) <= 3
+        assert sessions(postgres, location) <= 3
         for number in range(4):
             records = memory.as_user(f"user {number}").records(limit=100)
             said = {f"{who} says {turn}" for who in (number, number + 4) for turn in range(12)}
@@ -82,7 +76,7 @@ def test_writers_and_readers_share_few_sessions(server, location, role):
             assert sorted(each.position for each in records) == list(range(24))
         assert memory.verify() == []
         with memory._services.store._pool.connection() as raw:
-            assert raw.prepare_threshold is None
+            assert not keeps_prepared(raw)
             assert raw.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
 
 

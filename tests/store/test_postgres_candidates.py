@@ -7,7 +7,7 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from postgres_server import connected, new_database, running_server
+from postgres_server import connected, new_database
 
 from memoranda import Memory, Settings
 from memoranda.store.postgres_candidates import SHARED, HeldWords, _with_neighbours
@@ -56,13 +56,6 @@ def test_who_holds_all_words_covers_the_question_and_comes_first():
     assert words.matches([10, 500]).frequencies == [2, 3, 0]
 
 
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
 def opened(location):
     """Open a memory whose users are too large with some twenty vectors."""
     chosen = Settings(
@@ -105,13 +98,13 @@ def lists(address):
         return {term: (parts, int(size)) for term, parts, size in connection.execute(sql)}
 
 
-def test_lists_of_common_terms_give_the_same_answers(server, monkeypatch):
+def test_lists_of_common_terms_give_the_same_answers(postgres, monkeypatch):
     """Found by lists, words count as ever: those of before, continued ones, and what came since."""
     monkeypatch.setattr("memoranda.store.postgres_term_lists.COMMON", 5)
     monkeypatch.setattr("memoranda.store.postgres_term_lists.AT_ONCE", 15)
     monkeypatch.setattr("memoranda.store.postgres.COMMON", 5)
     monkeypatch.setattr("memoranda.store.postgres.UNLISTED", 4)
-    address = new_database(server)
+    address = new_database(postgres)
     with closing(opened(address)) as large, closing(opened(":memory:")) as exact:
         for memory in (large, exact):
             talk(memory, range(12))

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import psycopg
 import pytest
-from postgres_server import as_role, connected, grant, new_database, new_role, running_server
+from postgres_server import as_role, connected, grant, new_database, new_role
 from psycopg.sql import SQL, Identifier
 
 from memoranda.errors import ConfigError, StoreError
@@ -31,28 +31,21 @@ INDEXED = re.compile(r'"Index Cond": "([^"]*)"')
 LOOK_UP = "SELECT count(*) FROM terms_matching({0}, CAST($$'{0}:tea'$$ AS tsquery))"
 
 
-@pytest.fixture(scope="module")
-def server():
-    """Run one server for all tests."""
-    with running_server() as address:
-        yield address
-
-
 def open_store(address, **how):
     """Open a store with the parts that the contract expects."""
     return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames(), **how)
 
 
 @pytest.fixture(scope="module")
-def role(server):
+def role(postgres):
     """Create a role that owns nothing."""
-    return new_role(server, "NOLOGIN")
+    return new_role(postgres, "NOLOGIN")
 
 
 @pytest.fixture(scope="module")
-def address(server, role):
+def address(postgres, role):
     """Give the address of a database in which Ana and Ben have something of every kind."""
-    address = new_database(server)
+    address = new_database(postgres)
     with closing(open_store(address, role=role, exact_up_to=0)) as store:
         for scope in (ANA, BEN):
             user = User(store, scope)
@@ -222,11 +215,11 @@ def test_the_limited_role_logs_in_itself(address, role):
         assert store.verify() == []
 
 
-def test_the_owner_has_to_come_first(server):
+def test_the_owner_has_to_come_first(postgres):
     """As the limited role, or with no right to make policies, nothing is opened without them."""
-    owner, limited = new_role(server, schema=True), new_role(server)
-    grant(server, limited, owner)
-    own, other = as_role(server, owner, owner), as_role(server, limited, owner)
+    owner, limited = new_role(postgres, schema=True), new_role(postgres)
+    grant(postgres, limited, owner)
+    own, other = as_role(postgres, owner, owner), as_role(postgres, limited, owner)
     with pytest.raises(ConfigError, match="open it once, with this setting"):
         open_store(other, role=limited)
     open_store(own).close()
@@ -250,11 +243,11 @@ def test_the_owner_has_to_come_first(server):
         ("NOLOGIN", "may not take it; GRANT"),
     ],
 )
-def test_a_role_that_limits_nothing_is_refused(server, options, complaint):
+def test_a_role_that_limits_nothing_is_refused(postgres, options, complaint):
     """What is wrong with it is told, and what to do; also where it owns the tables."""
-    owner = new_role(server, schema=True)
-    name = "nobody" if options is None else new_role(server, options)
+    owner = new_role(postgres, schema=True)
+    name = "nobody" if options is None else new_role(postgres, options)
     with pytest.raises(ConfigError, match=complaint):
-        open_store(as_role(server, owner, owner), role=name)
+        open_store(as_role(postgres, owner, owner), role=name)
     with pytest.raises(ConfigError, match="it owns the tables"):
-        open_store(as_role(server, owner, owner), role=owner)
+        open_store(as_role(postgres, owner, owner), role=owner)

@@ -9,7 +9,7 @@ import secrets
 import selectors
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from itertools import chain, islice
@@ -28,7 +28,12 @@ from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.model.reports import Check
 from memoranda.store import postgres_nearest
 from memoranda.store.postgres_backup import dump
-from memoranda.store.postgres_batches import NumberedStatement, StatementBatch, StatementResult
+from memoranda.store.postgres_batches import (
+    NumberedStatement,
+    StatementBatch,
+    StatementResult,
+    keep_prepared,
+)
 from memoranda.store.postgres_candidates import CandidateSearch
 from memoranda.store.postgres_purge import TablePurge, note_tables
 from memoranda.store.postgres_roles import ADMIT, ENTER, LIMIT, RowSecurity, open_limits
@@ -577,7 +582,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         end = time.monotonic() + self._busy_timeout
         while True:
             try:
-                with self._lend(end) as lent, lent.batched() if entry else nullcontext():
+                with self._lend(end) as lent, lent.batched():
                     lent.enter(entry)
                     return lent.send(sql, values)
             except errors.StoreError as error:
@@ -837,9 +842,10 @@ def _require_connected(raw: psycopg.Connection[Row]) -> None:
 
 def _prepare_where_kept(raw: psycopg.Connection[Row]) -> None:
     """Prepare no statements over a pooler, whose transactions have other sessions each."""
+    raw.prepare_threshold = None  # With its own, psycopg would drop those of batches.
     process = raw.execute("SELECT pg_backend_pid()").fetchall()[0][0]
-    if process != raw.info.backend_pid:
-        raw.prepare_threshold = None
+    if process == raw.info.backend_pid:
+        keep_prepared(raw)
 
 
 def _passes(error: errors.StoreError) -> bool:

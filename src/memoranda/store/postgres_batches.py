@@ -86,7 +86,18 @@ class PreparedStatements(dict[StatementKey, bytes]):
     count = 0
 
 
+# Of connections on which the server keeps them.
 PREPARED: WeakKeyDictionary[psycopg.Connection[Any], PreparedStatements] = WeakKeyDictionary()
+
+
+def keep_prepared(raw: psycopg.Connection[Row]) -> None:
+    """Let the statements of batches over a connection be prepared."""
+    PREPARED[raw] = PreparedStatements()
+
+
+def keeps_prepared(raw: psycopg.Connection[Row]) -> bool:
+    """Return whether the statements of batches over a connection are prepared."""
+    return raw in PREPARED
 
 
 class StatementBatch:
@@ -101,7 +112,8 @@ class StatementBatch:
         self._raw, self._server = raw, raw.pgconn
         self._transformer = Transformer(raw)
         self._pending: deque[PendingResult] = deque()
-        self._prepared = PREPARED.setdefault(raw, PreparedStatements())
+        self._prepared = PREPARED.get(raw)
+        self._preparing: dict[StatementKey, PendingResult] = {}
         self._is_ending = False
         self._server.enter_pipeline_mode()
 
@@ -122,14 +134,15 @@ class StatementBatch:
 
     def _prepare(self, key: StatementKey) -> bytes | None:
         """Return the name of a prepared statement; nothing where the server keeps none."""
-        if self._raw.prepare_threshold is None:
+        prepared = self._prepared
+        if prepared is None:
             return None
-        if key not in self._prepared and len(self._prepared) < MOST_PREPARED:
-            self._prepared.count += 1
-            self._prepared[key] = b"memoranda_%d" % self._prepared.count
-            self._server.send_prepare(self._prepared[key], key[0].encode(), key[1])
-            self._expect()
-        return self._prepared.get(key)
+        if key not in prepared and len(prepared) < MOST_PREPARED:
+            prepared.count += 1
+            prepared[key] = b"memoranda_%d" % prepared.count
+            self._server.send_prepare(prepared[key], key[0].encode(), key[1])
+            self._preparing[key] = self._expect()
+        return prepared.get(key)
 
     def _expect(self) -> PendingResult:
         self._pending.append(PendingResult(self))
@@ -176,7 +189,9 @@ class StatementBatch:
 
     def abandon(self) -> None:
         """Leave the connection to others after an error, in a transaction that has failed."""
-        self._prepared.clear()  # At the rollback that follows psycopg drops them all.
+        for key, prepared in self._preparing.items():
+            if self._prepared is not None and prepared.received is None:
+                self._prepared.pop(key, None)  # It may have come after the error.
         with suppress(psycopg.Error):  # It is lost: who borrows it next sees that.
             if not self._is_ending:
                 self._end()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memoranda.model.reports import Check
+from memoranda.store.postgres_batches import keeps_prepared
 from memoranda.store.postgres_roles import RowSecurity
 from memoranda.store.sql.database import SqlConnection
 
@@ -41,7 +42,7 @@ def server_checks(
     version, size, role, is_super, owns, vector, live, dead, vacuumed = connection.all(STATUS)[0]
     raw = connection.raw
     detail = f"{location}, PostgreSQL {version}, {size:,} bytes, {_encryption(raw)}, {pool}"
-    if raw.prepare_threshold is None:
+    if not keeps_prepared(raw):
         detail += ", through a pooler: no statements are prepared"
     yield Check("server", ok=True, detail=detail)
     yield _role(role, limits, is_super=is_super, owns=owns)
