@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
@@ -63,6 +63,9 @@ class RemovalOptions(TypedDict, total=False):
 
 class Transcript(Protocol):
     """A list of messages of messages with the settings of its conversation. Thread-safe."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Let all reads of this thread inside the block see one moment."""
 
     def info(self) -> ConversationInfo:
         """Return the conversation's settings and state."""
@@ -207,6 +210,10 @@ class MemoryTranscript:
             with self._changing():
                 self._info = with_settings(self._info, given)
         return after.model != before.model
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Do nothing: each read takes a moment of its own, and nobody else writes meanwhile."""
+        return nullcontext()
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
@@ -362,6 +369,7 @@ class ReadOnlyTranscript:
 
     def __init__(self, transcript: Transcript) -> None:
         """Read from ``transcript``."""
+        self.snapshot = transcript.snapshot
         self.info = transcript.info
         self.messages = transcript.messages
         self.expired_through = transcript.expired_through
@@ -495,6 +503,10 @@ class StoredTranscript:
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order; those whose episodes have expired only if asked for."""
         return self._store.messages(self._scope, self._id, now=self._records.now(), **which)
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Let all reads of this thread inside the block see one moment."""
+        return self._store.snapshot()
 
     def expired_through(self) -> int:
         """Return the position of the message that expired last; -1, if none has."""
