@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from postgres_server import connected, new_database
 
 from memoranda import Memory, Settings
-from memoranda.store.postgres_candidates import SHARED, HeldWords, _with_neighbours
+from memoranda.store.postgres_candidates import SHARED, QuestionCoverage, _with_neighbours
 from memoranda.store.postgres_nearest import LargeUser
+from memoranda.store.postgres_term_lists import list_terms
 from memoranda.store.sql.database import Postings
 from memoranda.testing.clocks import START, FrozenClock
 from memoranda.testing.embedders import HashEmbedder
@@ -46,7 +47,7 @@ def test_who_holds_all_words_covers_the_question_and_comes_first():
         Postings(np.array(keys, np.int64), np.ones(len(keys), np.int64))
         for keys in ([10, 100], [10, 100, 200], [])
     ]
-    words = HeldWords(["a", "b", "c"], postings, LargeUser(1_000, 10.0, 8, 0))
+    words = QuestionCoverage(["a", "b", "c"], postings, LargeUser(1_000, 10.0, 8, 0))
     found = words.cover(np.array([10, 100, 200, 500], np.int64))
     assert found[0] == found[1] == pytest.approx(1)
     assert 0 < found[2] < 1
@@ -96,6 +97,34 @@ def lists(address):
     with connected(address) as connection:
         sql = "SELECT term, count(*), sum(length(times)) FROM common_terms GROUP BY term"
         return {term: (parts, int(size)) for term, parts, size in connection.execute(sql)}
+
+
+def test_lists_are_made_as_a_whole_or_not_at_all(postgres, monkeypatch):
+    """What ends the making of lists leaves those of before, and answers as they were."""
+    monkeypatch.setattr("memoranda.store.postgres_term_lists.COMMON", 5)
+    monkeypatch.setattr("memoranda.store.postgres_term_lists.AT_ONCE", 15)
+    address = new_database(postgres)
+    with closing(opened(address)) as large, closing(opened(":memory:")) as exact:
+        for memory in (large, exact):
+            talk(memory, range(12))
+            talk(memory, [17])
+        before = lists(address)
+        store = large._services.store
+
+        def list_and_fail(connection, after):
+            list_terms(connection, 1, after=after)
+            raise ZeroDivisionError
+
+        with connected(address) as connection:
+            listed = connection.execute("SELECT listed FROM large_users").fetchone()[0]
+        for after in (None, listed):
+            with pytest.raises(ZeroDivisionError):
+                store.write_as(None, lambda connection, last=after: list_and_fail(connection, last))
+            assert lists(address) == before
+            require_same(large, exact)
+        store.write_as(None, lambda connection: list_terms(connection, 1, after=listed))
+        assert lists(address)["river"] == (before["river"][0] + 1, before["river"][1] + 1)
+        require_same(large, exact)
 
 
 def test_lists_of_common_terms_give_the_same_answers(postgres, monkeypatch):

@@ -137,7 +137,7 @@ def _with_neighbours(keys: Keys, evidence: Shares) -> Shares:
     return found
 
 
-class HeldWords:
+class QuestionCoverage:
     """How much of a question stands in records and around them.
 
     Args:
@@ -237,7 +237,7 @@ class CandidateSearch:
         postings = self._postings(terms, lists())
         nearest = self._ask_nearest(literal)
         facts = self._ask(FACTS, attributes=dump(sorted(attributes)), most=MOST_FACTS)
-        words = HeldWords(terms, postings(), self._large)
+        words = QuestionCoverage(terms, postings(), self._large)
         worded = words.best()  # While the server looks for the nearest.
         like = [key for (key,) in nearest()]
         keys = self._best(like, worded, words, literal) | {key for (key,) in facts()}
@@ -292,7 +292,11 @@ class CandidateSearch:
         return found
 
     def _best(
-        self, like: Sequence[int], worded: Sequence[int], words: HeldWords, literal: str | None
+        self,
+        like: Sequence[int],
+        worded: Sequence[int],
+        words: QuestionCoverage,
+        literal: str | None,
     ) -> set[int]:
         """Return the records that pass the filter and may answer the question best.
 
@@ -328,7 +332,7 @@ class CandidateSearch:
         self,
         answers: Sequence[int],
         keys: Sequence[int],
-        words: HeldWords,
+        words: QuestionCoverage,
         lineage: Sequence[Sequence[tuple[int, int]]],
     ) -> Candidates:
         """Return these records as ranking reads them."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.model.models import Scope
-from memoranda.store.postgres_term_lists import drop_lists, list_terms
+from memoranda.store.postgres_term_lists import drop_lists, list_terms, note_removed
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.rows import STORED_FLOAT
 
@@ -71,16 +71,14 @@ WHERE user_key = :user AND key = :key AND kind <> 'item'
 ON CONFLICT (record_key) DO UPDATE SET embedding = excluded.embedding
 """
 COUNT = """
-INSERT INTO large_users (user_key, dimensions, counted_at, records, terms, listed,
-    removed)
+INSERT INTO large_users (user_key, dimensions, counted_at, records, terms, listed, removed)
 SELECT :user, :dimensions, (SELECT vector_seq FROM users WHERE key = :user), count(*),
     coalesce(avg(term_count), 1), :listed, 0
 FROM records WHERE user_key = :user AND kind <> 'item' AND closed_at IS NULL
 ON CONFLICT (user_key) DO UPDATE SET dimensions = excluded.dimensions,
-    counted_at = excluded.counted_at, records = excluded.records, terms = excluded.terms,
-    listed = excluded.listed, removed = 0
+    counted_at = excluded.counted_at, records = excluded.records, terms = excluded.terms
 """
-CONTINUED = "UPDATE large_users SET listed = :listed WHERE user_key = :user"
+HAS_RECORDS = "SELECT EXISTS (SELECT 1 FROM records WHERE user_key = :user)"
 
 COPY = "COPY {table} (record_key, embedding) FROM STDIN (FORMAT BINARY)"
 
@@ -153,11 +151,13 @@ def _put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> 
 
 def continue_lists(store: WritingStore, scope: Scope, user: int) -> None:
     """Add what came since to the lists of a large user's terms."""
-    known = store.write_as(scope, lambda connection: large_user(connection, user))
-    if known is not None:
-        listed = list_terms(store.write_as, scope, user, after=known.listed)
-        values = {"user": user, "listed": listed}
-        store.write_as(scope, lambda connection: connection.run(CONTINUED, values))
+
+    def add(connection: SqlConnection) -> None:
+        known = large_user(connection, user)
+        if known is not None:
+            list_terms(connection, user, after=known.listed)
+
+    store.write_as(scope, add)
 
 
 def index(store: WritingStore, scope: Scope, user: int) -> None:
@@ -198,6 +198,9 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
             rows = connection.all(NEXT_VECTORS, {"user": user, "seq": last, "most": None})
             _put(connection, user, {key: blob for _, key, blob in rows})
         connection.run(COUNT, {"user": user, "dimensions": dimensions, "listed": listed})
+        note_removed(connection, user, 0)
+        if not connection.value(HAS_RECORDS, {"user": user}):  # It was deleted meanwhile.
+            drop(connection, [user])
 
     last = 0
     is_new = store.write_as(scope, make)
@@ -205,7 +208,7 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
         while (filled := store.write_as(scope, fill)) is not None:
             last = filled
         store.write_as(None, build)
-    listed = list_terms(store.write_as, scope, user)
+    listed = store.write_as(None, lambda connection: list_terms(connection, user))
     store.write_as(scope, finish)
 
 

@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from memoranda.model.models import Scope
 from memoranda.store.sql.database import Postings, SqlConnection
 from memoranda.store.sql.rows import dump
 
 # A term that more records hold has a list. A term of fewer costs a search some milliseconds.
 COMMON = 1_000
-# Records that are listed in one transaction: a second or two, in which nothing of the user can be
-# written; and how far apart their keys may be, which are listed in four bytes each.
+# Records of one list, and how far apart their keys may be, which are listed in four bytes each.
 AT_ONCE = 50_000
 FARTHEST = 2**31
 # Records that need not be listed yet.
@@ -59,12 +57,16 @@ WITH counted AS (
     UPDATE large_users SET removed = removed + :records WHERE user_key = :user RETURNING removed)
 DELETE FROM common_terms WHERE user_key = :user AND (SELECT removed FROM counted) >= :common
 """
+REMOVED = "SELECT removed FROM large_users WHERE user_key = :user"
+# What was removed meanwhile may be in the new lists.
+LISTED = """
+UPDATE large_users SET listed = :listed, removed = removed - :before WHERE user_key = :user
+"""
 DROP_ALL = ("DELETE FROM common_terms", "UPDATE large_users SET counted_at = 0")
 LISTS = """
 SELECT term, first_key, keys, times FROM common_terms
 WHERE user_key = :user AND term IN (@texts(:terms)) ORDER BY term, first_key
 """
-WriteAs = Callable[[Scope, Callable[[Any], Any]], Any]
 
 
 def drop_lists(connection: SqlConnection, user: int) -> None:
@@ -83,36 +85,31 @@ def drop_all_lists(connection: SqlConnection) -> None:
         connection.run(sql)
 
 
-def list_terms(write_as: WriteAs, scope: Scope, user: int, *, after: int | None = None) -> int:
+def list_terms(connection: SqlConnection, user: int, *, after: int | None = None) -> int:
     """List the records that hold the common terms of a user; return the key of the last one.
 
+    Searches see all of it when the transaction is over, and nothing before.
+
     Args:
-        write_as: does work in a transaction for which writers of the user wait.
-        scope: of the user.
+        connection: a transaction.
         user: the key of the user.
         after: the key of the last record that is listed, to go on with the terms that have lists;
             else all lists are made anew.
     """
-    named = {"user": user, "prefix": f"{user:d}:"}
-
-    def begin(connection: SqlConnection) -> list[Any]:
-        if after is not None:
-            return connection.all(LISTED_TERMS, named)
+    named: dict[str, Any] = {"user": user, "prefix": f"{user:d}:"}
+    if after is None:
+        before = connection.value(REMOVED, named) or 0
         drop_lists(connection, user)
         texts = f"SELECT terms FROM record_terms WHERE user_key = {user:d}"
-        return connection.all(COMMON_TERMS, named | {"texts": texts, "common": COMMON})
-
-    def add(connection: SqlConnection) -> int | None:
-        place = {"user": user, "after": last, "farthest": FARTHEST, "most": AT_ONCE}
-        first, through = connection.all(NEXT, place)[0]
-        if through is not None:
-            connection.run(ADD, named | {"terms": terms, "first": first, "last": through})
-        return None if through is None else int(through)
-
-    terms = dump([term for (term,) in write_as(scope, begin)])
-    last = after or 0
-    while (through := write_as(scope, add)) is not None:
-        last = through
+        found = connection.all(COMMON_TERMS, named | {"texts": texts, "common": COMMON})
+    else:
+        before, found = 0, connection.all(LISTED_TERMS, named)
+    terms, last = dump([term for (term,) in found]), after or 0
+    place = {"user": user, "farthest": FARTHEST, "most": AT_ONCE}
+    while (chunk := connection.all(NEXT, place | {"after": last})[0])[1] is not None:
+        first, last = chunk
+        connection.run(ADD, named | {"terms": terms, "first": first, "last": last})
+    connection.run(LISTED, {"user": user, "listed": last, "before": before})
     return last
 
 
