@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from bare_environment import bare_environment
 from typer.testing import CliRunner
 
 from memoranda.cli import app
@@ -33,13 +34,7 @@ def own_machine(tmp_path, monkeypatch):
 @pytest.fixture
 def environment(tmp_path):
     """An environment for processes, without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
-    return kept | {
-        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
-        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
-        "MEMORANDA_EMBEDDING__MODEL": "none",
-        "COLUMNS": "80",
-    }
+    return bare_environment(tmp_path, COLUMNS="80")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What the tests of the MCP server share: servers in this process or of their own, and clients."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import httpx2
+from bare_environment import bare_environment
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
@@ -62,14 +62,8 @@ def asked(work, *, mode="auto", memory=None, tools="full", **named):
 
 def environment(folder, **changes):
     """Return an environment without settings of this machine, without a model and jobs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
-    return kept | {
-        "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
-        "MEMORANDA_LOCATION": str(folder / "agent.db"),
-        "MEMORANDA_EMBEDDING__MODEL": "none",
-        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
-        **changes,
-    }
+    quiet = {"MEMORANDA_SCHEDULE__IN_BACKGROUND": "false"}
+    return bare_environment(folder, **quiet | changes)
 
 
 def command(*arguments):
