@@ -163,3 +163,21 @@ def test_a_conversation_of_one_agent_is_closed_to_another(memory):
     assert cook.conversation("c").system == "You cook."
     assert pilot.conversations() == []
     assert len(memory.conversations()) == 1
+
+
+def test_a_conversation_that_another_process_starts_meanwhile_is_ones_own(memory, monkeypatch):
+    """Started after one looked and found none: it is opened, and not taken for another agent's."""
+    cook = memory.as_user("ana", agent="cook")
+    store, reads = cook._services.store, []
+    read = store.conversations
+
+    def conversations(scope, id=None):
+        found = read(scope, id)
+        reads.append(scope)
+        if len(reads) == 1:
+            cook.conversation("c", system="You cook.").add("user", "hello")
+        return found
+
+    monkeypatch.setattr(store, "conversations", conversations)
+    late = cook.conversation("c")
+    assert (late.system, late.messages[0].content) == ("You cook.", "hello")

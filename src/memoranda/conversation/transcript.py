@@ -434,9 +434,13 @@ class StoredTranscript:
         Raises:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
         """
-        known = self._store.conversations(self._scope, self._id).get(self._id)
-        if known is None and self._store.conversations(self._scope.whole_user, self._id):
-            raise InvalidInput(f"conversation {self._id!r} is another agent's; choose another id")
+        known = self._stored(self._scope)
+        if known is None and self._stored(self._scope.whole_user) is not None:
+            known = self._stored(self._scope)  # It may have been started between the two reads.
+            if known is None:
+                raise InvalidInput(
+                    f"conversation {self._id!r} is another agent's; choose another id"
+                )
         start = known or ConversationInfo(id=self._id, created_at=self._records.now())
         info = with_settings(start, given)
         if info != known:
@@ -445,10 +449,14 @@ class StoredTranscript:
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
-        info = self._store.conversations(self._scope, self._id).get(self._id)
+        info = self._stored(self._scope)
         if info is None:
             raise NotFound(f"conversation {self._id!r} is no longer there")
         return info
+
+    def _stored(self, scope: Scope) -> ConversationInfo | None:
+        """Return the stored settings and state, where a scope holds the conversation."""
+        return self._store.conversations(scope, self._id).get(self._id)
 
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages and their episodes, in one transaction."""
