@@ -62,6 +62,8 @@ CONNECT = 10
 UNANSWERED = 30_000
 # Seconds until a server that failed is asked again.
 PAUSE = 0.1
+# What asks the system least to look at one connection; Windows has none.
+Selector = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 # Memories of a user up to which a search ranks them all.
 EXACT_UP_TO = 100_000
 # Seconds for which it is known whether a user is large.
@@ -207,10 +209,24 @@ def _rendered(sql: str) -> str:
 
 
 @cache
+def parameters(sql: str) -> list[str]:
+    """Return the names of the parameters of a statement, each once."""
+    return list(dict.fromkeys(PARAMETER.findall(sql)))
+
+
+@cache
+def inserting(sql: str, count: int) -> str:
+    """Return a statement that inserts one row as one that inserts several."""
+    head, values = sql.split("VALUES")
+    rows = (PARAMETER.sub(rf":\1_{number}", values) for number in range(count))
+    return f"{head}VALUES{','.join(rows)}"
+
+
+@cache
 def in_numbers(sql: str) -> NumberedStatement:
     """Return a shared statement in PostgreSQL's dialect, with parameters as the server has them."""
     sql = _rendered(sql)
-    names = list(dict.fromkeys(PARAMETER.findall(sql)))
+    names = parameters(sql)
     numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", sql)
     return NumberedStatement(numbered, names)
 
@@ -293,7 +309,7 @@ class PostgresConnection(SqlConnection):
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
         """Carry out a statement for each of ``rows``."""
-        names = dict.fromkeys(PARAMETER.findall(sql))
+        names = parameters(sql)
         for row in rows:
             self.run(sql, row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)))
 
@@ -353,17 +369,37 @@ class PostgresWrite(PostgresConnection):
         self._first = self.send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
-        """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
-        made = iter(rows)  # While the server takes the first, the next are made.
+        """Carry out a statement for each of ``rows``; copy them, if they are many and only new.
+
+        The server does so while the next are made, and what comes after them.
+        """
+        made = iter(rows)
         first = list(islice(made, MANY))
-        new = INSERT.fullmatch(sql) if len(first) == MANY else None
+        new = INSERT.fullmatch(sql) if len(first) > 1 else None
         every = chain(first, made)
         if new is None:
             super().run_many(sql, every)
-            return
-        names = PARAMETER.findall(sql)
-        listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every)
-        self.copy(f"COPY {new[1]} FROM STDIN", listed)
+        else:
+            names = parameters(sql)
+            listed = (
+                tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every
+            )
+            if len(first) == MANY:
+                self.copy(f"COPY {new[1]} FROM STDIN", listed)
+            else:
+                self._insert_several(sql, len(first), listed)
+        if self.batch is not None and first:
+            self.batch.hand_on()
+
+    def _insert_several(self, sql: str, left: int, rows: Iterable[Row]) -> None:
+        """Insert rows, so many; with few statements, which serve any number."""
+        made = iter(rows)
+        while left:
+            count = 1 << left.bit_length() - 1
+            several = inserting(sql, count)
+            values = chain.from_iterable(islice(made, count))
+            self.run(several, dict(zip(parameters(several), values, strict=True)))
+            left -= count
 
     def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
         """Copy rows into a table, of these types where they are sent in binary."""
@@ -834,7 +870,7 @@ def connection_options(address: str) -> dict[str, Any]:
 
 def _require_connected(raw: psycopg.Connection[Row]) -> None:
     """Raise ``psycopg.OperationalError`` where the server has left: it says so, unasked."""
-    with selectors.DefaultSelector() as selector:
+    with Selector() as selector:
         selector.register(raw, selectors.EVENT_READ)
         if selector.select(0):
             ConnectionPool.check_connection(raw)

@@ -6,7 +6,7 @@ socket after each, which is most of the time that a single write takes.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
@@ -22,7 +22,8 @@ from psycopg.pq.abc import PGresult
 from memoranda.store.sql.database import Row, Values
 
 # Types of parameters that the server is told; those of others it sees by itself.
-TYPES = {int: 20, float: 701, bytes: 17}
+TYPES = defaultdict(int, {int: 20, float: 701, bytes: 17})
+FORMATS = defaultdict(lambda: PyFormat.TEXT, {TYPES[bytes]: PyFormat.BINARY})
 # The format of results: vectors as text would be twice as long.
 IN_BINARY = 1
 # Statements of a connection that are prepared.
@@ -114,14 +115,14 @@ class StatementBatch:
         self._pending: deque[PendingResult] = deque()
         self._prepared = PREPARED.get(raw)
         self._preparing: dict[StatementKey, PendingResult] = {}
-        self._is_ending = False
+        self._is_ending = self._is_handed_on = False
         self._server.enter_pipeline_mode()
 
     def send(self, statement: NumberedStatement, values: Values) -> PendingResult:
         """Send a statement, together with those before and after it."""
         given = [values[name] for name in statement.names]
-        types = tuple(TYPES.get(type(value), 0) for value in given)
-        wanted = [PyFormat.BINARY if type(each) is bytes else PyFormat.TEXT for each in given]
+        types = tuple([TYPES[type(value)] for value in given])
+        wanted = [FORMATS[number] for number in types]
         parameters = self._transformer.dump_sequence(given, wanted)
         formats = self._transformer.formats
         name = self._prepare((statement.sql, types)) if given else None
@@ -145,13 +146,16 @@ class StatementBatch:
         return prepared.get(key)
 
     def _expect(self) -> PendingResult:
+        self._is_handed_on = False
         self._pending.append(PendingResult(self))
         return self._pending[-1]
 
     def hand_on(self) -> None:
         """Let the server begin with what was sent, and answer as soon as it can."""
-        self._server.send_flush_request()
-        self._raw.wait(send(self._server))
+        if not self._is_handed_on:
+            self._server.send_flush_request()
+            self._raw.wait(send(self._server))
+            self._is_handed_on = True
 
     def receive(self, asked: PendingResult) -> PGresult:
         """Return a result, once those of all statements before it are there.

@@ -126,8 +126,8 @@ def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
     """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
     counts = Counter(terms)
     placed = [
-        f"{lexeme}:{PLACES[min(counts[term], MOST_COUNTED)]}"
-        for term, lexeme in zip(counts, _lexemes(user, counts), strict=True)
+        f"{lexeme}:{PLACES[count] if count < MOST_COUNTED else PLACES[-1]}"
+        for count, lexeme in zip(counts.values(), _lexemes(user, counts), strict=True)
     ]
     whole = " ".join(placed)
     if WIDEST * len(whole) + BESIDE * len(placed) <= FULL:

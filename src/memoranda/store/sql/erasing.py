@@ -191,6 +191,7 @@ def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> i
     tx.full_text.remove(tx.connection, tx.user, keys)
     values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
     tx.connection.keep_last_key()
+    tx.drop("derivations", keys)
     gone = tx.connection.all(DELETE, values)
     values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
     tx.connection.run(

@@ -12,7 +12,7 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import UNSET, ChangeAction, Kind, Record, Trust, ended, says_all
-from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.model.traces import AuditTrail
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
@@ -26,10 +26,10 @@ from memoranda.store.sql.rows import (
     record,
     record_values,
 )
-from memoranda.store.sql.transaction import LOG, TargetRecord, Transaction
+from memoranda.store.sql.transaction import LOG, RecordRow, TargetRecord, Transaction
 
 INSERT = insertion(
-    "records", (*RECORDS.names, "key", "user_key", "reason", "term_count", "closed_at", "indexed")
+    "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
 )
 # One of a key: by the unique index on what is no longer forgotten.
 ITEM_OF_KEY = """
@@ -220,11 +220,10 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     def rows() -> Iterator[tuple[Any, ...]]:
         # A server takes the first while the next are made.
         for (key, action), position in zip(keyed, positions, strict=True):
-            terms = terms_of(tx, action.record)
+            terms, values = tx.made.get(action.record.id) or make_row(tx.analyzer, action.record)
             texts.append((key, tx.user, " ".join(terms)))
-            values = record_values(action.record)
             values["key"], values["user_key"], values["reason"] = key, tx.user, action.reason
-            values["term_count"], values["closed_at"], values["indexed"] = len(terms), None, 1
+            values["closed_at"], values["indexed"] = None, 1
             values["position"] = position
             if action.trail is not None:
                 values |= trail_values(action.trail)
@@ -274,10 +273,9 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
     require_own(tx, item, tx.erased(item.source_ids))
-    terms = terms_of(tx, item)
-    values = record_values(item) | {"user_key": tx.user, "reason": action.reason}
-    values |= {"key": tx.connection.record_keys(1)[0], "term_count": len(terms)}
-    values |= {"closed_at": None, "indexed": 1}
+    terms, values = make_row(tx.analyzer, item)
+    values |= {"key": tx.connection.record_keys(1)[0], "user_key": tx.user}
+    values |= {"reason": action.reason, "closed_at": None, "indexed": 1}
     before = tx.connection.one(HELD_ITEM, values)
     key, kept, created_at = tx.connection.all(PUT_ITEM, values)[0]
     replaced = None if before is None else act.ReplacedItem(item.id, kept, from_ms(created_at))
@@ -293,9 +291,10 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     return replaced
 
 
-def terms_of(tx: Transaction, item: Record) -> list[str]:
-    """Return the terms under which a record is indexed."""
-    return indexed(tx.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+def make_row(analyzer: Analyzer, item: Record) -> RecordRow:
+    """Return what is stored of a record, as far as nothing that is stored decides it."""
+    terms = indexed(analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+    return RecordRow(terms, record_values(item) | {"term_count": len(terms)})
 
 
 def trail_values(trail: AuditTrail) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from memoranda.store.sql.database import (
     Database,
     FullText,
     Postings,
+    Row,
     SqlConnection,
     indexed,
 )
@@ -190,10 +191,17 @@ class KnownUser(NamedTuple):
 
 
 def _known_user(
-    connection: SqlConnection, scope: Scope, sql: str = KNOWN_USER, **values: Any
+    connection: SqlConnection, scope: Scope, rows: Sequence[Row | None] | None = None
 ) -> KnownUser:
-    """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened."""
-    row = connection.one(sql, {"name": scope.user} | values)
+    """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened.
+
+    Args:
+        connection: an open one.
+        scope: of the user.
+        rows: what was found of the user, where that was asked for before.
+    """
+    found = connection.rows(KNOWN_USER, {"name": scope.user}) if rows is None else rows
+    row = next(iter(found), None)
     if row is None:  # Erased, or never there.
         row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
@@ -204,7 +212,10 @@ def _known_user(
 
 
 def _registered(
-    connection: SqlConnection, scope: Scope, actions: Sequence[Action], likely: int
+    connection: SqlConnection,
+    scope: Scope,
+    actions: Sequence[Action],
+    found: Sequence[Row | None],
 ) -> KnownUser:
     """Return the user of whom actions are, who may be new or begin anew.
 
@@ -214,13 +225,11 @@ def _registered(
         connection: an open transaction.
         scope: of the user.
         actions: what is to be done.
-        likely: the key that the user had before: with it, a known text is looked for at once.
+        found: what ``USER_AND_TEXT`` found, for the text of the only record.
     """
-    only = actions[0] if len(actions) == 1 else None
-    text = only.record.content_hash if isinstance(only, act.Insert) else None
-    known = _known_user(connection, scope, USER_AND_TEXT, hash=text, likely=likely)
+    known = _known_user(connection, scope, found)
     if known.name is not None and not known.deleted:
-        return known if only else known._replace(has_text=True)
+        return known if len(actions) == 1 else known._replace(has_text=True)
     if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
         raise NotFound(f"there is no user {scope.user!r}")
     if known.key == NOBODY:
@@ -257,14 +266,25 @@ class SqlStore(SqlClaims, TransferReads):
 
         def carry_out(connection: SqlConnection) -> list[act.Outcome]:
             done: list[act.Outcome] = []
-            user = _registered(connection, scope, actions, self._keys.get(scope.user, NOBODY))
+            only = actions[0] if len(actions) == 1 else None
+            new = only.record if isinstance(only, act.Insert) else None
+            asked = {
+                "name": scope.user,
+                "hash": None if new is None else new.content_hash,
+                # The key that the user had before: with it, a known text is looked for at once.
+                "likely": self._keys.get(scope.user, NOBODY),
+            }
+            found = connection.ask(USER_AND_TEXT, asked)
+            # A server looks that up meanwhile.
+            made = {} if new is None else {new.id: record_actions.make_row(self._analyzer, new)}
+            user = _registered(connection, scope, actions, found())
             if len(self._keys) >= MOST_KEYS:
                 self._keys.clear()
             self._keys[scope.user] = user.key
             if user.key == NOBODY:
                 return done
             made_by = self._analyzer, self.names, self.full_text
-            tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
+            tx = Transaction(connection, scope, user.key, user.has_text, *made_by, made)
             for kind, group in groupby(actions, type):
                 if kind in CARRY_OUT_TOGETHER:
                     done += CARRY_OUT_TOGETHER[kind](tx, list(group))

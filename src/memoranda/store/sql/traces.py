@@ -27,8 +27,8 @@ from memoranda.store.sql.record_actions import (
     ADD_SOURCE,
     QUEUE,
     keep_trails,
+    make_row,
     require_own,
-    terms_of,
     trail_values,
 )
 from memoranda.store.sql.rows import (
@@ -43,7 +43,6 @@ from memoranda.store.sql.rows import (
     dump,
     insertion,
     optional_time,
-    record_values,
 )
 from memoranda.store.sql.transaction import Transaction
 
@@ -199,9 +198,8 @@ def replace_record(tx: Transaction, action: act.ReplaceRecord) -> None:
     target = tx.target(item.id)
     held = {"user": tx.user, "key": target.key}
     before = tx.connection.one(HELD, held)
-    terms = terms_of(tx, item)
-    values = record_values(item) | trail_values(trail)
-    values |= held | {"term_count": len(terms)}
+    terms, values = make_row(tx.analyzer, item)
+    values |= trail_values(trail) | held
     tx.connection.run(REPLACE, values)
     tx.connection.run(FORGET_CHANGES, values)
     for table in ("recalls", "record_sources"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,6 +70,18 @@ class TargetRecord(NamedTuple):
         return self.kind == "fact" and self.trust != "external"
 
 
+class RecordRow(NamedTuple):
+    """What is stored of a record.
+
+    Attributes:
+        terms: under which it is indexed.
+        values: by column.
+    """
+
+    terms: list[str]
+    values: dict[str, Any]
+
+
 @dataclass(slots=True)
 class Transaction(SqlReads):
     """An open write transaction: its scope, its connection, and what indexes texts and names.
@@ -82,6 +94,7 @@ class Transaction(SqlReads):
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
+        made: rows of new records, by their ids, as far as they are made.
     """
 
     connection: SqlConnection
@@ -91,6 +104,7 @@ class Transaction(SqlReads):
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
+    made: Mapping[str, RecordRow]
 
     @property
     def own(self) -> dict[str, Any]:
