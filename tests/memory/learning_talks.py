@@ -101,11 +101,11 @@ class Applied:
         return getattr(self._store, name)
 
     def apply(self, scope, actions, **waiting):
-        """Keep the plan and apply it."""
+        """Keep the plan, apply it and return what came of it."""
         self.plans.append(tuple(actions))
         if error := self._failing.get(len(self.plans) - 1):
             raise error
-        self._store.apply(scope, actions, **waiting)
+        return self._store.apply(scope, actions, **waiting)
 
     def of(self, kind):
         """Return the actions of one type, in order."""

@@ -72,6 +72,19 @@ class KnownFact:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedRecord:
+    """Says which position of its session an ``Insert`` gave its record.
+
+    Attributes:
+        id: of the record.
+        position: counts from 0.
+    """
+
+    id: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReplacedItem:
     """Says that a ``PutItem`` took the place of an item, which keeps its id and its age.
 
@@ -94,7 +107,7 @@ class Redaction:
 
 
 # What a store tells of an action that it carried out, where that needs telling.
-Outcome = KnownFact | ReplacedItem | Erasure | Redaction | Tombstone
+Outcome = KnownFact | PlacedRecord | ReplacedItem | Erasure | Redaction | Tombstone
 
 
 @dataclass(frozen=True, slots=True)

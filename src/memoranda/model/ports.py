@@ -400,8 +400,9 @@ class Store(SearchStore, JobStore, Protocol):
 
         When it returns, they survive a kill of the process, and every other reader
         sees them. Actions on a record of another scope raise. Returns in order what was not
-        stored because it was known, which items took the place of others, and what was taken
-        out by those that remove messages, erase or delete.
+        stored because it was known, which positions new records have in their sessions, which
+        items took the place of others, and what was taken out by those that remove messages,
+        erase or delete.
 
         Args:
             scope: whose rows.

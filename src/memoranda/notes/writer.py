@@ -181,8 +181,8 @@ class HistoryWriter:
                     return  # Another process tells it.
                 if text and span.comment not in notes.read_history():
                     notes.append_history_rotated(f"{text}\n{span.comment}")
-                store.apply(scope, [*actions, AdvanceNotes(info.id, span.last)])
-            self.records.announce(each.record for each in actions if isinstance(each, Insert))
+                done = store.apply(scope, [*actions, AdvanceNotes(info.id, span.last)])
+            self.records.announce((it.record for it in actions if isinstance(it, Insert)), done)
             if text:
                 yield f"# {text.splitlines()[0]}"
             after = span.last

@@ -16,6 +16,8 @@ from memoranda.model.actions import (
     Forget,
     Insert,
     KnownFact,
+    Outcome,
+    PlacedRecord,
     ReplacedItem,
     Reweigh,
     UpdateRecord,
@@ -86,26 +88,28 @@ class RecordService:
         """
         passed = self.store.apply(self.scope, actions)
         records = [action.record for action in actions if isinstance(action, Insert)]
-        if not passed:
-            return self.announce(records)
         known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
         kept = {each.id: each for each in passed if isinstance(each, ReplacedItem)}
         new = [each for each in records if each.id not in known]
-        told = self.announce(_as_kept(each, kept.get(each.id)) for each in new)
+        told = self.announce((_as_kept(each, kept.get(each.id)) for each in new), passed)
         stored = {each.id: record for each, record in zip(new, told, strict=True)}
         if known:
             stored |= self.store.get(self.scope, list(known.values()))
         return [stored.get(known.get(each.id, each.id), each) for each in records]
 
-    def announce(self, new: Iterable[Record]) -> list[Record]:
-        """Tell the subscribers of records that were stored; return these as they are."""
+    def announce(self, new: Iterable[Record], outcomes: Iterable[Outcome]) -> list[Record]:
+        """Tell the subscribers of records that were stored; return these as they are.
+
+        Args:
+            new: what was stored.
+            outcomes: what the store said of it, which gave them their positions.
+        """
         self.notify_derivations()
-        records = list(new)
-        if any(record.session_id is not None for record in records):
-            # Their positions were given by the store.
-            ids = [record.id for record in records]
-            stored = self.store.get(self.scope, ids)
-            records = [stored.get(record.id, record) for record in records]
+        placed = {each.id: each.position for each in outcomes if isinstance(each, PlacedRecord)}
+        records = [
+            replace(each, position=placed.get(each.id)) if each.session_id is not None else each
+            for each in new
+        ]
         for record in records:
             self.events.emit("remembered", record)
             if record.kind is Kind.EPISODE and record.position == 0:

@@ -60,7 +60,7 @@ class TermVectors:
         """Choose by what terms are found."""
         self._matching = LIMITED if limited else MATCHING
 
-    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
         connection.run_many(
             ADD,

@@ -239,7 +239,7 @@ class Fts5:
     how rare it is among all users' records, which tells one user about another.
     """
 
-    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
         indexed = [
             (key, _token(user, terms.replace(" ", f" {user}q"))) for key, user, terms in rows

@@ -8,7 +8,7 @@ is made again, from the terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from importlib.resources import files
 from typing import Any
@@ -57,7 +57,7 @@ Touched = dict[str, MirrorChange]
 class StoredTerms(Fts5):
     """A full-text index that is made of the terms of each record, so that they are recorded."""
 
-    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Keep the terms of records."""
         sql = "INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)"
         connection.run_many(sql, [{"key": key, "terms": terms} for key, _, terms in rows])

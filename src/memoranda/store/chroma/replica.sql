@@ -3,9 +3,16 @@
 -- The terms of each record, recorded like all rows: they make the full-text index as they come and
 -- go.
 CREATE TABLE record_terms (
-    record_key  INTEGER PRIMARY KEY REFERENCES records(key) ON DELETE CASCADE,
+    record_key  INTEGER PRIMARY KEY
+        REFERENCES records(key) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
     terms       TEXT NOT NULL
 );
+-- The terms may be written before their record.
+CREATE TRIGGER records_terms AFTER INSERT ON records BEGIN
+    INSERT INTO records_fts (rowid, terms) SELECT record_key, CASE terms WHEN '' THEN ''
+            ELSE new.user_key || 'q' || replace(terms, ' ', ' ' || new.user_key || 'q') END
+        FROM record_terms WHERE record_key = new.key;
+END;
 CREATE TRIGGER terms_insert AFTER INSERT ON record_terms BEGIN
     INSERT INTO records_fts (rowid, terms) SELECT key, CASE new.terms WHEN '' THEN ''
             ELSE user_key || 'q' || replace(new.terms, ' ', ' ' || user_key || 'q') END

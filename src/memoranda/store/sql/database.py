@@ -209,7 +209,7 @@ def indexed(terms: Sequence[str], *, items: bool) -> list[str]:
 class FullText(Protocol):
     """Finds records by their terms. A user's terms are never mixed with another's."""
 
-    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
 
     def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:

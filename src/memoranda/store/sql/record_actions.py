@@ -149,17 +149,17 @@ WHERE @partition(l) AND @partition(r) AND l.entity_key = :entity AND l.folded = 
 """
 
 
-def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.KnownFact]:
+def insert(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Outcome]:
     """Store new records, in order, each statement once for all of them.
 
-    Returns those that were not stored, as they were known.
+    Returns where in their sessions they are, and those that were not stored, as they were known.
     """
     known = _known_facts(tx, actions) if tx.has_text else {}
     left = [each for each in actions if each.record.id not in known] if known else actions
-    _insert_new(tx, left)
+    placed = _insert_new(tx, left)
     for new, held in known.values():
         _restate(tx, held, new)
-    return [act.KnownFact(new.id, held.id) for new, held in known.values()]
+    return [*placed, *(act.KnownFact(new.id, held.id) for new, held in known.values())]
 
 
 def _known_facts(
@@ -206,7 +206,7 @@ def _restate(tx: Transaction, known: Record, new: Record) -> None:
     update(tx, act.UpdateRecord(id=known.id, at=at, tags=changed, valid_until=ends, reason=reason))
 
 
-def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
+def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.PlacedRecord]:
     gone = set(tx.erased({source for each in actions for source in each.record.source_ids}))
     for action in actions:
         _require_new(tx, action, gone)
@@ -215,22 +215,26 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         _next_position(tx, each.record, known, keep=each.trail is not None) for each in actions
     ]
     keyed = list(zip(tx.connection.record_keys(len(actions)), actions, strict=True))
-    texts: list[tuple[int, int, str]] = []
+    made: list[dict[str, Any]] = []
+
+    def texts() -> Iterator[tuple[int, int, str]]:
+        # A server indexes the first, which is most of its work, while the next are made.
+        for key, action in keyed:
+            terms, values = tx.made.get(action.record.id) or make_row(tx.analyzer, action.record)
+            made.append(values)
+            yield key, tx.user, " ".join(terms)
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        # A server takes the first while the next are made.
-        for (key, action), position in zip(keyed, positions, strict=True):
-            terms, values = tx.made.get(action.record.id) or make_row(tx.analyzer, action.record)
-            texts.append((key, tx.user, " ".join(terms)))
+        for (key, action), position, values in zip(keyed, positions, made, strict=True):
             values["key"], values["user_key"], values["reason"] = key, tx.user, action.reason
             values["closed_at"], values["indexed"] = None, 1
             values["position"] = position
             if action.trail is not None:
-                values |= trail_values(action.trail)
+                values.update(trail_values(action.trail))
             yield tuple(values.values())
 
+    tx.full_text.add(tx.connection, texts())
     tx.connection.run_many(INSERT, rows())
-    tx.full_text.add(tx.connection, texts)
     sources = [(tx.user, source, key) for key, each in keyed for source in each.record.source_ids]
     if sources:
         tx.connection.run_many(ADD_SOURCE, sources)
@@ -241,6 +245,11 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> None:
         if action.mentions:
             tx.entity_writer.link(key, action.mentions)
     _register_sessions(tx, [each.record for each in actions])
+    return [
+        act.PlacedRecord(each.record.id, position)
+        for each, position in zip(actions, positions, strict=True)
+        if position is not None
+    ]
 
 
 def _require_new(tx: Transaction, action: act.Insert, gone: Collection[str]) -> None:

@@ -212,10 +212,7 @@ def _known_user(
 
 
 def _registered(
-    connection: SqlConnection,
-    scope: Scope,
-    actions: Sequence[Action],
-    found: Sequence[Row | None],
+    connection: SqlConnection, scope: Scope, actions: Sequence[Action], found: Sequence[Row | None]
 ) -> KnownUser:
     """Return the user of whom actions are, who may be new or begin anew.
 

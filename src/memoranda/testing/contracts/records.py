@@ -232,6 +232,8 @@ class RecordContract(Contract):
         records += ana.remember("e", session_id="s", kind=Kind.EPISODE)
         records += ana.remember("f")
         assert [item.position for item in records] == [0, 1, 0, 0, 2, None]
+        told = ana.insertion("g", session_id="s"), ana.insertion("h")
+        assert ana.apply(*told) == [do.PlacedRecord(told[0].record.id, 3)]
 
 
 def same(one: Any, other: Any) -> bool:
