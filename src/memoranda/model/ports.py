@@ -13,7 +13,7 @@ Common to every store method:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, runtime_checkable
@@ -292,13 +292,19 @@ class SearchStore(Protocol):
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
-        """Return the vectors of the tokens of these records, of those that have some."""
+    def ask_token_vectors(
+        self, scope: Scope, ordinals: Sequence[int]
+    ) -> Callable[[], RecordTokens]:
+        """Return what waits for the vectors of these records' tokens, of those that have some.
 
-    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
-        """Return what these records say, as far as they exist in the scope.
+        In a snapshot, a server gives them while whoever asked goes on.
+        """
 
-        A ranking reads more records than it returns, and of most of them no more than this.
+    def ask_texts(self, scope: Scope, ordinals: Sequence[int]) -> Callable[[], dict[int, str]]:
+        """Return what waits for what these records say, as far as they exist in the scope.
+
+        A ranking reads more records than it returns, and of most of them no more than this. In a
+        snapshot, a server gives it while whoever asked goes on.
         """
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:

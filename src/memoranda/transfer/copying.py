@@ -209,7 +209,7 @@ def _copy_vectors(source: Store, target: Store, scope: Scope) -> int:
     ordinals = iter(source.ordinals(scope, EVERYTHING) if waiting else ())
     done = 0
     while page := list(islice(ordinals, PAGE)):
-        found, tokens = source.vectors(scope, page), source.token_vectors(scope, page)
+        found, tokens = source.vectors(scope, page), source.ask_token_vectors(scope, page)()
         records = {
             ordinal: record
             for ordinal, record in source.get(scope, list(found)).items()

@@ -7,7 +7,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -97,7 +96,8 @@ class SqlConnection(ABC):
 
         A server may answer it while what it told before is read.
         """
-        return partial(self.rows, sql, values)
+        rows = self.rows(sql, values)
+        return lambda: rows
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
@@ -119,7 +119,14 @@ class SqlConnection(ABC):
             sql: a query.
             values: its parameters.
         """
-        return [self._read(make, table, row) for row in self.rows(sql, values)]
+        return self.ask_made(make, table, sql, values)()
+
+    def ask_made(
+        self, make: Callable[[Row], T], table: str, sql: str, values: Values = NONE
+    ) -> Callable[[], list[T | None]]:
+        """Send a query, and return what waits for its rows and makes the same of them."""
+        asked = self.ask(sql, values)
+        return lambda: [self._read(make, table, row) for row in asked()]
 
     def _read(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
         try:

@@ -492,11 +492,23 @@ class SqlReads:
         **values: Any,
     ) -> list[T]:
         """Return what ``make`` makes of the rows of a statement, without those that are damaged."""
+        return self._ask(make, table, scope, sql, owner, **values)()
+
+    def _ask(
+        self,
+        make: Callable[[Row], T],
+        table: str,
+        scope: Scope,
+        sql: str,
+        owner: str = "r",
+        **values: Any,
+    ) -> Callable[[], list[T]]:
+        """Send a statement, and return what waits for its rows and makes the same of them."""
         with self._reading(scope) as (connection, user):
             mine = owned(scope, user, owner)
             every = mine.values | values
-            found = connection.made(make, table, sql.replace("{mine}", mine.sql), every)
-            return [each for each in found if each is not None]
+            asked = connection.ask_made(make, table, sql.replace("{mine}", mine.sql), every)
+        return lambda: [each for each in asked() if each is not None]
 
     # Records
 
@@ -512,10 +524,10 @@ class SqlReads:
         found = dict(self._made(make, "records", scope, sql, keys=dump(list(keys))))
         return {key: found[key] for key in keys if key in found}
 
-    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
-        """Return what these records say, as far as they exist."""
-        found: Any = self._made(TEXT.require, "records", scope, TEXTS, keys=dump(list(ordinals)))
-        return dict(found)
+    def ask_texts(self, scope: Scope, ordinals: Sequence[int]) -> Callable[[], dict[int, str]]:
+        """Return what waits for what these records say, as far as they exist."""
+        asked: Any = self._ask(TEXT.require, "records", scope, TEXTS, keys=dump(list(ordinals)))
+        return lambda: dict(asked())
 
     def records(
         self,
@@ -758,19 +770,26 @@ class SqlReads:
         rows = self._made(make, "vectors", scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
         return dict(rows)
 
-    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
-        """Return the vectors of the tokens of these records, of those that have some."""
-        rows = self._made(
+    def ask_token_vectors(
+        self, scope: Scope, ordinals: Sequence[int]
+    ) -> Callable[[], RecordTokens]:
+        """Return what waits for the vectors of these records' tokens, of those that have some."""
+        asked = self._ask(
             _tokens, "token_vectors", scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals))
         )
-        # Those of another model are of another size, until they are made anew.
-        rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
-        if not rows:
-            return RecordTokens((), (0,), np.empty((0, 0), np.int8))
-        keys, sizes, blobs = zip(*rows, strict=True)
-        ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
-        vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
-        return RecordTokens(keys, (0, *ends), vectors)
+
+        def read() -> RecordTokens:
+            rows = asked()
+            # Those of another model are of another size, until they are made anew.
+            rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
+            if not rows:
+                return RecordTokens((), (0,), np.empty((0, 0), np.int8))
+            keys, sizes, blobs = zip(*rows, strict=True)
+            ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
+            vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
+            return RecordTokens(keys, (0, *ends), vectors)
+
+        return read
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
