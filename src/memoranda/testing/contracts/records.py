@@ -224,6 +224,16 @@ class RecordContract(Contract):
         assert (change.at, change.action, change.reason) == (moment(3), "erase", "asked")
         assert ana.history("fact_nothing") == []
 
+    def test_any_number_is_stored_at_once(self, ana: User) -> None:
+        """Each record of a plan is there in its place, and is found by its words."""
+        for count in (1, 2, 3, 31, 99, 100, 101):
+            texts = [f"cake {place} of {count}" for place in range(count)]
+            made = ana.remember(*texts, session_id=f"s{count}")
+            assert [(each.content, each.position) for each in made] == [
+                (text, place) for place, text in enumerate(texts)
+            ]
+            assert ana.match_terms([str(count)], limit=1_000).frequencies[0] >= count
+
     def test_positions_count_within_a_session(self, ana: User, ben: User) -> None:
         """A record's position is its place in its session, of one user, in order of arrival."""
         records = ana.remember("a", "b", session_id="s")
