@@ -116,7 +116,7 @@ class DerivationWorker:
         self._mismatched: Embedder | None = None
         if embedder is not None and store.vector_model() is None:
             store.reset_vectors(embedder.name, embedder.dimensions)
-        self._check_model()
+        self.check_model()
 
     @property
     def has_model(self) -> bool:
@@ -161,7 +161,6 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed.
         """
-        self._check_model()
         embedder = self._embedder
         if embedder is None:
             return None
@@ -192,7 +191,7 @@ class DerivationWorker:
             EmbeddingError: the model failed; what it had done stays done.
         """
         required_callable(progress, "progress")
-        self._check_model()
+        self.check_model()
         start = time.monotonic()
         if seconds is not None and start < self._busy_until:
             return 0
@@ -235,7 +234,7 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
-        self._check_model()
+        self.check_model()
         for work in (ENTITIES, VECTORS):
             start = time.monotonic()
             while not stop() and (derived := self._derive_batch(None, work, claim=claim)):
@@ -293,8 +292,8 @@ class DerivationWorker:
     def _can_do(self, work: str) -> bool:
         return work == ENTITIES or self.has_model
 
-    def _check_model(self) -> None:
-        # Asked before each search: another process may have made all vectors anew.
+    def check_model(self) -> None:
+        """Do without a model where another process has made all vectors anew with another."""
         if self._embedder is None:
             return
         ours = (self._embedder.name, self._embedder.dimensions)
@@ -351,7 +350,7 @@ class DerivationWorker:
         try:
             self._store.apply(scope, actions, patience=patience)
         except InvalidInput:
-            self._check_model()
+            self.check_model()
             if self.has_model:
                 raise
             return False

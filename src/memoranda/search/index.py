@@ -345,7 +345,12 @@ class UserIndex:
 
     Texts of one talk that came without a session are met, too: an application may remember what
     was said one text after another, and say nothing else of it.
+
+    Attributes:
+        checked_epoch: that in which it was asked last whether the vectors are of the same model.
     """
+
+    checked_epoch = -1
 
     def __init__(self, *, items: bool = False) -> None:
         """Start without any record; of memories, or of items."""
@@ -378,6 +383,11 @@ class UserIndex:
                 self._rows = self.extended(changes)
             self._version = changes.version
             return self._rows
+
+    @property
+    def epoch(self) -> int:
+        """That of the version that was read last; another whenever all vectors are made anew."""
+        return self._version.epoch
 
     @property
     def size(self) -> int:

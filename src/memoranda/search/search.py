@@ -191,6 +191,7 @@ class Retriever:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         large = not of_items(where) and self.store.is_large(scope)
         if large:
+            self.derivations.check_model()
             self._finish_vectors(scope)
         embedded = self._embed(query)
         with ExitStack() as opened:
@@ -201,6 +202,7 @@ class Retriever:
                 rows, matches = Rows.of(candidates), candidates.matches
             else:
                 rows, matches = self._rows(scope, opened, items=of_items(where)), None
+                embedded = embedded if self.derivations.has_model else None
             search = self._ask(scope, query, where, rows, embedded, matches=matches)
             if search is None:
                 return []
@@ -216,6 +218,10 @@ class Retriever:
         """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
+        epoch = index.epoch
+        if epoch != index.checked_epoch:
+            self.derivations.check_model()  # Whoever makes all vectors anew raises it.
+            index.checked_epoch = epoch
         if rows.vectors.complete or not self.derivations.has_model:
             return rows
         opened.close()
