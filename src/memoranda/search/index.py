@@ -495,10 +495,11 @@ class UserIndex:
 
     def _number(self, column: str, values: Sequence[str | None]) -> list[int]:
         numbers = self._numbers[column]
-        return [
-            NO_NUMBER if value is None else numbers.setdefault(value, len(numbers))
-            for value in values
-        ]
+        known: dict[str | None, int] = {
+            value: NO_NUMBER if value is None else numbers.setdefault(value, len(numbers))
+            for value in dict.fromkeys(values)
+        }
+        return [known[value] for value in values]
 
 
 class IndexCache:

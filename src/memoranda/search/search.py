@@ -191,7 +191,6 @@ class Retriever:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         large = not of_items(where) and self.store.is_large(scope)
         if large:
-            self.derivations.check_model()
             self._finish_vectors(scope)
         embedded = self._embed(query)
         with ExitStack() as opened:

@@ -6,8 +6,9 @@ stands around it, that is ranked as the records of any other user are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,9 @@ from memoranda.store.sql.store import join_postings
 MOST_MATCHES = 20_000
 # Of these, those in or around which most of it stands, and those that are most like it: so many
 # are looked at.
-MOST_WORDED = 800
-MOST_LIKE = 100
-MOST_LOOKED_AT = 1_000
+MOST_WORDED = 600
+MOST_LIKE = 200
+MOST_LOOKED_AT = 800
 # Of which more are looked at, where a filter lets few of them pass.
 MOST_RANKED = 8_000
 # Of the first of both, those with the keys around may answer, too: mostly the turns around.
@@ -137,6 +138,15 @@ def _with_neighbours(keys: Keys, evidence: Shares) -> Shares:
     return found
 
 
+def distinct(keys: Iterable[int]) -> Iterator[int]:
+    """Yield keys in their order, each once."""
+    seen: set[int] = set()
+    for key in keys:
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
 class QuestionCoverage:
     """How much of a question stands in records and around them.
 
@@ -179,14 +189,17 @@ class QuestionCoverage:
         return shares
 
     def best(self) -> list[int]:
-        """Return records in or around which most stands, first those in and around the best."""
+        """Return records in or around which most stands, first those in and around the best.
+
+        One may come twice.
+        """
         if not len(self._keys):
             return []
         covered = self._covered(self._keys, self._counts.astype(np.float32))
         best = self._keys[np.argsort(-covered, kind="stable")]
         near = np.unique(best[:MOST_BESIDE, None] + np.array([0, *BESIDE_STEPS]))
         near = near[np.argsort(-self.cover(near), kind="stable")[:MOST_WORDED]]
-        return list(dict.fromkeys([*near.tolist(), *best[:MOST_RANKED].tolist()]))
+        return [*near.tolist(), *best[:MOST_RANKED].tolist()]
 
     def matches(self, keys: Sequence[int]) -> TermMatches:
         """Return which of these records hold which terms."""
@@ -310,10 +323,9 @@ class CandidateSearch:
         if literal is not None:
             sql, asked = FEATURES, {"vector": literal}
         beside = (key + step for key in like[:BESIDE_LIKE] for step in BESIDE_STEPS)
-        ranked = list(dict.fromkeys([*like, *beside, *worded]))
+        ranked = distinct(chain(like, beside, worded))
         rows: list[Any] = []
-        for start in range(0, len(ranked), MOST_LOOKED_AT):
-            part = ranked[start : start + MOST_LOOKED_AT]
+        while part := list(islice(ranked, MOST_LOOKED_AT)):
             rows += self._ask(sql, keys=dump(sorted(part)), **asked)()
             if len(rows) >= MOST_WORDED // 2:
                 break
