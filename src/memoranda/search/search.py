@@ -212,15 +212,19 @@ class Retriever:
 
         Args:
             scope: whose records.
-            opened: a snapshot, which is left for a newer one where vectors have to be made.
+            opened: a snapshot, which is left for a newer one where vectors have to be made, or
+                their model is looked at.
             items: whether items are asked for, and not memories.
         """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
         epoch = index.epoch
-        if epoch != index.checked_epoch:
-            self.derivations.check_model()  # Whoever makes all vectors anew raises it.
+        if epoch != index.checked_epoch:  # Whoever makes all vectors anew raises it.
+            opened.close()
+            self.derivations.check_model()
             index.checked_epoch = epoch
+            opened.enter_context(self.store.snapshot())
+            rows = index.rows(self.store, scope)
         if rows.vectors.complete or not self.derivations.has_model:
             return rows
         opened.close()
