@@ -369,27 +369,20 @@ class PostgresWrite(PostgresConnection):
         self._first = self.send(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
-        """Carry out a statement for each of ``rows``; copy them, if they are many and only new.
-
-        The server does so while the next are made, and what comes after them.
-        """
-        made = iter(rows)
+        """Carry out a statement for each of ``rows``; copy them, if they are many and only new."""
+        made = iter(rows)  # While the server takes the first, the next are made.
         first = list(islice(made, MANY))
         new = INSERT.fullmatch(sql) if len(first) > 1 else None
         every = chain(first, made)
         if new is None:
             super().run_many(sql, every)
+            return
+        names = parameters(sql)
+        listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every)
+        if len(first) == MANY:
+            self.copy(f"COPY {new[1]} FROM STDIN", listed)
         else:
-            names = parameters(sql)
-            listed = (
-                tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every
-            )
-            if len(first) == MANY:
-                self.copy(f"COPY {new[1]} FROM STDIN", listed)
-            else:
-                self._insert_several(sql, len(first), listed)
-        if self.batch is not None and first:
-            self.batch.hand_on()
+            self._insert_several(sql, len(first), listed)
 
     def _insert_several(self, sql: str, left: int, rows: Iterable[Row]) -> None:
         """Insert rows, so many; with few statements, which serve any number."""
