@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import psutil
 from psycopg.sql import SQL, Literal
-from tests.shared.postgres_server import connected, control, new_database, running_server
+from tests.shared.postgres_server import connected, new_database, restart, running_server
 
 from benchmarks.measure import micro, show, timed
 from benchmarks.postgres import BATCH, opened, turns
@@ -65,7 +65,7 @@ def set_buffers(server: str) -> None:
     size = min(psutil.virtual_memory().total // 4, BUFFERS * MIB) // MIB
     with connected(server) as raw:
         raw.execute(SQL("ALTER SYSTEM SET shared_buffers = {}").format(Literal(f"{size}MB")))
-    control(server, "restart")
+    restart(server)
 
 
 def one_large(server: str, records: int) -> None:

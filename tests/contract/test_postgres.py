@@ -20,6 +20,7 @@ from memoranda.store.sql.dialect import columns, tables
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.contracts.isolation import IsolationContract
+from memoranda.testing.contracts.records import RecordContract
 from memoranda.testing.samples import ALL, ANA, User
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
@@ -124,6 +125,9 @@ class TestPostgres(StoreContract):
 
 class TestLimited(IsolationContract):
     """A database in which a role limits transactions to the rows of their user."""
+
+    # Many are copied where no role limits who copies.
+    test_any_number_is_stored_at_once = RecordContract.test_any_number_is_stored_at_once
 
     @pytest.fixture
     def store(self, postgres):

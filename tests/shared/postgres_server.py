@@ -102,10 +102,15 @@ def control(address, *arguments):
     pgexec("pg_ctl", names, bin_path=server.bin_path, user=server.system_user)
 
 
+def restart(address, *how):
+    """Stop the server, if it runs, and start it again."""
+    control(address, *how, "restart")
+    _server(address).ensure_postgres_running()  # So it knows the process that it is to stop.
+
+
 def crash(address):
     """Stop the server as a crash does, if it runs, and start it again."""
-    control(address, "-m", "immediate", "restart")
-    _server(address).ensure_postgres_running()  # So it knows the process that it is to stop.
+    restart(address, "-m", "immediate")
 
 
 def kill(address):

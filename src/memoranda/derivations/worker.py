@@ -272,12 +272,12 @@ class DerivationWorker:
 
         Also for a model that did not match the stored vectors: now it does.
         """
-        if self._mismatched is not None:
-            self._embedder, self._mismatched = self._mismatched, None
-        if self._embedder is None:
+        embedder = self._mismatched or self._embedder
+        if embedder is None:
             return 0
-        count = self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
-        self.problem = None
+        count = self._store.reset_vectors(embedder.name, embedder.dimensions)
+        # Not before: no search may compare its vectors with those of another.
+        self._embedder, self._mismatched, self.problem = embedder, None, None
         return count
 
     def close(self) -> None:

@@ -405,10 +405,10 @@ class Store(SearchStore, JobStore, Protocol):
         """Carry out ``actions`` in order, in one transaction: all of them or none.
 
         When it returns, they survive a kill of the process, and every other reader
-        sees them. Actions on a record of another scope raise. Returns in order what was not
-        stored because it was known, which positions new records have in their sessions, which
-        items took the place of others, and what was taken out by those that remove messages,
-        erase or delete.
+        sees them. Actions on a record of another scope raise. Returns what was not stored
+        because it was known, which positions new records have in their sessions, which items
+        took the place of others, and what was taken out by those that remove messages, erase or
+        delete: those of one kind in order.
 
         Args:
             scope: whose rows.

@@ -385,9 +385,9 @@ class UserIndex:
             return self._rows
 
     @property
-    def epoch(self) -> int:
-        """That of the version that was read last; another whenever all vectors are made anew."""
-        return self._version.epoch
+    def version(self) -> IndexVersion:
+        """That which was read last."""
+        return self._version
 
     @property
     def size(self) -> int:

@@ -218,11 +218,12 @@ class Retriever:
         """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
-        epoch = index.epoch
-        if epoch != index.checked_epoch:  # Whoever makes all vectors anew raises it.
+        version = index.version
+        # Whoever makes all vectors anew raises the epoch of users who have some.
+        if version.vector and version.epoch != index.checked_epoch:
             opened.close()
             self.derivations.check_model()
-            index.checked_epoch = epoch
+            index.checked_epoch = version.epoch
             opened.enter_context(self.store.snapshot())
             rows = index.rows(self.store, scope)
         if rows.vectors.complete or not self.derivations.has_model:
@@ -656,7 +657,8 @@ class SingleSearch:
             return {}
         rows = self.rows
         best = _best(score, self.wanted & _told(found), count_candidates(rows.total))
-        self._ask_texts([*best, *self._told_before(best).values()])
+        first = best[: precedence.DEPTH]
+        self._ask_texts([*first, *self._told_before(first).values()])
         ordinals = rows.table["ordinal"][best].tolist()
         asked_tokens = self.parts.store.ask_token_vectors(self.scope, ordinals)
         # What has no vectors of its own yet is judged by that of the whole text.

@@ -132,6 +132,8 @@ PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
 # What is copied rather than inserted, from so many rows on.
 INSERT = re.compile(r"\s*INSERT INTO (\w+ \([\w\s,]+\))\s*VALUES \([\w\s,:]+\)\s*")
 MANY = 100
+# Rows that one statement inserts at most: a power of two.
+SEVERAL = 64
 HOSTS = re.compile(r"(?:(?:[^:,\[\]]*|\[[^\]]*\])(?::\d*)?(?:,|$))+")
 TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -227,8 +229,8 @@ def in_numbers(sql: str) -> NumberedStatement:
     """Return a shared statement in PostgreSQL's dialect, with parameters as the server has them."""
     sql = _rendered(sql)
     names = parameters(sql)
-    numbered = PARAMETER.sub(lambda found: f"${1 + names.index(found[1])}", sql)
-    return NumberedStatement(numbered, names)
+    numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+    return NumberedStatement(PARAMETER.sub(lambda found: numbers[found[1]], sql), names)
 
 
 class PostgresConnection(SqlConnection):
@@ -349,7 +351,7 @@ class WriteBegun(NamedTuple):
 
 
 class PostgresWrite(PostgresConnection):
-    """A write transaction, whose statements are sent on without waiting for their results.
+    """A write transaction, whose statements are sent when a result is waited for.
 
     Args:
         raw: a connection that commits by itself.
@@ -379,20 +381,21 @@ class PostgresWrite(PostgresConnection):
             return
         names = parameters(sql)
         listed = (tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in every)
-        if len(first) == MANY:
+        if len(first) == MANY and self._entry is None:  # COPY heeds no policies, so it is refused.
             self.copy(f"COPY {new[1]} FROM STDIN", listed)
         else:
-            self._insert_several(sql, len(first), listed)
+            self._insert_several(sql, listed)
 
-    def _insert_several(self, sql: str, left: int, rows: Iterable[Row]) -> None:
-        """Insert rows, so many; with few statements, which serve any number."""
+    def _insert_several(self, sql: str, rows: Iterable[Row]) -> None:
+        """Insert rows by a few statements, each of which inserts 1, 2, 4, … of them."""
         made = iter(rows)
-        while left:
-            count = 1 << left.bit_length() - 1
-            several = inserting(sql, count)
-            values = chain.from_iterable(islice(made, count))
-            self.run(several, dict(zip(parameters(several), values, strict=True)))
-            left -= count
+        while left := list(islice(made, SEVERAL)):
+            while left:
+                count = 1 << len(left).bit_length() - 1
+                several = inserting(sql, count)
+                values = chain.from_iterable(left[:count])
+                self.run(several, dict(zip(parameters(several), values, strict=True)))
+                del left[:count]
 
     def copy(self, sql: str, rows: Iterable[Row], types: Sequence[str] = ()) -> None:
         """Copy rows into a table, of these types where they are sent in binary."""

@@ -26,8 +26,10 @@ TYPES = defaultdict(int, {int: 20, float: 701, bytes: 17})
 FORMATS = defaultdict(lambda: PyFormat.TEXT, {TYPES[bytes]: PyFormat.BINARY})
 # The format of results: vectors as text would be twice as long.
 IN_BINARY = 1
-# Statements of a connection that are prepared.
+# Statements of a connection that are prepared, and parameters of one: which of many are null, and
+# so of no type, is hardly ever the same again.
 MOST_PREPARED = 300
+MOST_PARAMETERS = 60
 FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 StatementKey = tuple[str, tuple[int, ...]]
 
@@ -138,7 +140,8 @@ class StatementBatch:
         prepared = self._prepared
         if prepared is None:
             return None
-        if key not in prepared and len(prepared) < MOST_PREPARED:
+        is_new = key not in prepared and len(key[1]) <= MOST_PARAMETERS
+        if is_new and len(prepared) < MOST_PREPARED:
             prepared.count += 1
             prepared[key] = b"memoranda_%d" % prepared.count
             self._server.send_prepare(prepared[key], key[0].encode(), key[1])

@@ -68,7 +68,10 @@ SELECT count(*), min(claimed_until) FROM job_users WHERE job = :job AND due = :d
 """
 DONE = "SELECT counts FROM job_users WHERE job = :job AND due = :due AND done = 1"
 FORGET_RUN = "DELETE FROM job_users WHERE job = :job AND due = :due"
-IS_WAITED = "SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now LIMIT 1"
+# In an order, so that an index finds the first, and not a walk past all that was done before.
+IS_WAITED = """
+SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
+"""
 CLAIM_RECORDS = """
 WITH next AS (
     SELECT user_key, record_key FROM derivations

@@ -47,7 +47,7 @@ ALTER TABLE common_terms ALTER COLUMN times SET STORAGE EXTERNAL;
 CREATE INDEX derivations_waiting ON derivations (work, record_key);
 
 -- What is written and removed with its record, in one transaction that no other of the user runs
--- beside, is there and gone with it: to check that for each new record took a sixth of its time.
+-- beside, is there and gone with it: to check that for each new record took a seventh of its time.
 ALTER TABLE records DROP CONSTRAINT records_user_key_fkey;
 ALTER TABLE derivations DROP CONSTRAINT derivations_user_key_record_key_fkey;
 -- The primary keys lead with the user.

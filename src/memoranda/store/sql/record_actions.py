@@ -218,9 +218,9 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Plac
     made: list[dict[str, Any]] = []
 
     def texts() -> Iterator[tuple[int, int, str]]:
-        # A server indexes the first, which is most of its work, while the next are made.
+        # Of many, a server indexes the first, which is most of its work, while the next are made.
         for key, action in keyed:
-            terms, values = tx.made.get(action.record.id) or make_row(tx.analyzer, action.record)
+            terms, values = row_of(tx, action.record)
             made.append(values)
             yield key, tx.user, " ".join(terms)
 
@@ -282,7 +282,7 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
     require_own(tx, item, tx.erased(item.source_ids))
-    terms, values = make_row(tx.analyzer, item)
+    terms, values = row_of(tx, item)
     values |= {"key": tx.connection.record_keys(1)[0], "user_key": tx.user}
     values |= {"reason": action.reason, "closed_at": None, "indexed": 1}
     before = tx.connection.one(HELD_ITEM, values)
@@ -298,6 +298,11 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
+
+
+def row_of(tx: Transaction, item: Record) -> RecordRow:
+    """Return what is stored of a new record; one that was made already is used once."""
+    return tx.made.get(item.id) or make_row(tx.analyzer, item)
 
 
 def make_row(analyzer: Analyzer, item: Record) -> RecordRow:
