@@ -272,7 +272,7 @@ class DerivationWorker:
 
         Also for a model that did not match the stored vectors: now it does.
         """
-        embedder = self._mismatched or self._embedder
+        embedder = self._embedder if self._mismatched is None else self._mismatched
         if embedder is None:
             return 0
         count = self._store.reset_vectors(embedder.name, embedder.dimensions)
