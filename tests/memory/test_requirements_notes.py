@@ -24,6 +24,7 @@ from memoranda.model.chat import ChatReply
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.usage import Usage
 from memoranda.notes.model_summarizer import Consolidation
+from memoranda.notes.sync import MOST_FACTS
 from memoranda.testing.models import ScriptedLLM
 
 SHORTEN = instructions("compress").partition("{bytes}")[0]
@@ -170,3 +171,18 @@ def test_the_three_settings_of_the_specification(tmp_path, monkeypatch, by):
         for number in range(3):
             agent.process(f"Good evening number {number}.")
         assert [pruning.trigger for pruning in agent.chat.prunings] == ["overflow"]
+
+
+def test_a_line_says_the_fact_that_says_the_same(tmp_path):
+    """However many facts are worth more: written by a crashed process or by hand, it adds none."""
+    with closing(noting(tmp_path / "a.db")) as memory:
+        memory.remember("Shelf 0 holds jam.", confidence=0.5)
+        memory.remember_many(f"Ana owns boat {number}." for number in range(MOST_FACTS))
+        memory.notes.sync()
+        file = memory_file(memory)
+        text = file.read_text()
+        assert "Shelf 0" not in text
+        file.write_text(f"{text}\n- Shelf 0 holds jam.\n")
+        assert memory.notes.sync().added == ()
+        said = [each.content for each in memory.records(kind="fact", limit=2 * MOST_FACTS)]
+        assert said.count("Shelf 0 holds jam.") == 1

@@ -26,7 +26,7 @@ from memoranda.errors import (
     UserDeleted,
 )
 from memoranda.model.actions import KeepNotes
-from memoranda.model.checks import several_of, storable
+from memoranda.model.checks import content_hash, several_of, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
     DAMAGED_FILE,
@@ -414,8 +414,12 @@ class SyncedNotes(Notes):
         # What has a line is a fact for it, however many are worth more.
         ranked = {fact.id for fact in facts}
         facts += [each for each in mentioned if self._is_current(each) and each.id not in ranked]
-        known = {record.id: record for record in (*facts, *mentioned)}
         document = parse(text)
+        # A line that was written, but not kept as such, may be of a fact that is worth less by now.
+        said = {content_hash(item.text) for item in document.items}
+        unknown = said - {each.content_hash for each in (*facts, *mentioned)}
+        facts += self._noteworthy(hashes=sorted(unknown)) if unknown else ()
+        known = {record.id: record for record in (*facts, *mentioned)}
         edits = read_edits(base.lines, document, known, self._is_current)
         return _FileAndStore(self._version(), document, base, facts, known, edits)
 
@@ -622,8 +626,10 @@ class SyncedNotes(Notes):
         folder = str(self.folder)
         return self._store.notes_bases(self.scope).get((self.scope, folder), NotesBase(folder))
 
-    def _noteworthy(self, limit: int = MOST_FACTS) -> list[Record]:
-        where = Filter(now=self._records.now(), subset=Subset.NOTEWORTHY)
+    def _noteworthy(
+        self, limit: int = MOST_FACTS, hashes: Sequence[str] | None = None
+    ) -> list[Record]:
+        where = Filter(now=self._records.now(), subset=Subset.NOTEWORTHY, hashes=hashes)
         return self._store.records(self.scope, where, order=Order.NOTEWORTHY, limit=limit)
 
     def _version(self) -> str:
