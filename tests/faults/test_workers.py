@@ -134,6 +134,7 @@ def test_a_worker_ends_after_its_batch(memory, begin):
     (worker,) = begin("derives")
     told(worker)
     worker.send_signal(signal.SIGTERM)
+    assert told(worker) == ["ends"]  # The signal arrives when the main thread wakes.
     let_go(worker)
     assert rest_of([worker]) == []
     left = 70 - BATCH[VECTORS]

@@ -32,9 +32,16 @@ class TellingEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
+def end(*_):
+    """Stop after what is at hand, and say that one was told to."""
+    STOP.set()
+    sys.stdout.write("ends\n")
+    sys.stdout.flush()
+
+
 def work(role, location, lease):
     """Work until a signal comes."""
-    signal.signal(signal.SIGTERM, lambda *_: STOP.set())
+    signal.signal(signal.SIGTERM, end)
     derives = role == "derives"
     settings = Settings(
         embedding={"model": "none", "background": False},
