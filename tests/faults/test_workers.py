@@ -87,7 +87,8 @@ def rest_of(processes):
     """Return what workers still tell who were told to end."""
     rest = [each.stdout.read().splitlines() for each in processes]
     assert [each.wait(PATIENCE) for each in processes] == [0] * len(processes)
-    return [line.split("\t") for line in chain.from_iterable(rest)]
+    lines = [line.split("\t") for line in chain.from_iterable(rest)]
+    return [line for line in lines if line != ["ends"]]  # What they say at the signal.
 
 
 def store(memory, users, each):
