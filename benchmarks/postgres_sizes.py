@@ -62,7 +62,7 @@ def run(*, quick: bool) -> None:
 
 def set_buffers(server: str) -> None:
     """Give the server a quarter of the memory for pages, as is usual, up to 4 GB; restart it."""
-    size = min(psutil.virtual_memory().total // 4, BUFFERS * MIB) // MIB
+    size = min(psutil.virtual_memory().total // 4 // MIB, BUFFERS)
     with connected(server) as raw:
         raw.execute(SQL("ALTER SYSTEM SET shared_buffers = {}").format(Literal(f"{size}MB")))
     restart(server)

@@ -217,7 +217,7 @@ def parameters(sql: str) -> list[str]:
 
 
 @cache
-def inserting(sql: str, count: int) -> str:
+def repeat_row(sql: str, count: int) -> str:
     """Return a statement that inserts one row as one that inserts several."""
     head, values = sql.split("VALUES")
     rows = (PARAMETER.sub(rf":\1_{number}", values) for number in range(count))
@@ -392,7 +392,7 @@ class PostgresWrite(PostgresConnection):
         while left := list(islice(made, SEVERAL)):
             while left:
                 count = 1 << len(left).bit_length() - 1
-                several = inserting(sql, count)
+                several = repeat_row(sql, count)
                 values = chain.from_iterable(left[:count])
                 self.run(several, dict(zip(parameters(several), values, strict=True)))
                 del left[:count]

@@ -126,7 +126,7 @@ def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
     """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
     counts = Counter(terms)
     placed = [
-        f"{lexeme}:{PLACES[count] if count < MOST_COUNTED else PLACES[-1]}"
+        f"{lexeme}:{PLACES[min(count, MOST_COUNTED)]}"
         for count, lexeme in zip(counts.values(), _lexemes(user, counts), strict=True)
     ]
     whole = " ".join(placed)
