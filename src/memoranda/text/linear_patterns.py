@@ -161,6 +161,7 @@ _UNMARKED: Final = {
     "last line": rb"\z",
     "around": b"(?:)",
 }
+_BOUNDARIES: Final = frozenset({"boundary", "no boundary"})
 _Part = bytes | CharacterSet | _Assertion
 _Spans = Sequence[tuple[int, int]]
 # Takes an anchor, the data, and from where to where it is to look.
@@ -215,14 +216,15 @@ class LinearPattern:
         sets |= {each.one for each in self._assertions if each.one is not None}
         self._alphabet = Alphabet(sets)
         names = {each.name for each in self._assertions}
-        blind = not self._alphabet.knows_words and bool(names & {"boundary", "no boundary"})
+        # Whether RE2 cannot tell where words begin and end in a text beyond ASCII.
+        self._blind = not self._alphabet.knows_words and not names.isdisjoint(_BOUNDARIES)
         # The pattern may ask for so many at one place, in any order.
         asked = sum(isinstance(each, _Assertion) for each in self.parts)
         self._most_at_once = min(asked, _MOST_AT_ONCE)
-        self._looks_around = "around" in names or blind
+        self._looks_around = "around" in names
         self._has_end = "last line" in names
         # What fits wherever the pattern does, and of what is not marked, only there.
-        self._loose = None if blind else self._compile()
+        self._loose = self._compile()
 
     def search(self, text: str, pos: int = 0, endpos: int | None = None) -> LinearMatch | None:
         """Return the first match at or after ``pos``."""
@@ -348,9 +350,10 @@ class LinearPattern:
         view = _EncodedText(self._encode(text))
         # An end before the last newline is known only by a mark.
         needs_mark = self._has_end and text.endswith("\n")
-        if not self._looks_around and not needs_mark:
+        blind = self._blind and not text.isascii()
+        if not self._looks_around and not needs_mark and not blind:
             return self._loose, view
-        loose = None if needs_mark else self._loose
+        loose = None if needs_mark else self._boundless if blind else self._loose
         if loose and loose(anchor, view.data, pos, len(text))[0] == _NOWHERE:
             return None, view
         return self._exact, _mark(self, text)
@@ -368,6 +371,11 @@ class LinearPattern:
         return LinearMatch(self, text, found)
 
     @cached_property
+    def _boundless(self) -> _Finder:
+        """What fits wherever the pattern does, and where only the ends of its words do not."""
+        return self._compile(without=_BOUNDARIES)
+
+    @cached_property
     def _exact(self) -> _Finder:
         """What finds the pattern in a text with marks."""
         # As few as can be: what comes later may ask for those that are left.
@@ -381,12 +389,15 @@ class LinearPattern:
             raise PatternError(f"{self.pattern!r} has more assertions than there are marks")
         return dict(zip(self._assertions, free, strict=False))
 
-    def _compile(self, marks: bytes | None = None) -> _Finder:
+    def _compile(
+        self, marks: bytes | None = None, without: frozenset[str] = frozenset()
+    ) -> _Finder:
         """Return what finds the pattern.
 
         Args:
             marks: what fits the marks that may stand before a character; None for a text
                 without any.
+            without: the assertions that are taken to hold everywhere.
         """
         written: dict[_Part, bytes] = {}
         for part in self.parts:
@@ -397,6 +408,8 @@ class LinearPattern:
                 continue
             if isinstance(part, CharacterSet):
                 element = _listed(self._alphabet.bytes_of(part))
+            elif part.name in without:
+                element = b"(?:)"
             else:
                 element = _UNMARKED[part.name] if marks is None else b"\\x%02x" % self._marks[part]
             written[part] = element if marks is None else b"(?:%b%b)" % (marks, element)
