@@ -212,9 +212,12 @@ _SEED_WORDS = 12
 _DIFFERENT = 8
 _BESIDE_SEEDS = ".,;:|()[]\"'`*-"
 _NUMBERED = _BESIDE_SEEDS + "0123456789"
+_SPACED = str.maketrans(dict.fromkeys(_NUMBERED, " "))
 
 
 def _find_seeds(lowered: str) -> Iterator[SecretSpan]:
+    if len(_seed_words().intersection(lowered.translate(_SPACED).split())) < _DIFFERENT:
+        return
     start, end = 0, 0
     found: list[str] = []
     for part in lowered.split():
