@@ -17,6 +17,7 @@ from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Message, PrunedSpan, Tombstone
 from memoranda.model.replacements import Replacement, Run, refuse_cleared, split_by_holes
 from memoranda.store.sql import record_actions, rows
+from memoranda.store.sql.reads import owned
 from memoranda.store.sql.transaction import Transaction
 
 UPDATE = """
@@ -27,9 +28,9 @@ UPDATE conversations SET revision = revision + :clear,
 WHERE @partition(conversations) AND key = :key
 """
 NEXT = """
-UPDATE conversations SET message_count = message_count + :count,
+UPDATE conversations AS r SET message_count = message_count + :count,
     next_position = next_position + :count
-WHERE @partition(conversations) AND key = :key RETURNING next_position
+WHERE r.id = :id AND r.deleted_at IS NULL AND {mine} RETURNING key, next_position
 """
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
@@ -93,10 +94,13 @@ def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
 def append(tx: Transaction, actions: Sequence[act.Append]) -> tuple[act.Outcome, ...]:
     """Add messages at the end of transcripts, those of one each statement once for all."""
     for name, group in groupby(actions, lambda each: each.conversation):
-        conversation, messages = tx.conversation(name), [each.message for each in group]
+        messages, mine = [each.message for each in group], owned(tx.scope, tx.user)
+        counted = mine.values | {"id": name, "count": len(messages)}
+        found = tx.connection.one(NEXT.format(mine=mine.sql), counted)
+        if found is None:
+            raise tx.missing("conversation", name)
         # Never a place that was cleared or cut, also after the messages there were erased.
-        counted = {"user": tx.user, "key": conversation, "count": len(messages)}
-        end = tx.connection.value(NEXT, counted)
+        conversation, end = found
         whole = {"user_key": tx.user, "conversation_key": conversation}
         placed = [
             rows.MESSAGES.values(message) | whole | {"position": place}

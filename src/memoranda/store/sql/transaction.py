@@ -136,7 +136,8 @@ class Transaction(SqlReads):
         del scope
         yield self.connection, self.user
 
-    def _missing(self, what: str, id: str) -> NotFound:
+    def missing(self, what: str, id: str) -> NotFound:
+        """Return the error that says that the user has nothing of that kind and name."""
         return NotFound(f"there is no {what} {id!r} for user {self.scope.user!r}")
 
     def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
@@ -149,7 +150,7 @@ class Transaction(SqlReads):
         found = {row[1]: TargetRecord(*row) for row in rows}
         for each in ids:
             if each not in found:
-                raise self._missing("record", each)
+                raise self.missing("record", each)
         return [found[each] for each in ids]
 
     def target(self, id: str) -> TargetRecord:
@@ -168,7 +169,7 @@ class Transaction(SqlReads):
             where.values | {"id": id},
         )
         if key is None:
-            raise self._missing("conversation", id)
+            raise self.missing("conversation", id)
         return int(key)
 
     def erased(self, ids: Iterable[str]) -> list[str]:
