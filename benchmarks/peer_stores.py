@@ -71,10 +71,13 @@ class OurStore:
 
 
 @contextmanager
-def our_store(address: str, embedder: Embedder) -> Iterator[OurStore]:
+def our_store(address: str, embedder: Embedder, **retrieval: Any) -> Iterator[OurStore]:
     """Open a memory that depends on no file and no environment, and does nothing by itself."""
     settings = Settings(
-        embedding={"background": False}, consolidation={"automatic": False}, timezone="UTC"
+        embedding={"background": False},
+        consolidation={"automatic": False},
+        retrieval=retrieval,
+        timezone="UTC",
     )
     with Memory(address, user="nobody", settings=settings, embedder=embedder) as memory:
         yield OurStore(memory)

@@ -734,9 +734,10 @@ class SingleSearch:
         """Return what tells which words of a record answer which of the query."""
         ordinal = int(self.rows.table["ordinal"][row])
         tokens = next((read.of(ordinal) for read in self.tokens), None)
-        question, content = self.question, self.read[row].content
+        question = None if tokens is None else self.question
         if tokens is None or question is None:
             return tuple
+        content = self.read[row].content
         token_spans = self.parts.derivations.token_spans
         return lambda: explain_match(question, tokens, words_at(content, token_spans(content)))
 
