@@ -18,7 +18,7 @@ from memoranda.text.dates.statements import DateParser
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "dates"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "dates"
 
 MEANT = """
 I went there yesterday. | yesterday | 2023-05-09 | 2023-05-10 | day
