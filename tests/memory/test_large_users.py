@@ -149,6 +149,25 @@ def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
         assert "0.8" in memory.stats().server["pgvector"]
 
 
+@pytest.mark.parametrize("lost", ["EXTENSION vector", "TABLE {}"])
+def test_what_was_prepared_may_be_lost(location, lost):
+    """After a restore without pgvector all is ranked in memory; later it is prepared once more."""
+    (table,) = tables(location)
+    with connected(location) as connection:
+        connection.execute(f"DROP {lost.format(table)} CASCADE")
+    with closing(opened(location)) as memory, closing(opened(":memory:")) as exact:
+        talk(exact)
+        assert not memory._services.store.is_large(Scope("ana"))
+        assert told(memory) == told(exact)
+        for each in (memory, exact):
+            each.remember("Ana has lent her ladder to the miller.")
+            each.embed_pending()
+        assert memory._services.store.is_large(Scope("ana"))
+        assert told(memory) == told(exact)
+        memory.forget(memory.search("Ana likes the owl.")[0].record.id, erase=True)
+        assert "likes the owl" not in str(told(memory))
+
+
 def test_a_user_of_few_records_is_ranked_in_memory(postgres):
     """Up to the limit nothing is prepared, and all records are ranked."""
     address = new_database(postgres)

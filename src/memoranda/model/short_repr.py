@@ -8,12 +8,19 @@ from dataclasses import MISSING, Field, fields
 from datetime import datetime
 from enum import Enum
 from typing import Any
+from urllib.parse import unquote
 
 LONGEST = 120
 # Characters of a text that are shown.
 SHOWN = 40
 # The user and the password of an address.
 CREDENTIALS = re.compile(r"//[^/\s]*@")
+# The same with a password, also of what is nearly an address; a parameter of one; and a password
+# as libpq takes it beside addresses.
+LOGIN = re.compile(r"^([a-z][a-z+]*:/*[^:/@]*):.*@", re.DOTALL)
+PARAMETER = re.compile(r"([?&])([^=&]*)=[^&]*")
+KEYWORD = re.compile(r"(?i)(password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)")
+HIDDEN = "…"
 
 
 class ShortRepr:
@@ -34,6 +41,17 @@ def line_of(name: str, values: Mapping[str, Any]) -> str:
     """Return ``name`` with these values as one line of at most ``LONGEST`` characters."""
     line = f"{name}({', '.join(f'{field}={_short(value)}' for field, value in values.items())})"
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]}…)"
+
+
+def hide_password(address: str) -> str:
+    """Return an address as it may be shown: with ``…`` for each password in it."""
+
+    def hide(parameter: re.Match[str]) -> str:
+        sign, name = parameter.groups()
+        return f"{sign}{name}={HIDDEN}" if "password" in unquote(name).lower() else parameter[0]
+
+    shown = PARAMETER.sub(hide, LOGIN.sub(rf"\1:{HIDDEN}@", address))
+    return KEYWORD.sub(rf"\1{HIDDEN}", shown)
 
 
 def _default(field: Field[Any]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.json_object import is_object_text
+from memoranda.model.short_repr import hide_password
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import MASK, Field
 from memoranda.settings.files import SettingsFile, rewrite
@@ -35,7 +36,8 @@ class Setting:
 
     Attributes:
         name: such as ``embedding.model``.
-        value: as JSON would hold it; a secret only as asterisks.
+        value: as JSON would hold it; a secret only as asterisks, the password of an address as
+            ``…``.
         source: the name of an environment variable, the path of a file, or ``default``.
     """
 
@@ -82,11 +84,11 @@ class SettingChange:
 
     Attributes:
         name: the setting, or the group, that was changed.
-        value: what is now in the file, a secret only as asterisks; ``None`` if removed.
+        value: what is now in the file, secrets hidden as in ``Setting``; ``None`` if removed.
         path: the file.
         changed: whether the file is different from before.
         overridden_by: the environment variable that wins over the file here, if any is set.
-        exposed: whether it is a secret, and others on this machine may read the file.
+        exposed: whether a secret is in it, and others on this machine may read the file.
     """
 
     name: str
@@ -128,7 +130,7 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
             it wins where it has one.
     """
     known, found = origins(type(settings)), []
-    values = settings.model_dump(mode="json")  # Secrets are asterisks in it.
+    values = settings.model_dump(mode="json")
     for field in declared.fields(Settings):
         value = value_at(values, field.place)
         inside = [(*field.place, name) for name in value] if field.has_names else []
@@ -138,7 +140,7 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
             option, value = given.get(name, (source, None))
             if value is None:
                 option, value = source, inner
-            found.append(Setting(name=name, value=value, source=option))
+            found.append(Setting(name=name, value=_mask(field, value), source=option))
     return found
 
 
@@ -211,7 +213,8 @@ def put(name: str, text: str) -> SettingChange:
 
     done = _rewrite(name, place, edit)
     readable = os.name == "posix" and bool(done.path.stat().st_mode & OTHERS)
-    return replace(done, value=_mask(field, given), exposed=field.is_secret and readable)
+    shown = _mask(field, given)
+    return replace(done, value=shown, exposed=shown != given and readable)
 
 
 def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
@@ -275,7 +278,9 @@ def format_value(value: Any) -> str:
 def _mask(field: Field, value: Any) -> Any:
     if value is None or value is MISSING:
         return None
-    return MASK if field.is_secret else value
+    if field.is_secret:
+        return MASK
+    return hide_password(value) if isinstance(value, str) else value
 
 
 def _example(field: Field, place: Place) -> str:

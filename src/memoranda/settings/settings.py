@@ -7,7 +7,7 @@ folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -24,6 +24,7 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
+from memoranda.model.short_repr import hide_password
 from memoranda.settings import sections
 from memoranda.settings.files import SettingsFile, config_path, read
 from memoranda.settings.profile import apply_profile
@@ -44,8 +45,8 @@ class Settings(BaseSettings):
     )
 
     location: str | None = Field(default=None, examples=["~/agent.db"])
-    """Where the memory is, if the caller does not say. A file; otherwise one in the user's data
-    folder."""
+    """Where the memory is, if the caller does not say. A file, ``postgresql://HOST/DATABASE``, or
+    an address of Chroma; otherwise a file in the user's data folder."""
     user: str = Field(default="default", examples=["ana"])
     """Whose memory, if the caller does not say."""
     timezone: str | None = Field(default=None, examples=["Europe/Lisbon"])
@@ -88,6 +89,11 @@ class Settings(BaseSettings):
             ConfigError: it cannot be read, or there are several.
         """
         return read()
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Return what is shown of them: no password of an address."""
+        for name, value in super().__repr_args__():
+            yield name, hide_password(value) if isinstance(value, str) else value
 
     @model_validator(mode="before")
     @classmethod

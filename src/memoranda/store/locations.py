@@ -15,6 +15,7 @@ from platformdirs import user_data_path
 
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.ports import NameMatcher, Store
+from memoranda.model.short_repr import hide_password
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
-# What is no file, but an address with too few slashes.
-NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
+# What is no file, but an address with too few slashes; and what libpq takes beside addresses.
+NEARLY = ("chroma:", "chroma+http:", "chroma+https:", "postgresql:", "postgres:")
+KEYWORDS = re.compile(
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=\s*[^\s/]"
+)
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 
 
@@ -49,12 +53,12 @@ def place(location: str | Path | None, settings: Settings) -> str:
         return f"{FOLDER}{_folder(text)}"
     if is_server(text):
         return text
-    if "://" in text or text.startswith(NEARLY_CHROMA):
+    if "://" in text or text.startswith(NEARLY) or KEYWORDS.match(text):
         scheme, slashes, _ = text.partition("://")  # What follows may have a password.
-        shown = f"{scheme}://…" if slashes else text
+        shown = f"{scheme}://…" if slashes else hide_password(text)
         message = (
-            f"location {shown!r} is unknown; use a file, :memory:, postgresql://host/database, "
-            f"chroma:///folder or chroma+http://host:port"
+            f"location {shown!r} is unknown; use a file, :memory:, "
+            f"postgresql://user@host/database, chroma:///folder or chroma+http://host:port"
         )
         raise ConfigError(message)
     return text if text == MEMORY else str(Path(text).expanduser())

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -180,7 +181,9 @@ MACROS = {
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
     capabilities.FULL_TEXT: "tsvector and GIN, by user",
-    capabilities.NEAREST: "exact, over vectors in memory; of large users by HNSW of pgvector",
+    capabilities.NEAREST: (
+        "exact, over vectors in memory; of large users by HNSW, where the server has pgvector"
+    ),
     capabilities.SNAPSHOTS: "repeatable reads",
     capabilities.PROCESSES: "any number on one server",
     capabilities.PURGE: (
@@ -455,7 +458,7 @@ def without_password(address: str) -> str:
     if "@" in whom or not HOSTS.fullmatch(place.partition("/")[0]):
         message = f"{scheme}://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
         raise errors.ConfigError(message)
-    told = [each for each in query.split("&") if each and "password" not in each.lower()]
+    told = [each for each in query.split("&") if each and "password" not in unquote(each).lower()]
     shown = f"{scheme}://{whom.partition(':')[0]}{at}{place}{'?' if told else ''}{'&'.join(told)}"
     wrong = _mistake(shown) or (_mistake(address) and "its password is not encoded")
     if wrong:

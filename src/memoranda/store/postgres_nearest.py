@@ -26,13 +26,21 @@ MOST_MEMORY = 2 * 2**30
 # than there is, the rest takes ten times as long.
 BESIDE = 900
 
-LARGE = "SELECT records, terms, dimensions, listed FROM large_users WHERE user_key = :user"
+# Whether the table of a user's vectors is as it was made. It is not after a backup was restored
+# where pgvector is missing, or after pgvector was dropped.
+READY = """
+EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attname = 'embedding' AND NOT a.attisdropped
+    AND a.attrelid = to_regclass('nearest_' || CAST(:user AS text)))
+"""
+LARGE = f"""
+SELECT records, terms, dimensions, listed FROM large_users WHERE user_key = :user AND {READY}
+"""
 TO_INDEX = """
 SELECT key, name FROM users WHERE vector_seq > :most AND name IS NOT NULL ORDER BY key
 """
 # Whether all is to be prepared (2), only the lists of terms are to be continued (1), or nothing is.
-DUE = """
-SELECT CASE WHEN l.counted_at >= :grown * u.vector_seq AND l.removed < :common
+DUE = f"""
+SELECT CASE WHEN l.counted_at >= :grown * u.vector_seq AND l.removed < :common AND {READY}
     THEN CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM records r
         WHERE r.user_key = :user AND r.key > l.listed LIMIT :unlisted) later) < :unlisted
         THEN 0 ELSE 1 END
@@ -130,9 +138,9 @@ def drop(connection: SqlConnection, users: Iterable[int]) -> None:
     """Remove what was prepared for these users. Only their owner could drop their tables."""
     for user in users:
         drop_lists(connection, user)
-        if large_user(connection, user) is not None:
-            for table in (table_of(user), "large_users"):
-                connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
+        prepared = [] if large_user(connection, user) is None else [table_of(user)]
+        for table in (*prepared, "large_users"):
+            connection.run(f"DELETE FROM {table} WHERE user_key = :user", {"user": user})
 
 
 def put(connection: SqlConnection, user: int, vectors: Mapping[int, bytes]) -> None:

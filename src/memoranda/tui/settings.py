@@ -16,6 +16,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Button, Input, Static
 
 from memoranda.errors import MemorandaError
+from memoranda.model.short_repr import HIDDEN
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings import configure
@@ -113,7 +114,8 @@ class EditSettingScreen(ModalScreen[str]):
         """Yield what the setting means, where its value is typed, and what can be done with it."""
         explained, value = configure.explain(self._setting.name), self._setting.value
         suggester = SuggestFromList(explained.allowed) if explained.allowed else None
-        shown = "" if value is None or value == MASK else format_value(value)
+        # What is not shown whole is typed anew.
+        shown = "" if value is None or value == MASK or HIDDEN in str(value) else format_value(value)
         with Vertical(classes="dialog"):
             yield Static(safe_text(self._setting.name, "bold"))
             yield Static(Group(*describe_setting(explained)))
