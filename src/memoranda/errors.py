@@ -19,6 +19,7 @@
         ├── StoreReadOnly     the file or its folder cannot be written
         ├── StoreFull         the disk or the quota is full
         ├── StoreBusy         another process held the lock beyond the timeout
+        ├── StoreUnreachable  its server cannot be reached, or was lost
         └── StoreClosed       used after close()
 
 A message names the value that was wrong and what to do about it. No exception
@@ -128,6 +129,10 @@ class StoreFull(StoreError):
 
 class StoreBusy(StoreError):
     """Another process kept the database locked for longer than the timeout."""
+
+
+class StoreUnreachable(StoreError):
+    """The server of the store cannot be reached, or was lost; reading may be tried again."""
 
 
 class StoreClosed(StoreError):

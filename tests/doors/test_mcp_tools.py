@@ -6,9 +6,13 @@ from datetime import UTC, datetime
 
 import anyio
 import pytest
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp_clients import BASIC, FULL, MODES, PATIENCE, asked, refusal, served, value
 
-from memoranda import Memory, Settings
+from memoranda import Memory, Settings, errors
+from memoranda.mcp.tools import told_to_client
 from memoranda.serving.late import LateMemory
 from memoranda.testing.embedders import HashEmbedder
 
@@ -335,6 +339,26 @@ class Broken(LateMemory):
         """Fail."""
         message = f"inside {user}"
         raise ZeroDivisionError(message)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (errors.StoreUnreachable("10.0.0.7 is away"), "the memory cannot be reached now; try"),
+        (errors.ConfigError("no role 'inner'"), "the storage of the memory failed; what went"),
+        (errors.InvalidInput("id is empty"), "id is empty"),
+    ],
+)
+def test_a_client_with_a_token_learns_nothing_of_the_machine(error, told, caplog):
+    """What concerns its arguments it is told; of the storage, only whether to try again."""
+    assert told_to_client(error) == str(error)
+    token = AccessToken(token="t", client_id="ben", scopes=[], subject="ben")  # noqa: S106
+    undo = auth_context_var.set(AuthenticatedUser(token))
+    try:
+        assert told_to_client(error).startswith(told)
+    finally:
+        auth_context_var.reset(undo)
+    assert (str(error) in caplog.text) == (not isinstance(error, errors.InvalidInput))
 
 
 @pytest.mark.parametrize("mode", MODES)

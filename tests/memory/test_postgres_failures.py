@@ -81,6 +81,19 @@ def test_a_write_that_lost_its_connection_is_there_once(proxied, at, answered):
     assert sorted(contents(memory)) == [TEXT, "Ben likes coffee"]
 
 
+@pytest.mark.parametrize("at", [b"string_agg", b"next_position", b"FROM messages m"])
+def test_what_reads_in_one_moment_begins_anew(proxied, at):
+    """A search, and a message that others' are looked for before, when the connection is lost."""
+    proxy, memory = proxied
+    chat = memory.conversation("trip")
+    chat.add("user", TEXT)
+    proxy.answered, proxy.at = False, at
+    chat.add("user", "I leave at noon")
+    assert memory.search("tea")[0].record.content == TEXT
+    assert proxy.cuts == 1
+    assert [each.content for each in chat.messages] == [TEXT, "I leave at noon"]
+
+
 def test_a_commit_that_a_crash_hides_is_not_called_stored(proxied, location):
     """A server that crashed may have given the transaction's number again: the error says so."""
     proxy, memory = proxied

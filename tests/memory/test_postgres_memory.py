@@ -2,16 +2,26 @@
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
 from both_stores import differences, done, remembering
 from memory_flows import FLOWS, searching
-from postgres_server import NUMBERS, connected, new_database, new_role, programs
+from postgres_server import (
+    NUMBERS,
+    connected,
+    control,
+    new_database,
+    new_role,
+    programs,
+    restart,
+    running_server,
+)
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda import Memory, Settings
-from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError
+from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError, StoreUnreachable
 
 PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
 
@@ -98,7 +108,8 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
 @pytest.mark.parametrize(
     ("address", "error", "complaint"),
     [
-        ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreError, "refused"),
+        ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreUnreachable, "look at host"),
+        ("postgresql://ana@none.invalid/none", StoreUnreachable, "look at the host in the"),
         ("postgres://[host/none", ConfigError, "postgresql://user@host:5432/database"),
         ("postgresql://host/db?nothing=1", ConfigError, "cannot be read"),
         ("postgresql://ana:tiger@lily@host/db", ConfigError, "postgresql://… cannot be read: use"),
@@ -107,9 +118,36 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
     ],
 )
 def test_a_server_that_cannot_be_used_is_named(address, error, complaint):
-    """What is wrong is told, with what to do, and nothing waits for long."""
+    """What is wrong is told, with what to do, once a server that starts had its time."""
     with pytest.raises(error, match=complaint):
-        Memory(address)
+        Memory(address, settings=Settings(storage={"busy_timeout": 0.2}))
+
+
+def test_a_database_that_does_not_exist_is_named(postgres):
+    """Its name is told, and that it can be created."""
+    with pytest.raises(StoreError, match=r'"nowhere" does not exist; create it on the server'):
+        Memory(postgres.replace("/postgres?", "/nowhere?"))
+
+
+def test_a_database_of_another_encoding_is_refused(postgres):
+    """One that cannot hold every text says so when it is opened."""
+    with connected(postgres) as connection:
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(ConfigError, match=r"encoding LATIN1.*ENCODING 'UTF8'"):
+        Memory(postgres.replace("/postgres?", "/latin?"))
+
+
+def test_a_memory_waits_for_a_server_that_starts():
+    """Who opens a memory before its server is there gets it as soon as it is."""
+    with running_server() as server:
+        address = new_database(server)
+        control(server, "-m", "fast", "stop")
+        with ThreadPoolExecutor(1) as thread:
+            opening = thread.submit(remembering, address, storage={"busy_timeout": 60.0})
+            with pytest.raises(TimeoutError):
+                opening.result(1.0)
+            restart(server)
+            opening.result().close()
 
 
 def test_a_writer_does_not_wait_for_ever(location):

@@ -557,3 +557,24 @@ def test_values_by_name_are_listed_one_by_one(file, monkeypatch):
     assert found["tokens.limits.a"] == (5, str(file))
     assert found["tokens.limits.b"] == (6, "MEMORANDA_TOKENS__LIMITS")
     assert "tokens.limits" not in found
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://ana:tiger@host/db", "postgresql://ana:…@host/db"),
+        ("postgresql://ana:ti/g@er@host/db?sslmode=require", "postgresql://ana:…@host/db?ssl"),
+        ("postgresql://host/db?p%61ssword=tiger&user=ana", "postgresql://host/db?p%61ssword=…&"),
+        ("postgresql://ana@host/db", "postgresql://ana@host/db"),
+        ("~/agent.db", "~/agent.db"),
+    ],
+)
+def test_no_password_of_an_address_is_shown(address, shown):
+    """Neither by what lists, explains and changes the settings, nor by these themselves."""
+    done = put("location", address)
+    chosen = Settings()
+    (listed,) = [each for each in list_settings(chosen) if each.name == "location"]
+    for told in (done.value, listed.value, explain("location").value):
+        assert told.startswith(shown)
+    assert chosen.location == address
+    assert "tiger" not in f"{chosen!r}{chosen}{done}{explain('location')}{list_settings(chosen)}"

@@ -194,6 +194,8 @@ def test_the_limited_role_logs_in_itself(address, role):
     """It does all that a memory does, once the owner has made the tables: also for all users."""
     with connected(address) as connection:
         connection.execute(SQL("ALTER ROLE {} LOGIN").format(Identifier(role)))
+    with pytest.raises(ConfigError, match=f"hide the rows .*; set storage.role to {role}"):
+        open_store(as_role(address, role))
     with closing(open_store(as_role(address, role), role=role)) as store:
         with pytest.raises(StoreError), store._lend() as connection:
             connection.run("SET ROLE postgres")

@@ -29,6 +29,7 @@ from memoranda.conversation.particulars import (
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
+from memoranda.model.lost_connections import read_again
 from memoranda.model.models import ConversationInfo, Message, MessageSpan, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
 from memoranda.tokens.catalog import Catalog
@@ -495,6 +496,9 @@ class StateReader:
 
     def read(self) -> ConversationState:
         """Return the current state of the conversation."""
+        return read_again(self._read)
+
+    def _read(self) -> ConversationState:
         with self._transcript.snapshot():
             info, expired = self._transcript.info(), self._transcript.expired_through()
             removed, self._removed = self._removed, set()

@@ -20,7 +20,7 @@ from mcp_types import (
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.mcp.tools import caller
+from memoranda.mcp.tools import caller, told_to_client
 from memoranda.rendering.forms import format_json
 from memoranda.serving.late import LateMemory
 from memoranda.text.recalled import NOTHING
@@ -78,7 +78,7 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
         try:
             found = memory.of(caller()).recall(question, budget=2_000)
         except MemorandaError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+            raise MCPError(code=INVALID_PARAMS, message=told_to_client(error)) from error
         return f"{found.text or NOTHING}\n\n{question}"
 
     @server.prompt(title="Remember this session")
@@ -97,15 +97,15 @@ async def complete(
     try:
         found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
     except MemorandaError as error:
-        raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        raise MCPError(code=INVALID_PARAMS, message=told_to_client(error)) from error
     return CompleteResult(completion=Completion(values=found))
 
 
 def _read(read: Callable[[], Value]) -> Value:
-    """Return what is read; an error of ours is told as it is."""
+    """Return what is read; an error of ours is told."""
     try:
         return read()
     except InvalidInput as error:
         raise ResourceNotFoundError(str(error)) from error
     except MemorandaError as error:
-        raise ResourceError(str(error)) from error
+        raise ResourceError(told_to_client(error)) from error

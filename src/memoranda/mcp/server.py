@@ -29,7 +29,7 @@ from pydantic import AnyHttpUrl, ValidationError
 
 from memoranda.errors import MemorandaError
 from memoranda.mcp.reading import add_prompts, add_resources, complete
-from memoranda.mcp.tools import MemoryTools, failure
+from memoranda.mcp.tools import MemoryTools, failure, told_to_client
 from memoranda.mcp.watching import Watchers, changed
 from memoranda.model.checks import unknown
 from memoranda.model.installed import installed_version
@@ -104,7 +104,7 @@ class MemoryServer(MCPServer[None]):
 def _told(name: str, error: ToolError) -> str:
     cause = error.__cause__
     if isinstance(cause, MemorandaError):
-        return str(cause)
+        return told_to_client(cause)
     if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
         problems = cause.errors(include_url=False)
         told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems]

@@ -15,6 +15,7 @@ from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
+from memoranda.model.lost_connections import read_again
 from memoranda.model.models import (
     ArmEvidence,
     Hit,
@@ -193,19 +194,23 @@ class Retriever:
         if large:
             self._finish_vectors(scope)
         embedded = self._embed(query)
-        with ExitStack() as opened:
-            opened.enter_context(self.store.snapshot())
-            if large:
-                most = TWICE * (limit + offset + len(skip))
-                candidates = self._candidates(scope, query, where, embedded, most)
-                rows, matches = Rows.of(candidates), candidates.matches
-            else:
-                rows, matches = self._rows(scope, opened, items=of_items(where)), None
-                embedded = embedded if self.derivations.has_model else None
-            search = self._ask(scope, query, where, rows, embedded, matches=matches)
-            if search is None:
-                return []
-            return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
+
+        def read() -> list[Hit]:
+            with ExitStack() as opened:
+                opened.enter_context(self.store.snapshot())
+                if large:
+                    most = TWICE * (limit + offset + len(skip))
+                    candidates = self._candidates(scope, query, where, embedded, most)
+                    told, rows, matches = embedded, Rows.of(candidates), candidates.matches
+                else:
+                    rows, matches = self._rows(scope, opened, items=of_items(where)), None
+                    told = embedded if self.derivations.has_model else None
+                search = self._ask(scope, query, where, rows, told, matches=matches)
+                if search is None:
+                    return []
+                return search.hits(limit=offset + limit, min_score=min_score, skip=skip)[offset:]
+
+        return read_again(read)
 
     def _rows(self, scope: Scope, opened: ExitStack, *, items: bool) -> Rows:
         """Return the user's records, with the vectors of all unless that takes too long.

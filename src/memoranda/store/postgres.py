@@ -93,7 +93,11 @@ SAFELY = "set_config('synchronous_commit', 'on', TRUE)"
 LOCK_ALL = "pg_advisory_xact_lock(:lock)"
 LOCK_NONE = "pg_advisory_xact_lock_shared(:lock)"
 LOCK_USER = f"{LOCK_NONE}, pg_advisory_xact_lock(hashtextextended(:user, :lock))"
-IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL, current_user = CAST(:role AS text)"
+IS_THERE = """
+SELECT to_regclass('schema_steps') IS NOT NULL, current_user = CAST(:role AS text),
+    CASE WHEN to_regclass('records') IS NOT NULL THEN row_security_active('records') END,
+    current_user
+"""
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
 TO_DUMP = """
 SELECT current_schema(), EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')
@@ -107,14 +111,14 @@ OUTCOME = f"SELECT pg_xact_status(CAST(:number AS xid8)), ({START})"
 OPEN = {TransactionStatus.INTRANS, TransactionStatus.INERROR}
 # Beginnings of SQLSTATE codes, what is raised for them, and what to do.
 CODES: Mapping[str, tuple[type[errors.StoreError], str]] = {
-    "08": (errors.StoreError, "the connection was lost; try again"),
+    "08": (errors.StoreUnreachable, "the connection was lost; try again"),
     "25006": (errors.StoreReadOnly, "connect to a server that takes writes"),
     "40": (errors.StoreBusy, "others write to it all the time; try again"),
     "42501": (errors.StoreReadOnly, "grant the role what it needs"),
     "53100": (errors.StoreFull, "make room on the server"),
     "53300": (errors.StoreBusy, "the server has no connection left; try again"),
     "55P03": (errors.StoreBusy, "others write to it all the time; try again"),
-    "57P": (errors.StoreError, "the server stops or starts; try again"),
+    "57P": (errors.StoreUnreachable, "the server stops or starts; try again"),
 }
 # Words of what libpq says when it cannot connect, which has no code.
 WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
@@ -126,7 +130,22 @@ WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "certificate": (errors.StoreError, "look at sslmode and sslrootcert in the address"),
     "too many": (errors.StoreBusy, "the server has no connection left; try again"),
     "slots are reserved": (errors.StoreBusy, "the server has no connection left; try again"),
+    "starting up": (errors.StoreUnreachable, "try again"),
+    "shutting down": (errors.StoreUnreachable, "try again"),
+    "does not exist": (errors.StoreError, "create it on the server, or look at the address"),
+    "resolve": (errors.StoreUnreachable, "look at the host in the address"),
+    "connection failed": (
+        errors.StoreUnreachable,
+        "start the server, or look at host and port in the address",
+    ),
 }
+LOST = errors.StoreUnreachable, "the connection was lost; try again"
+# What passes by itself while a server starts.
+STARTING = ("Connection refused", "starting up", "shutting down", "No such file")
+# What libpq adds to advise whoever runs the server.
+HINT = re.compile(r"\n\t.*")
+# Seconds to look why a connection is not to be had.
+LOOK = 2
 # Those of what passes by itself: conflicts, and servers that are lost, stop or start; and prepared
 # statements that were dropped, which are then made anew.
 PASSING = ("08", "26000", "40", "57P01", "57P02", "57P03", "57P05")
@@ -523,10 +542,10 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
         self._told_unable = False
-        options = connection_options(address)
+        self._options = options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
-            psycopg.connect(address, **options).close()
+            self._require_server(time.monotonic() + busy_timeout, options)
             self._pool = ConnectionPool(
                 address,
                 kwargs=options | {"autocommit": True},
@@ -548,11 +567,29 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self.close()
             raise
 
+    def _require_server(self, end: float, options: Mapping[str, Any]) -> None:
+        """Wait for a server that starts, and refuse one that cannot keep every text."""
+        while True:
+            try:
+                with psycopg.connect(self._address, **options) as raw:
+                    encoding = raw.info.parameter_status("server_encoding")
+                    break
+            except psycopg.OperationalError as error:
+                if time.monotonic() > end or not any(each in str(error) for each in STARTING):
+                    raise
+            time.sleep(PAUSE)
+        if encoding != "UTF8":
+            message = (
+                f"{self.location} has the encoding {encoding}, which does not hold every text; "
+                f"create the database with ENCODING 'UTF8' (and TEMPLATE template0)"
+            )
+            raise errors.ConfigError(message)
+
     def _is_behind(self, role: str | None) -> bool:
         """Return whether the schema is not there, or not the newest; only its owner makes it so."""
         newest = len(schema_steps())
         with self._lend() as connection:
-            is_there, is_limited = connection.all(IS_THERE, {"role": role})[0]
+            is_there, is_limited, hides, who = connection.all(IS_THERE, {"role": role})[0]
             done = connection.value(DONE) if is_there else 0
         if done > newest:
             message = (
@@ -560,6 +597,12 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 f"upgrade with pip install -U memoranda, the database was left as it is"
             )
             raise errors.SchemaTooNew(message)
+        if hides and role is None:
+            message = (
+                f"{self.location}: policies hide the rows of all users from {who!r}; "
+                f"set storage.role to {who}, or log in as the owner of the tables"
+            )
+            raise errors.ConfigError(message)
         if done < newest and is_limited:
             message = (
                 f"{self.location}: the tables are not there, or of an older memoranda; open it "
@@ -645,8 +688,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
         except PoolTimeout as error:
-            message = f"{self.location}: no connection was free or could be made; try again"
-            raise errors.StoreBusy(message) from error
+            raise errors.StoreBusy(f"{self.location}: {self._why_none()}; try again") from error
         except PoolClosed:
             self._require_open()
             raise
@@ -657,9 +699,20 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 if code
                 else [what for each, what in WORDS.items() if each in text]
             )
+            if not code and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+                told.append(LOST)
             kind, remedy = told[0] if told else (errors.StoreError, "")
-            message = " ".join(f"{self.location}: {type(error).__name__}: {text}".split())
+            name = "" if type(error) is psycopg.OperationalError else f"{type(error).__name__}: "
+            message = " ".join(f"{self.location}: {name}{HINT.sub('', text)}".split())
             raise kind(f"{message}; {remedy}" if remedy else message) from error
+
+    def _why_none(self) -> str:
+        """Return why the pool had no connection in time."""
+        try:
+            psycopg.connect(self._address, **self._options | {"connect_timeout": LOOK}).close()
+        except psycopg.OperationalError as error:
+            return f"no connection could be made: {' '.join(HINT.sub('', str(error)).split())}"
+        return f"all {MOST_CONNECTIONS} connections of this process were in use"
 
     @contextmanager
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:

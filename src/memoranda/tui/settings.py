@@ -115,7 +115,8 @@ class EditSettingScreen(ModalScreen[str]):
         explained, value = configure.explain(self._setting.name), self._setting.value
         suggester = SuggestFromList(explained.allowed) if explained.allowed else None
         # What is not shown whole is typed anew.
-        shown = "" if value is None or value == MASK or HIDDEN in str(value) else format_value(value)
+        is_hidden = value is None or value == MASK or HIDDEN in str(value)
+        shown = "" if is_hidden else format_value(value)
         with Vertical(classes="dialog"):
             yield Static(safe_text(self._setting.name, "bold"))
             yield Static(Group(*describe_setting(explained)))
