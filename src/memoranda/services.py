@@ -6,6 +6,7 @@ What a memory does not need to open, to store and to search is imported when it 
 
 from __future__ import annotations
 
+import atexit
 import logging
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -166,10 +167,16 @@ class BackgroundUpkeep:
         return report
 
     def wait(self) -> None:
-        """Wait for the stage at hand, but never for a long one."""
+        """Wait for the stage at hand, but never for a long one: it ends when the store is closed.
+
+        A process that ends waits until then. Python would kill the thread in the middle of code in
+        C++, which takes that for a fault and aborts the process.
+        """
         with self._lock:
             if self._thread is not None:
                 self._thread.join(LAST_MOMENTS)
+                if self._thread.is_alive():
+                    atexit.register(self._thread.join)
 
 
 class Services:

@@ -1,6 +1,8 @@
 """Law 4: what was acknowledged survives, whoever is killed and however many write."""
 
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -81,6 +83,31 @@ def test_processes_share_a_file_from_the_start(start, open_store):
     positions = [item.position for item in store.records(ANA, ALL)]
     assert positions == list(range(WRITERS * EACH))
     assert store.verify() == []
+
+
+LONG_STAGE = """
+import atexit, threading
+from memoranda.services import LAST_MOMENTS, BackgroundUpkeep
+
+class LongStage:
+    def run(self, ending):
+        ending.wait()
+        threading.Event().wait(LAST_MOMENTS + 0.5)  # As long as it reads a long talk.
+
+atexit.register(lambda: print([each.name for each in threading.enumerate()]))  # It runs last.
+upkeep = BackgroundUpkeep()
+upkeep.start(LongStage())
+upkeep.ending.set()
+upkeep.wait()
+print(len(threading.enumerate()))
+"""
+
+
+def test_a_process_ends_when_its_upkeep_has():
+    """No thread is left that Python would kill in the middle of C++, which aborts the process."""
+    command = [sys.executable, "-c", LONG_STAGE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    assert done.stdout.splitlines() == ["2", "['MainThread']"]
 
 
 @pytest.mark.parametrize("turn", range(2))

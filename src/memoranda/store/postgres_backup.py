@@ -51,6 +51,7 @@ def dump(
         done = subprocess.run(  # noqa: S603 - its arguments are made here
             [
                 *(program, "--format=custom", "--no-password", "--no-unlogged-table-data"),
+                "--no-comments",  # That of the extension could be restored by its owner alone.
                 *(*some, f"--file={partial}", f"--dbname={make_conninfo(**told)}"),
             ],
             env=environment,
