@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from postgres_server import connected, new_database
 
 from memoranda import Memory
 
@@ -60,3 +61,18 @@ def test_a_difference_fails(run, monkeypatch):
     assert f"record {fact.id} is another in the copy" in users[0]["differences"][0]
     assert users[1]["differences"] == []
     assert f"the copy is different: ana: record {fact.id}" in result.stderr
+
+
+def test_a_database_is_a_place_as_a_file_is(run, postgres):
+    """Reading creates nothing in one where no memory was begun; it is itself however written."""
+    address = new_database(postgres)
+    count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    for command in (("list",), ("stats",), ("doctor",), ("copy", address, "b.db")):
+        where = () if command[0] == "copy" else ("--db", address)
+        assert "there is no memory in postgresql:" in run(*command, *where, code=1).stderr
+    with connected(address) as connection:
+        assert connection.execute(count).fetchone() == (0,)
+    assert "copied 4 records, 2 messages" in run("copy", "agent.db", address).stdout
+    assert "ben likes tea" in run("list", "--db", address, "--user", "ben").stdout
+    again = run("copy", address, f"{address}&sslmode=prefer", code=1)
+    assert "is the place to copy from; name another one" in again.stderr

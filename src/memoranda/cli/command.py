@@ -177,10 +177,11 @@ class Session:
         """
         from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
         from memoranda.serving import existing  # noqa: PLC0415
+        from memoranda.store.locations import place  # noqa: PLC0415
 
         reads = not writes and at is None
         if reads:
-            existing.require_file(self.location)
+            existing.require_place(place(self.shared.db, self.settings))
         memory = Memory(at or self.shared.db, user=self.user, settings=self.quiet_settings)
         self.closing.enter_context(memory)
         if reads and not all_users and not existing.require_user(memory):
@@ -477,7 +478,8 @@ class StderrHandler(logging.Handler):
 
 
 def show_warnings() -> None:
-    """Let warnings of the library reach the person, once."""
+    """Let warnings of the library reach the person, once; a pool's attempts are told as errors."""
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     log = logging.getLogger("memoranda")
     if not any(isinstance(handler, StderrHandler) for handler in log.handlers):
         log.addHandler(StderrHandler(logging.WARNING))

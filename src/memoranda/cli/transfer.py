@@ -23,7 +23,7 @@ from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, pluralize
 from memoranda.serving import existing
-from memoranda.store.locations import file_of, place
+from memoranda.store.locations import place
 from memoranda.transfer.copying import CopyReport
 from memoranda.transfer.json_files import FileFormat
 
@@ -146,11 +146,15 @@ def copy(session: Session, *, source: str, target: str) -> None:
     """
     if session.shared.db is not None:
         raise InvalidInput("copy takes two places, FROM and TO; leave out --db")
-    existing.require_file(file_of(place(source, session.settings)))
+    existing.require_place(place(source, session.settings))
     users = None if session.shared.user is None else [session.shared.user]
     memory = session.memory(source)
-    with session.progress("copying") as progress:
-        report = memory.copy_to(target, users=users, progress=progress)
+    try:
+        with session.progress("copying") as progress:
+            report = memory.copy_to(target, users=users, progress=progress)
+    except KeyboardInterrupt:
+        session.hint("it was cut short; the same command goes on with the rest")
+        raise
     embedded = _embed(session, session.memory(target))
     for each in report.users:
         for line in each.left_out:

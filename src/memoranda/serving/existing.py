@@ -10,6 +10,8 @@ from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Entity
+from memoranda.model.short_repr import hide_password
+from memoranda.store.locations import file_of, holds_memory, is_server
 
 NAMED = 5
 # Names of a folder that are looked at.
@@ -38,6 +40,17 @@ def require_file(file: Path | None) -> None:
     near = nearest(file.name, there, most=NAMED) or of_kind
     hint = f"beside it: {_list(near)}" if near else BEGIN
     raise NotFound(f"there is no memory at {file}; {hint}")
+
+
+def require_place(place: str) -> None:
+    """Refuse a place where no memory was begun: reading creates none.
+
+    Raises:
+        NotFound: none was.
+    """
+    require_file(file_of(place))
+    if is_server(place) and not holds_memory(place):
+        raise NotFound(f"there is no memory in {hide_password(place)}; {BEGIN}")
 
 
 def require_user(memory: Memory) -> bool:

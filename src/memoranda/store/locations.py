@@ -21,8 +21,9 @@ from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from memoranda.settings.settings import Settings
-    from memoranda.store.postgres import PostgresStore
 
 MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
@@ -103,7 +104,10 @@ def another_place(location: str | Path, here: str, settings: Settings) -> str:
     file, own = file_of(there), file_of(here)
     if there == MEMORY:
         raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
-    if there == here or (file and own and _is_there(file) and own.samefile(file)):
+    same = bool(file and own and _is_there(file) and own.samefile(file))
+    if there.startswith(POSTGRES) and here.startswith(POSTGRES):
+        same = _postgres().database_of(there) == _postgres().database_of(here)
+    if there == here or same:
         raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
     return there
 
@@ -113,6 +117,11 @@ def _is_there(file: Path) -> bool:
         return file.exists()
     except OSError:  # The name is too long for one.
         return False
+
+
+def holds_memory(place: str) -> bool:
+    """Return whether a memory was begun on a server, as far as that can be told; create nothing."""
+    return not place.startswith(POSTGRES) or _postgres().has_memory(place)
 
 
 def is_folder(place: str) -> bool:
@@ -150,16 +159,17 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     }
     if path.startswith(POSTGRES):
         common |= {"exact_up_to": settings.retrieval.exact_up_to, "role": settings.storage.role}
-        return _postgres_store()(path, **common)
+        opened: Store = _postgres().PostgresStore(path, **common)
+        return opened
     return SqliteStore(path, **common)
 
 
-def _postgres_store() -> type[PostgresStore]:
+def _postgres() -> ModuleType:
     if not find_spec("psycopg_pool"):
         raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
-    from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
+    from memoranda.store import postgres  # noqa: PLC0415 - extra `postgres`
 
-    return PostgresStore
+    return postgres
 
 
 def _chroma(location: str, settings: Settings, names: NameMatcher) -> Store:

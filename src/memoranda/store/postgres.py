@@ -910,6 +910,27 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             return int(connection.value("SELECT pg_database_size(current_database())"))
 
 
+def database_of(address: str) -> tuple[object, ...]:
+    """Return which database and schema an address names, however it is written."""
+    told = conninfo_to_dict(address)
+    database = told.get("dbname", told.get("user"))
+    port = str(told.get("port", 5432))
+    return told.get("host"), told.get("hostaddr"), port, database, told.get("options")
+
+
+def has_memory(address: str) -> bool:
+    """Return whether a database has tables of a memory; nothing is created.
+
+    Also where it cannot be reached: why, is told when it is opened.
+    """
+    without_password(address)
+    try:
+        with psycopg.connect(address, autocommit=True, **connection_options(address)) as raw:
+            return bool(raw.execute("SELECT to_regclass('schema_steps')").fetchall()[0][0])
+    except psycopg.Error:
+        return True
+
+
 def connection_options(address: str) -> dict[str, Any]:
     """Return how to connect to an address, as far as it does not say so itself."""
     told = conninfo_to_dict(address)

@@ -122,8 +122,11 @@ class TablePurge:
             else:
                 left[why].append(table)
         if left:
+            remedy = REMEDY
+            if NOT_OWNER in left:  # Of them all.
+                left[NOT_OWNER], remedy = ["the tables"], f"{REMEDY} as the owner"
             whys = "; ".join(f"{why} {', '.join(tables)}" for why, tables in left.items())
-            return f"free space may still hold what was erased: {whys}; {REMEDY}"
+            return f"free space may still hold what was erased: {whys}; {remedy}"
         with self._lend() as connection:
             connection.run(FORGET, {"name": PURGE, "value": asked})
             if connection.value(ASKED, {"name": PURGE}) is None:
