@@ -42,7 +42,10 @@ EXTRAS = {
     "chroma": ("chromadb",),
     "mcp": ("mcp",),
     "openai": ("openai",),
+    "postgres": ("psycopg", "psycopg_pool"),
     "sentence-transformers": ("sentence_transformers",),
+    "tui": ("textual",),
+    "worker": ("prometheus_client",),
 }
 # Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"

@@ -66,7 +66,7 @@ def _role(role: str, limits: RowSecurity | None, *, is_super: bool, owns: bool) 
     told = (
         f"{role}, {'a superuser' if is_super else whose}; nothing but statements tells users apart"
     )
-    return Check("role", None, told, "set storage.role: docs/postgresql.md, roles")
+    return Check("role", None, told, "set storage.role: docs/postgresql.md, Row level security")
 
 
 def _vectors(version: str | None, exact: int) -> Check:
