@@ -132,7 +132,13 @@ class StoreBusy(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The server of the store cannot be reached, or was lost; reading may be tried again."""
+    """The server of the store cannot be reached, or was lost.
+
+    Attributes:
+        lost: whether a connection was lost while it was used: what only reads may begin anew.
+    """
+
+    lost = True
 
 
 class StoreClosed(StoreError):

@@ -52,7 +52,7 @@ from memoranda.records.filters import RecordFilters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
-from memoranda.store.locations import MEMORY, another_place
+from memoranda.store.locations import MEMORY, another_place, refuse_same
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
@@ -1117,6 +1117,8 @@ class Memory:
             embedder=services.embedder,
             clock=services.clock,
         ) as other:
+            if services_of(other).store.identity == services.store.identity:
+                raise InvalidInput(refuse_same(services.store.location))
             source = CopySource(services.store, services.notes, services.clock.now)
             scope_there = services_of(other).store.scope
             targets = {name: other._import_target(scope_there(name)) for name in names}

@@ -65,6 +65,8 @@ MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 2.0
+# Seconds that a process which ends waits for its upkeep.
+LAST_STAGE = 30.0
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,17 @@ class BackgroundUpkeep:
                 run, name = schedule.run, "memoranda-schedule"
                 self._thread = Thread(target=run, args=(self.ending,), name=name, daemon=True)
                 self._thread.start()
+                atexit.register(self._end)
+
+    def _end(self) -> None:
+        """Let the stage at hand end before the process does.
+
+        Python would kill the thread in the middle of code in C++, which takes that for a fault and
+        aborts the process.
+        """
+        self.ending.set()
+        if self._thread is not None:
+            self._thread.join(LAST_STAGE)
 
     def run(self, run_stage: Callable[[], StageReport]) -> StageReport:
         """Run a stage, and call it unfinished where it failed because the store is being closed.
@@ -167,16 +180,12 @@ class BackgroundUpkeep:
         return report
 
     def wait(self) -> None:
-        """Wait for the stage at hand, but never for a long one: it ends when the store is closed.
-
-        A process that ends waits until then. Python would kill the thread in the middle of code in
-        C++, which takes that for a fault and aborts the process.
-        """
+        """Wait for the stage at hand, but never for a long one: it ends when it uses the store."""
         with self._lock:
             if self._thread is not None:
                 self._thread.join(LAST_MOMENTS)
-                if self._thread.is_alive():
-                    atexit.register(self._thread.join)
+                if not self._thread.is_alive():
+                    atexit.unregister(self._end)
 
 
 class Services:

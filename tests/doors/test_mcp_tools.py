@@ -345,7 +345,7 @@ class Broken(LateMemory):
     ("error", "told"),
     [
         (errors.StoreUnreachable("10.0.0.7 is away"), "the memory cannot be reached now; try"),
-        (errors.ConfigError("no role 'inner'"), "the storage of the memory failed; what went"),
+        (errors.ConfigError("no role 'inner'"), "the memory failed; what went"),
         (errors.InvalidInput("id is empty"), "id is empty"),
     ],
 )

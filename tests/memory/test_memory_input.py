@@ -299,7 +299,7 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
     [
         ("s3://bucket/x", "location 's3://…' is unknown; use a file, :memory:, postgresql:"),
         ("postgresql:/ana:tiger@host/db", "location 'postgresql:/ana:…@host/db' is unknown"),
-        ("host=h password='a tiger' user=ana", "location 'host=h password=… user=ana' is unknown"),
+        ("host=h password='a tiger' user=ana", "location 'host=h password=…' is unknown"),
         ("", "location='' is no path; use a file or :memory:"),
         (5, "location=5 is no path"),
         (b"m.db", "location=b'm.db' is no path"),

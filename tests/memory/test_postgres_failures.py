@@ -7,9 +7,10 @@ from contextlib import closing
 import pytest
 from both_stores import remembering
 from cut_connections import cutting
-from postgres_server import connected, crash, new_database, running_server
+from postgres_server import connected, control, crash, new_database, restart, running_server
+from psycopg import OperationalError
 
-from memoranda.errors import StoreBusy, StoreError
+from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
 from memoranda.model.models import Scope
 from memoranda.store.postgres import WRITER
 
@@ -92,6 +93,37 @@ def test_what_reads_in_one_moment_begins_anew(proxied, at):
     assert memory.search("tea")[0].record.content == TEXT
     assert proxy.cuts == 1
     assert [each.content for each in chat.messages] == [TEXT, "I leave at noon"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "consuming input failed: server closed the connection unexpectedly",
+        "consuming input failed: SSL connection has been closed unexpectedly",
+        "sending query failed: SSL SYSCALL error: EOF detected",
+    ],
+)
+def test_what_was_lost_over_tls_is_lost(location, told):
+    """What libpq says of a connection that it had is no advice on how to connect."""
+    with closing(remembering(location)) as memory, pytest.raises(StoreUnreachable) as raised:  # noqa: SIM117
+        with memory._services.store._translated():
+            raise OperationalError(told)
+    assert raised.value.lost
+    assert str(raised.value).endswith("; the connection was lost; try again")
+
+
+def test_a_server_that_is_away_is_unreachable(server, location):
+    """It is told so, and why, once the wait is over; who waited does not wait again."""
+    with closing(remembering(location, storage={"busy_timeout": 0.3})) as memory:
+        memory.remember(TEXT)
+        control(server, "-m", "fast", "stop")
+        try:
+            for call in (memory.records, lambda: memory.search(TEXT), lambda: memory.remember("x")):
+                with pytest.raises(StoreUnreachable, match="start the server, or look at host"):
+                    call()
+        finally:
+            restart(server)
+        assert contents(memory) == [TEXT]
 
 
 def test_a_commit_that_a_crash_hides_is_not_called_stored(proxied, location):

@@ -12,7 +12,7 @@ from memoranda import Agent, AsyncMemory, Conversation, Memory
 from memoranda.conversation.pruning import TaskBoundary
 from memoranda.maintenance.audit import Audit
 from memoranda.model.models import Marker, Tombstone, Trust
-from memoranda.model.short_repr import LONGEST, ShortRepr, line_of
+from memoranda.model.short_repr import LONGEST, ShortRepr, hide_password, line_of
 from memoranda.notes.sync import SyncedNotes
 from memoranda.transfer.porting import PortingReport
 
@@ -99,4 +99,44 @@ def test_what_is_usual_is_left_out():
 def test_an_address_shows_no_password():
     """As a memory on a server has one in its location."""
     line = line_of("Memory", {"location": "postgresql://ana:hunter2@host:5432/db"})
-    assert line == "Memory(location='postgresql://…@host:5432/db')"
+    assert line == "Memory(location='postgresql://ana:…@host:5432/db')"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ana:tiger@host/db",
+        "postgresql://ana:ti/g@er@host:5432/db?sslmode=require",
+        "postgresql://ana:7/tiger@host",
+        "postgresql+psycopg2://ana:tiger@host/db",
+        "postgresql://ana@corp:tiger@host/db",
+        " PostgreSQL:/ana:tiger@host",
+        "postgres:ana:tiger@host/db",
+        "openai:qwen3@http://ana:tiger@host/v1",
+        "//ana:tiger@host",
+        "postgresql://host/db?p%61ssword=tiger&user=ana",
+        "postgresql://host/db?password=ti&tiger",
+        "host=h password='a tiger",
+        r"host=h password=a\ tiger",
+    ],
+)
+def test_no_password_of_an_address_is_shown(address):
+    """However it is written, also where nobody could connect to it."""
+    assert "tiger" not in hide_password(address)
+    assert "…" in hide_password(address)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://ana@host:5432/db?application_name=a@b",
+        "postgresql://h:5432,i:5432/db?user=ana@corp",
+        "openai:qwen3:8b@http://localhost:11434/v1",
+        "http://localhost:8000/v1/@x",
+        "C:\\memory\\a.db",
+        "~/user=ana/agent.db",
+    ],
+)
+def test_what_is_no_password_is_shown(text):
+    """Ports, paths, and names of models with signs of an address."""
+    assert hide_password(text) == text

@@ -564,7 +564,7 @@ def test_values_by_name_are_listed_one_by_one(file, monkeypatch):
     [
         ("postgresql://ana:tiger@host/db", "postgresql://ana:…@host/db"),
         ("postgresql://ana:ti/g@er@host/db?sslmode=require", "postgresql://ana:…@host/db?ssl"),
-        ("postgresql://host/db?p%61ssword=tiger&user=ana", "postgresql://host/db?p%61ssword=…&"),
+        ("postgresql://host/db?p%61ssword=tiger&user=ana", "postgresql://host/db?p%61ssword=…"),
         ("postgresql://ana@host/db", "postgresql://ana@host/db"),
         ("~/agent.db", "~/agent.db"),
     ],

@@ -53,7 +53,7 @@ def test_a_killed_server_loses_nothing(task):
     """What eight processes acknowledged is there once, though the server was killed, too."""
     writing, searching = held(postgres_kills.run(task(0, seconds=6)))
     assert "the server 1 times" in writing.what
-    assert "explained" in writing.found
+    assert "acknowledged" in writing.found
     assert "p99" in searching.found
 
 

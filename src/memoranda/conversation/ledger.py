@@ -501,14 +501,14 @@ class StateReader:
     def _read(self) -> ConversationState:
         with self._transcript.snapshot():
             info, expired = self._transcript.info(), self._transcript.expired_through()
-            removed, self._removed = self._removed, set()
+            removed = self._removed
             known = (info.revision, expired) == (self._revision, self._expired)
             if not known or (removed and not self.ledger.remove(removed)):
                 self.ledger = self._read_all(info, expired)
                 self._revision, self._expired = info.revision, expired
             elif info.messages != self._count:
                 self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
-            self._count = info.messages
+            self._count, self._removed = info.messages, set()
         usual = self._catalog.known(info.model).window
         given = self._context_limit or info.context_limit or usual or self._default_limit
         return ConversationState(

@@ -21,5 +21,7 @@ def read_again(read: Callable[[], T]) -> T:
     """
     try:
         return read()
-    except StoreUnreachable:
+    except StoreUnreachable as error:
+        if not error.lost:
+            raise
         return read()

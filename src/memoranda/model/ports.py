@@ -393,6 +393,10 @@ class Store(SearchStore, JobStore, Protocol):
     def location(self) -> str:
         """Where it is: a path, ``:memory:`` or an address without secrets."""
 
+    @property
+    def identity(self) -> object:
+        """What is equal of two stores in one place, as far as that is not seen by its name."""
+
     def scope(self, user: str, agent: str | None = None) -> Scope:
         """Return the scope of a user as it is now: it cannot be used once they are deleted.
 

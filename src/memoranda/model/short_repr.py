@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from datetime import datetime
 from enum import Enum
@@ -13,14 +13,25 @@ from urllib.parse import unquote
 LONGEST = 120
 # Characters of a text that are shown.
 SHOWN = 40
-# The user and the password of an address.
-CREDENTIALS = re.compile(r"//[^/\s]*@")
-# The same with a password, also of what is nearly an address; a parameter of one; and a password
-# as libpq takes it beside addresses.
-LOGIN = re.compile(r"^([a-z][a-z+]*:/*[^:/@]*):.*@", re.DOTALL)
-PARAMETER = re.compile(r"([?&])([^=&]*)=[^&]*")
-KEYWORD = re.compile(r"(?i)(password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)")
 HIDDEN = "…"
+# User and password of a URL, whose path begins at the first slash; of an address of PostgreSQL, or
+# what is nearly one, in which a password may have been left as it is; and a port with what follows
+# it up to a parameter, which is no password.
+URL_LOGIN = re.compile(r"(//[^/?#\s:]*):[^/?#\s]*@")
+LOGIN = re.compile(r"(?is)(postgres[a-z0-9+]*:/{0,2}[^:]*?):(.*)@")
+PORT = re.compile(r"\d*(?:,[^:@/?]*(?::\d+)?)*(?:/[^?]*)?\?[^@]*=.*", re.DOTALL)
+# The name of a parameter, before its value.
+NAME = re.compile(r"([^\s?&;=]+)\s*=")
+
+
+class PasswordlessRepr:
+    """A model of pydantic that shows itself without the passwords of addresses."""
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Return what is shown of it."""
+        shown: Any = super()
+        for name, value in shown.__repr_args__():
+            yield name, hide_password(value) if isinstance(value, str) else value
 
 
 class ShortRepr:
@@ -44,14 +55,19 @@ def line_of(name: str, values: Mapping[str, Any]) -> str:
 
 
 def hide_password(address: str) -> str:
-    """Return an address as it may be shown: with ``…`` for each password in it."""
+    """Return an address as it may be shown: with ``…`` for each password in it.
 
-    def hide(parameter: re.Match[str]) -> str:
-        sign, name = parameter.groups()
-        return f"{sign}{name}={HIDDEN}" if "password" in unquote(name).lower() else parameter[0]
+    From a parameter that is a password on, nothing is shown: its end may be part of it.
+    """
 
-    shown = PARAMETER.sub(hide, LOGIN.sub(rf"\1:{HIDDEN}@", address))
-    return KEYWORD.sub(rf"\1{HIDDEN}", shown)
+    def hide(login: re.Match[str]) -> str:
+        return login[0] if PORT.fullmatch(login[2]) else f"{login[1]}:{HIDDEN}@"
+
+    shown = URL_LOGIN.sub(rf"\1:{HIDDEN}@", LOGIN.sub(hide, address))
+    for name in NAME.finditer(shown):
+        if "passw" in unquote(name[1]).lower():
+            return shown[: name.end()] + HIDDEN
+    return shown
 
 
 def _default(field: Field[Any]) -> Any:
@@ -73,7 +89,7 @@ def _short(value: Any) -> str:
         case float():
             text = f"{value:.3g}"
         case str():
-            line = CREDENTIALS.sub("//…@", " ".join(value[: 4 * SHOWN].split()))
+            line = " ".join(hide_password(value)[: 4 * SHOWN].split())
             text = repr(line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…")
         case int():
             text = str(value)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
+from memoranda.model.short_repr import PasswordlessRepr
 from memoranda.settings.one_of import STRATEGIES
 from memoranda.settings.parsing import names, parse_span
 
@@ -22,7 +23,7 @@ LEAST_TOKEN = 16
 FORM = "write TOKEN=USER, and a comma between several"
 
 
-class Section(BaseModel):
+class Section(PasswordlessRepr, BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
     model_config = {"frozen": True, "extra": "forbid"}

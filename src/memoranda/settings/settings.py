@@ -7,7 +7,7 @@ folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -24,7 +24,7 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
-from memoranda.model.short_repr import hide_password
+from memoranda.model.short_repr import PasswordlessRepr
 from memoranda.settings import sections
 from memoranda.settings.files import SettingsFile, config_path, read
 from memoranda.settings.profile import apply_profile
@@ -33,7 +33,7 @@ from memoranda.settings.sources import Origins, explain_errors, explain_not_json
 __all__ = ["Settings", "config_path", "origins"]
 
 
-class Settings(BaseSettings):
+class Settings(PasswordlessRepr, BaseSettings):
     """All settings of memoranda. A value: it never changes after it was made.
 
     Raises:
@@ -89,11 +89,6 @@ class Settings(BaseSettings):
             ConfigError: it cannot be read, or there are several.
         """
         return read()
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        """Return what is shown of them: no password of an address."""
-        for name, value in super().__repr_args__():
-            yield name, hide_password(value) if isinstance(value, str) else value
 
     @model_validator(mode="before")
     @classmethod

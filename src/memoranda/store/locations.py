@@ -29,9 +29,7 @@ MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
 # What is no file, but an address with too few slashes; and what libpq takes beside addresses.
 NEARLY = ("chroma:", "chroma+http:", "chroma+https:", "postgresql:", "postgres:")
-KEYWORDS = re.compile(
-    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=\s*[^\s/]"
-)
+KEYWORDS = re.compile(r"\s*(?:host|port|dbname|user|password|service|sslmode)\s*=.*\s\w+\s*=")
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 
 
@@ -54,7 +52,8 @@ def place(location: str | Path | None, settings: Settings) -> str:
         return f"{FOLDER}{_folder(text)}"
     if is_server(text):
         return text
-    if "://" in text or text.startswith(NEARLY) or KEYWORDS.match(text):
+    is_path = isinstance(given, Path) or _is_there(Path(text))
+    if "://" in text or (not is_path and (text.startswith(NEARLY) or KEYWORDS.match(text))):
         scheme, slashes, _ = text.partition("://")  # What follows may have a password.
         shown = f"{scheme}://…" if slashes else hide_password(text)
         message = (
@@ -104,12 +103,14 @@ def another_place(location: str | Path, here: str, settings: Settings) -> str:
     file, own = file_of(there), file_of(here)
     if there == MEMORY:
         raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
-    same = bool(file and own and _is_there(file) and own.samefile(file))
-    if there.startswith(POSTGRES) and here.startswith(POSTGRES):
-        same = _postgres().database_of(there) == _postgres().database_of(here)
-    if there == here or same:
-        raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
+    if there == here or (file and own and _is_there(file) and own.samefile(file)):
+        raise InvalidInput(refuse_same(here))
     return there
+
+
+def refuse_same(here: str) -> str:
+    """Return why nothing is copied to where it is."""
+    return f"{here} is the place to copy from; name another one to copy to"
 
 
 def _is_there(file: Path) -> bool:

@@ -7,6 +7,7 @@ import math
 import re
 import secrets
 import selectors
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -107,6 +108,8 @@ INSERT INTO server_starts (id, token) VALUES (1, CAST(gen_random_uuid() AS text)
 ON CONFLICT (id) DO NOTHING
 """
 START = "SELECT token FROM server_starts"
+# The token is by chance: of two servers that were made alike it is another.
+IDENTITY = f"SELECT CAST(to_regclass('schema_steps') AS oid), ({START})"
 OUTCOME = f"SELECT pg_xact_status(CAST(:number AS xid8)), ({START})"
 OPEN = {TransactionStatus.INTRANS, TransactionStatus.INERROR}
 # Beginnings of SQLSTATE codes, what is raised for them, and what to do.
@@ -134,14 +137,14 @@ WORDS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "shutting down": (errors.StoreUnreachable, "try again"),
     "does not exist": (errors.StoreError, "create it on the server, or look at the address"),
     "resolve": (errors.StoreUnreachable, "look at the host in the address"),
-    "connection failed": (
-        errors.StoreUnreachable,
-        "start the server, or look at host and port in the address",
-    ),
 }
+# How what is said begins where no connection was made.
+CONNECTING = re.compile(r"connection (?:failed|is bad|timeout)|failed to resolve|Multiple|invalid ")
+NOT_MADE = errors.StoreUnreachable, "start the server, or look at host and port in the address"
 LOST = errors.StoreUnreachable, "the connection was lost; try again"
-# What passes by itself while a server starts.
-STARTING = ("Connection refused", "starting up", "shutting down", "No such file")
+# What passes by itself while a server starts, and seconds in which it does.
+STARTING = re.compile(r"Connection refused|starting up|shutting down|on socket .* No such file")
+LONGEST_START = 10.0
 # What libpq adds to advise whoever runs the server.
 HINT = re.compile(r"\n\t.*")
 # Seconds to look why a connection is not to be had.
@@ -542,10 +545,12 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         self._exact_up_to = exact_up_to
         self._large: dict[str, tuple[float, bool]] = {}
         self._told_unable = False
+        self._looking = threading.Lock()
         self._options = options = connection_options(address)
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
-            self._require_server(time.monotonic() + busy_timeout, options)
+            with connect(address, min(busy_timeout, LONGEST_START)) as raw:
+                self._require_encoding(raw)
             self._pool = ConnectionPool(
                 address,
                 kwargs=options | {"autocommit": True},
@@ -567,17 +572,9 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             self.close()
             raise
 
-    def _require_server(self, end: float, options: Mapping[str, Any]) -> None:
-        """Wait for a server that starts, and refuse one that cannot keep every text."""
-        while True:
-            try:
-                with psycopg.connect(self._address, **options) as raw:
-                    encoding = raw.info.parameter_status("server_encoding")
-                    break
-            except psycopg.OperationalError as error:
-                if time.monotonic() > end or not any(each in str(error) for each in STARTING):
-                    raise
-            time.sleep(PAUSE)
+    def _require_encoding(self, raw: psycopg.Connection[Row]) -> None:
+        """Refuse a database that cannot keep every text."""
+        encoding = raw.execute("SHOW server_encoding").fetchall()[0][0]
         if encoding != "UTF8":
             message = (
                 f"{self.location} has the encoding {encoding}, which does not hold every text; "
@@ -688,31 +685,44 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
         except PoolTimeout as error:
-            raise errors.StoreBusy(f"{self.location}: {self._why_none()}; try again") from error
+            raise self._no_connection() from error
         except PoolClosed:
             self._require_open()
             raise
         except psycopg.Error as error:
-            code, text = error.sqlstate, str(error)
-            told = (
-                [what for each, what in CODES.items() if code.startswith(each)]
-                if code
-                else [what for each, what in WORDS.items() if each in text]
-            )
-            if not code and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-                told.append(LOST)
-            kind, remedy = told[0] if told else (errors.StoreError, "")
-            name = "" if type(error) is psycopg.OperationalError else f"{type(error).__name__}: "
-            message = " ".join(f"{self.location}: {name}{HINT.sub('', text)}".split())
-            raise kind(f"{message}; {remedy}" if remedy else message) from error
+            raise self._error_of(error) from error
 
-    def _why_none(self) -> str:
-        """Return why the pool had no connection in time."""
-        try:
-            psycopg.connect(self._address, **self._options | {"connect_timeout": LOOK}).close()
-        except psycopg.OperationalError as error:
-            return f"no connection could be made: {' '.join(HINT.sub('', str(error)).split())}"
-        return f"all {MOST_CONNECTIONS} connections of this process were in use"
+    def _error_of(self, error: psycopg.Error) -> errors.StoreError:
+        """Return what is raised for an error of the driver, with what to do about it."""
+        code, text = error.sqlstate, str(error)
+        kind, remedy = errors.StoreError, ""
+        connecting = not code and CONNECTING.match(text)
+        if code:
+            told = [what for each, what in CODES.items() if code.startswith(each)]
+            kind, remedy = told[0] if told else (kind, remedy)
+        elif connecting:
+            told = [what for each, what in WORDS.items() if each in text]
+            kind, remedy = told[0] if told else NOT_MADE
+        elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            kind, remedy = LOST
+        name = "" if type(error) is psycopg.OperationalError else f"{type(error).__name__}: "
+        message = " ".join(f"{self.location}: {name}{HINT.sub('', text)}".split())
+        made = kind(f"{message}; {remedy}" if remedy else message)
+        if isinstance(made, errors.StoreUnreachable):
+            made.lost = not connecting
+        return made
+
+    def _no_connection(self) -> errors.StoreError:
+        """Return what is raised where the pool had no connection in time, and why it had none."""
+        if self._looking.acquire(blocking=False):
+            try:
+                psycopg.connect(self._address, **self._options | {"connect_timeout": LOOK}).close()
+            except psycopg.Error as error:
+                return self._error_of(error)
+            finally:
+                self._looking.release()
+        message = f"all {MOST_CONNECTIONS} connections of this process were in use; try again"
+        return errors.StoreBusy(f"{self.location}: {message}")
 
     @contextmanager
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
@@ -896,6 +906,12 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             schema, vectors = connection.all(TO_DUMP)[0]
         dump(self._address, connection_options(self._address), path, schema, vectors=vectors)
 
+    @property
+    def identity(self) -> object:
+        """What is equal of two stores in one database and schema, however their addresses are."""
+        with self.read() as connection:
+            return tuple(connection.all(IDENTITY)[0])
+
     def checks(self) -> list[Check]:
         """Return what the server says of itself, and of who logged in."""
         figures = self._pool.get_stats()
@@ -910,14 +926,6 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             return int(connection.value("SELECT pg_database_size(current_database())"))
 
 
-def database_of(address: str) -> tuple[object, ...]:
-    """Return which database and schema an address names, however it is written."""
-    told = conninfo_to_dict(address)
-    database = told.get("dbname", told.get("user"))
-    port = str(told.get("port", 5432))
-    return told.get("host"), told.get("hostaddr"), port, database, told.get("options")
-
-
 def has_memory(address: str) -> bool:
     """Return whether a database has tables of a memory; nothing is created.
 
@@ -925,10 +933,26 @@ def has_memory(address: str) -> bool:
     """
     without_password(address)
     try:
-        with psycopg.connect(address, autocommit=True, **connection_options(address)) as raw:
+        with connect(address, LONGEST_START) as raw:
             return bool(raw.execute("SELECT to_regclass('schema_steps')").fetchall()[0][0])
     except psycopg.Error:
         return True
+
+
+def connect(address: str, seconds: float) -> psycopg.Connection[Row]:
+    """Return a connection that commits by itself, after some seconds if its server starts."""
+    end, options = time.monotonic() + seconds, connection_options(address)
+    told = False
+    while True:
+        try:
+            return psycopg.connect(address, autocommit=True, **options)
+        except psycopg.OperationalError as error:
+            if time.monotonic() > end or not STARTING.search(str(error)):
+                raise
+            if not told:
+                log.warning("%s is away; waiting for it", without_password(address))
+                told = True
+        time.sleep(PAUSE)
 
 
 def connection_options(address: str) -> dict[str, Any]:

@@ -117,6 +117,11 @@ class ChromaStore(SqlStore):
         """The location as it is given to ``Memory``, without a token."""
         return str(self._place)
 
+    @property
+    def identity(self) -> object:
+        """What is equal of two stores in one place."""
+        return self.location
+
     def records(
         self, scope: Scope | None, where: Filter, **page: Unpack[RecordPage]
     ) -> list[Record]:
