@@ -713,16 +713,17 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         return made
 
     def _no_connection(self) -> errors.StoreError:
-        """Return what is raised where the pool had no connection in time, and why it had none."""
+        """Return what is raised where the pool had no connection in time; with why, if found."""
+        why = "no connection was free or could be made"
         if self._looking.acquire(blocking=False):
             try:
                 psycopg.connect(self._address, **self._options | {"connect_timeout": LOOK}).close()
+                why = f"all {MOST_CONNECTIONS} connections of this process were in use"
             except psycopg.Error as error:
                 return self._error_of(error)
             finally:
                 self._looking.release()
-        message = f"all {MOST_CONNECTIONS} connections of this process were in use; try again"
-        return errors.StoreBusy(f"{self.location}: {message}")
+        return errors.StoreBusy(f"{self.location}: {why}; try again")
 
     @contextmanager
     def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
