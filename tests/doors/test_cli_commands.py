@@ -354,7 +354,7 @@ def test_export_import_backup(run, told, tmp_path):
         ("export", "no/such/folder/out.jsonl"),
         ("backup", "no/such/folder/copy.db"),
         ("stats", "--db", "no/such/folder/agent.db"),
-        ("stats", "--db", "postgresql://localhost/x"),
+        ("stats", "--db", "postgresql://localhost/x?nothing=1"),
         ("stats", "--user", ""),
         ("stats", "--db", "."),
     ],

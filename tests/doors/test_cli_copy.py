@@ -76,3 +76,12 @@ def test_a_database_is_a_place_as_a_file_is(run, postgres):
     assert "ben likes tea" in run("list", "--db", address, "--user", "ben").stdout
     again = run("copy", address, f"{address}&sslmode=prefer", code=1)
     assert "is the place to copy from; name another one" in again.stderr
+
+
+def test_a_server_that_is_away_is_waited_for(run, monkeypatch):
+    """A person is told of the wait, and then why nothing was read."""
+    monkeypatch.setenv("MEMORANDA_STORAGE__BUSY_TIMEOUT", "0.3")
+    told = run("list", "--db", "postgresql://ana@127.0.0.1:1/none", code=1).stderr.splitlines()
+    assert told[0] == "warning: postgresql://ana@127.0.0.1:1/none is away; waiting for it"
+    assert told[1].endswith("start the server, or look at host and port in the address")
+    assert len(told) == 2

@@ -934,7 +934,7 @@ def has_memory(address: str) -> bool:
     """
     without_password(address)
     try:
-        with connect(address, LONGEST_START) as raw:
+        with connect(address, 0) as raw:
             return bool(raw.execute("SELECT to_regclass('schema_steps')").fetchall()[0][0])
     except psycopg.Error:
         return True
@@ -948,7 +948,7 @@ def connect(address: str, seconds: float) -> psycopg.Connection[Row]:
         try:
             return psycopg.connect(address, autocommit=True, **options)
         except psycopg.OperationalError as error:
-            if time.monotonic() > end or not STARTING.search(str(error)):
+            if time.monotonic() >= end or not STARTING.search(str(error)):
                 raise
             if not told:
                 log.warning("%s is away; waiting for it", without_password(address))
