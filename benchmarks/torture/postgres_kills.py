@@ -45,7 +45,7 @@ LATE = PATIENCE + 5
 CAUSES = re.compile(
     "the server stops or starts|the connection was lost( while .* is not known)?"
     "|start the server, or look at|starting up|shutting down"
-    "|no connection was free or could be made|of this process were in use"
+    "|no connection was free"
 )
 
 

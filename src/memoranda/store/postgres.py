@@ -718,7 +718,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         if self._looking.acquire(blocking=False):
             try:
                 psycopg.connect(self._address, **self._options | {"connect_timeout": LOOK}).close()
-                why = f"all {MOST_CONNECTIONS} connections of this process were in use"
+                why = f"no connection was free in time, of {MOST_CONNECTIONS} for this process"
             except psycopg.Error as error:
                 return self._error_of(error)
             finally:
