@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from chroma_server import running
 
-from memoranda.errors import StoreBusy, StoreError
+from memoranda.errors import InvalidInput, StoreBusy, StoreError
 from memoranda.model.actions import Enrich, Erase, PutVectors, Touch
 from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
@@ -250,6 +250,27 @@ def test_the_first_write_of_a_user_is_known_at_once(opened, location):
         other.close()
     assert seen == sorted(seen)
     assert {str(each) for each in seen} == {"([], 0)", "(['ben'], 1)"}
+
+
+def test_an_item_that_another_was_first_to_store_is_brought_up_to_date(
+    opened, database, monkeypatch
+):
+    """Its id is then known, and is not taken for that of something else."""
+    far, near = opened(database), opened(database)
+    mirror = near._replicas.mirror
+    known, name = mirror.known, User(far, BEN).put("key", "of Ben").id.replace("0", "1")
+
+    def after_the_other(ids):
+        monkeypatch.setattr(mirror, "known", known)
+        User(far).put("key", "first", id=name)
+        return known(ids)
+
+    monkeypatch.setattr(mirror, "known", after_the_other)
+    item = User(near).put("key", "second", id=name)
+    assert (item.id, item.content) == (name, "second")
+    assert User(far).item("key").content == "second"
+    with pytest.raises(InvalidInput, match="is taken"):
+        User(near, BEN).put("another key", "of Ben", id=name)
 
 
 def test_processes_write_through_one_server(child, opened, database):

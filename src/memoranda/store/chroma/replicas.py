@@ -304,6 +304,8 @@ class Replicas:
         """Commit what a transaction changed; raises ``OutrunError`` where another was first."""
         new = [each for each, how in touched.items() if how is MirrorChange.NEW]
         taken = self.mirror.known(new) if new else set()
+        if taken and self._is_outrun(replica):
+            raise OutrunError  # What has the id may be what this was to become.
         if taken:
             raise InvalidInput(f"the id {min(taken)!r} is taken; records need ids of their own")
         shared = self.collections.shared
@@ -316,6 +318,16 @@ class Replicas:
         else:
             if shared and not self._won(replica, entry):
                 raise OutrunError
+
+    def _is_outrun(self, replica: Replica) -> bool:
+        """Return whether another process has committed something since the replica was read."""
+        if not self.collections.shared:
+            return False
+        user = replica.user
+        if not replica.at.commit:
+            return bool(self.journal.load(user).entries)
+        ahead = self.journal.ahead({user: replica.at}).get(user)
+        return ahead is None or bool(ahead.entries)
 
     def _won(self, replica: Replica, entry: JournalEntry) -> bool:
         """Ask whose a commit is, and ask again: what was sent cannot be taken back."""
