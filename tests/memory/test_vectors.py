@@ -1,12 +1,16 @@
 """Vectors: no write waits for a model, no search fails with it, and nothing is lost."""
 
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from memoranda import Memory, Settings, errors
+from memoranda.derivations import worker
+from memoranda.search import search
 from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
@@ -113,6 +117,44 @@ def test_a_search_embeds_its_own_user_alone(opened):
     assert memory.stats().pending_vectors == 0
     assert bob.stats().pending_vectors == 2
     assert memory.embed_pending() == 2
+
+
+def test_a_search_finds_what_others_embed_meanwhile(tmp_path, opened, monkeypatch):
+    """Vectors that another process makes after a search has read the records count as well."""
+    memory = opened(tmp_path / "m.db", settings=Settings(**FOREGROUND))
+    derivations = memory._services.derivations
+    finish = derivations.finish
+
+    def outrun(*args, **kwargs):
+        with Memory(tmp_path / "m.db", user="ana", embedder=HashEmbedder()) as other:
+            other.embed_pending()
+        return finish(*args, **kwargs)
+
+    record = memory.remember("a kettle on the stove")
+    monkeypatch.setattr(derivations, "finish", outrun)
+    [hit] = memory.search("kettles and stoves")
+    assert hit.record.id == record.id
+    assert "vector" in hit.why.arms
+
+
+def test_a_search_awaits_the_thread_that_stores(tmp_path, opened, monkeypatch):
+    """A disk that is slow, or another who writes for a moment, hides nothing that was just said."""
+    monkeypatch.setattr(worker, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(search, "LONGEST_WAIT", PATIENCE)
+    gate = Gate()
+    memory = opened(tmp_path / "m.db", embedder=gate)
+    record = memory.remember("a kettle on the stove")
+    assert gate.entered.wait(PATIENCE)
+    other = sqlite3.connect(tmp_path / "m.db", isolation_level=None, check_same_thread=False)
+    with closing(other):
+        other.execute("BEGIN IMMEDIATE")
+        gate.released.set()
+        released = threading.Timer(4 * worker.LOOK, other.execute, ["COMMIT"])
+        released.start()
+        [hit] = memory.search("kettles and stoves")
+        released.join(PATIENCE)
+    assert hit.record.id == record.id
+    assert "vector" in hit.why.arms
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,12 @@ RETRY = 30.0
 LONGEST_WAIT = 2.0
 # How many times as long as counting takes what waits is not counted again.
 COUNT_AGAIN = 10
-# Seconds of it for other processes and threads that write; and how long no search tries again,
-# where that was not enough.
-PATIENCE = 0.05
+# Seconds of it for other processes and threads that write, where one write of a slow disk takes a
+# good part of them; and how long no search tries again, where that was not enough.
+PATIENCE = 0.25
 BUSY = 3.0
+# Seconds between two looks whether that is so.
+LOOK = 0.05
 # How long a claim on a batch lasts: after that another process takes what a killed one had.
 CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.
@@ -104,7 +106,7 @@ class DerivationWorker:
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
         self._lock = threading.Lock()
-        self._storing = False
+        self._storing_since: float | None = None
         self._busy_until = 0.0
         self._looked_at = -LOOK_AGAIN
         self._wake = threading.Condition()
@@ -346,7 +348,7 @@ class DerivationWorker:
     ) -> bool:
         """Store what was derived; false where others write for too long, or made all anew."""
         patience = None if seconds is None else PATIENCE
-        self._storing = True
+        self._storing_since = time.monotonic()
         try:
             self._store.apply(scope, actions, patience=patience)
         except InvalidInput:
@@ -359,7 +361,7 @@ class DerivationWorker:
                 raise
             return False
         finally:
-            self._storing = False
+            self._storing_since = None
         return True
 
     def _enter(self, seconds: float | None) -> bool:
@@ -367,8 +369,9 @@ class DerivationWorker:
         if seconds is None:
             return self._lock.acquire()
         until = time.monotonic() + seconds
-        while not self._lock.acquire(timeout=PATIENCE):
-            if self._storing or time.monotonic() > until:
+        while not self._lock.acquire(timeout=LOOK):
+            since, now = self._storing_since, time.monotonic()
+            if now > until or (since is not None and now > since + PATIENCE):
                 return False
         return True
 

@@ -188,20 +188,21 @@ class Retriever:
             skip: ids of records to leave out.
         """
         query = shorten_question(query)
+        embedded = self._embed(query)  # First: waits below do not count loading a model.
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         large = not of_items(where) and self.store.is_large(scope)
         if large:
             self._finish_vectors(scope)
-        embedded = self._embed(query)
 
         def read() -> list[Hit]:
             with ExitStack() as opened:
                 opened.enter_context(self.store.snapshot())
                 if large:
                     most = TWICE * (limit + offset + len(skip))
-                    candidates = self._candidates(scope, query, where, embedded, most)
-                    told, rows, matches = embedded, Rows.of(candidates), candidates.matches
+                    told = embedded if self.derivations.has_model else None
+                    candidates = self._candidates(scope, query, where, told, most)
+                    rows, matches = Rows.of(candidates), candidates.matches
                 else:
                     rows, matches = self._rows(scope, opened, items=of_items(where)), None
                     told = embedded if self.derivations.has_model else None
@@ -234,15 +235,14 @@ class Retriever:
         if rows.vectors.complete or not self.derivations.has_model:
             return rows
         opened.close()
-        finished = self._finish_vectors(scope)
+        self._finish_vectors(scope)
         opened.enter_context(self.store.snapshot())
-        return index.rows(self.store, scope) if finished else rows
+        return index.rows(self.store, scope)  # Whoever made the missing ones meanwhile.
 
-    def _finish_vectors(self, scope: Scope) -> bool:
-        """Return whether all vectors were made that can be; not if that takes too long."""
+    def _finish_vectors(self, scope: Scope) -> None:
+        """Make all vectors that can be made, unless that takes too long."""
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            return bool(self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT))
-        return True
+            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
 
     def _candidates(
         self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
