@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from partition_plans import one_partition_each
 from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role, programs
 
-from memoranda.errors import StoreError
+from memoranda.errors import StoreError, UserDeleted
+from memoranda.model import actions as do
 from memoranda.model.models import Scope
 from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
 from memoranda.store.postgres_partitions import main, spread_schema
@@ -21,7 +22,7 @@ from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.contracts.isolation import IsolationContract
 from memoranda.testing.contracts.records import RecordContract
-from memoranda.testing.samples import ALL, ANA, User
+from memoranda.testing.samples import ALL, ANA, User, record
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
@@ -135,6 +136,33 @@ class TestLimited(IsolationContract):
         store = open_store(new_database(postgres), role=new_role(postgres, "NOLOGIN"))
         yield store
         store.close()
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_what_another_process_did_to_a_user_is_heeded(postgres, limited):
+    """Who has stored for a user stores no less rightly after others deleted, and began anew."""
+    how = {"role": new_role(postgres, "NOLOGIN")} if limited else {}
+    address = new_database(postgres)
+    with closing(open_store(address, **how)) as mine, closing(open_store(address, **how)) as other:
+
+        def store(content, user):
+            return user.apply(do.Insert(record(content), unless_known=True))
+
+        ana, same = User(mine), User(other)
+        for content in ("tea", "cake"):
+            assert store(content, ana) == []
+        opened = ana.opened()
+        same.remember("jam")
+        assert [type(each) for each in store("jam", ana)] == [do.KnownFact]
+        same.delete()
+        with pytest.raises(UserDeleted):
+            store("cocoa", opened)
+        assert store("milk", ana) == []
+        assert store("milk toast", ana) == []
+        same.delete(erase=False)
+        assert store("coffee", ana) == []
+        assert ana.page() == same.page() == ["milk", "milk toast", "coffee"]
+        assert [line for line in mine.verify() if "--purge" not in line] == []
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,10 @@ BEGIN_WRITE = """
 SELECT set_config('lock_timeout', :most, TRUE), {first},
     nextval('record_keys'), CAST(pg_current_xact_id() AS text), (SELECT token FROM server_starts)
 """
+# Stands in statements for the key that this one gives: as long as it was not read, it is the
+# sequence's last.
+NEW_KEY: Any = object()
+LAST_KEY = "currval('record_keys')"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 SAFELY = "set_config('synchronous_commit', 'on', TRUE)"
 LOCK_ALL = "pg_advisory_xact_lock(:lock)"
@@ -258,6 +262,12 @@ def in_numbers(sql: str) -> NumberedStatement:
     return NumberedStatement(PARAMETER.sub(lambda found: numbers[found[1]], sql), names)
 
 
+@cache
+def with_last_key(sql: str, names: Collection[str]) -> str:
+    """Return a statement that takes the last key of a sequence for these parameters."""
+    return PARAMETER.sub(lambda found: LAST_KEY if found[1] in names else found[0], sql)
+
+
 class PostgresConnection(SqlConnection):
     """Runs the shared statements over one connection of psycopg.
 
@@ -318,9 +328,14 @@ class PostgresConnection(SqlConnection):
     def ask(self, sql: str, values: Values = NONE) -> Callable[[], Sequence[Row | None]]:
         """Send a query, and return what waits for its rows."""
         result = self._execute(sql, values)
+        self.hand_on()
+        return result.fetchall
+
+    def hand_on(self) -> bool:
+        """Let the server begin with what was sent, while more is made."""
         if self.batch is not None:
             self.batch.hand_on()
-        return result.fetchall
+        return True
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
@@ -432,6 +447,11 @@ class PostgresWrite(PostgresConnection):
                 copy.write_row(row)
         self.batch = StatementBatch(self.raw)
 
+    def send(self, sql: str, values: Values) -> StatementResult:
+        """Carry out a statement, by the time that its result is asked for."""
+        new = tuple([name for name, value in values.items() if value is NEW_KEY])
+        return super().send(with_last_key(sql, new) if new else sql, values)
+
     @cached_property
     def begun(self) -> WriteBegun:
         """By what it is known."""
@@ -447,6 +467,12 @@ class PostgresWrite(PostgresConnection):
             self._has_key = False
             return [self.begun.key]
         return super().record_keys(count)
+
+    def new_key(self) -> int | None:
+        """Return what stands for the key of the only new record."""
+        self._has_key = False
+        key: int = NEW_KEY
+        return key
 
 
 class PostgresReads(PostgresConnection):

@@ -99,6 +99,10 @@ class SqlConnection(ABC):
         rows = self.rows(sql, values)
         return lambda: rows
 
+    def hand_on(self) -> bool:
+        """Let a server begin with what was sent, while more is made; tell if there is one."""
+        return False
+
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
@@ -182,6 +186,10 @@ class SqlConnection(ABC):
         """Return keys for new records, each higher than any that a record has or had."""
         last = self.value(LAST_KEY)
         return range(last + 1, last + 1 + count)
+
+    def new_key(self) -> int | None:
+        """Return what stands for the key of the only new record, where to read it means to wait."""
+        return None
 
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""

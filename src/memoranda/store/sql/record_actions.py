@@ -214,7 +214,8 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Plac
     positions = [
         _next_position(tx, each.record, known, keep=each.trail is not None) for each in actions
     ]
-    keyed = list(zip(tx.connection.record_keys(len(actions)), actions, strict=True))
+    keys = tx.connection.record_keys(len(actions)) if tx.new_key is None else [tx.new_key]
+    keyed = list(zip(keys, actions, strict=True))
     made: list[dict[str, Any]] = []
 
     def texts() -> Iterator[tuple[int, int, str]]:
@@ -234,6 +235,7 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Plac
             yield tuple(values.values())
 
     tx.full_text.add(tx.connection, texts())
+    tx.connection.hand_on()  # It is half of a server's work.
     tx.connection.run_many(INSERT, rows())
     sources = [(tx.user, source, key) for key, each in keyed for source in each.record.source_ids]
     if sources:

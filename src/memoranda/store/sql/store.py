@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -239,6 +240,42 @@ def _registered(
     return known
 
 
+class MisguessedError(Exception):
+    """A user is not as guessed, and the transaction that was sent for that user is undone."""
+
+
+def _rests_on_nothing(action: Action | None) -> bool:
+    """Return whether an action stores a record that depends on no other, and none on it."""
+    if not isinstance(action, act.Insert):
+        return False
+    record = action.record
+    return not (record.source_ids or record.session_id or action.mentions or action.trail)
+
+
+def _require(known: KnownUser, guessed: KnownUser, action: Action | None) -> None:
+    """Raise ``MisguessedError`` unless an action may go on that was begun on a guess."""
+    repeats = known.has_text and isinstance(action, act.Insert) and action.unless_known
+    if (known.key, known.deleted, known.name) != (guessed.key, 0, guessed.name) or repeats:
+        raise MisguessedError
+
+
+def _outcomes(tx: Transaction, actions: Sequence[Action]) -> list[act.Outcome]:
+    """Carry out actions; return what came of them."""
+    done: list[act.Outcome] = []
+    for kind, group in groupby(actions, type):
+        if kind in CARRY_OUT_TOGETHER:
+            done += CARRY_OUT_TOGETHER[kind](tx, list(group))
+            continue
+        for action in group:
+            if kind not in CARRY_OUT:
+                message = f"not an action: {action!r}"
+                raise InvalidInput(message)
+            outcome = CARRY_OUT[kind](tx, action)
+            if outcome is not None:
+                done.append(outcome)
+    return done
+
+
 class SqlStore(SqlClaims, TransferReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
@@ -260,42 +297,54 @@ class SqlStore(SqlClaims, TransferReads):
         self, scope: Scope, actions: Sequence[Action], *, patience: float | None = None
     ) -> list[act.Outcome]:
         """Carry out ``actions`` in one transaction; return what came of them."""
+        if not actions:
+            return []
+        begin = partial(self._carry_out, scope=scope, actions=actions)
+        try:
+            return self._write(scope, begin, patience)
+        except MisguessedError:
+            return self._write(scope, partial(begin, may_guess=False), patience)
 
-        def carry_out(connection: SqlConnection) -> list[act.Outcome]:
-            done: list[act.Outcome] = []
-            only = actions[0] if len(actions) == 1 else None
-            new = only.record if isinstance(only, act.Insert) else None
-            asked = {
-                "name": scope.user,
-                "hash": None if new is None else new.content_hash,
-                # The key that the user had before: with it, a known text is looked for at once.
-                "likely": self._keys.get(scope.user, NOBODY),
-            }
-            found = connection.ask(USER_AND_TEXT, asked)
-            # A server looks that up meanwhile.
-            made = {} if new is None else {new.id: record_actions.make_row(self._analyzer, new)}
+    def _carry_out(
+        self,
+        connection: SqlConnection,
+        scope: Scope,
+        actions: Sequence[Action],
+        *,
+        may_guess: bool = True,
+    ) -> list[act.Outcome]:
+        """Carry out ``actions`` in an open transaction; return what came of them.
+
+        Where that means to wait, what is known of the user is guessed, and asked for at the end.
+
+        Raises:
+            MisguessedError: it was not as guessed.
+        """
+        only = actions[0] if len(actions) == 1 else None
+        new = only.record if isinstance(only, act.Insert) else None
+        # The key that the user had before: with it, a known text is looked for at once.
+        likely = self._keys.get(scope.user, NOBODY)
+        text = None if new is None else new.content_hash
+        found = connection.ask(USER_AND_TEXT, {"name": scope.user, "hash": text, "likely": likely})
+        # A server looks that up meanwhile.
+        made = {} if new is None else {new.id: record_actions.make_row(self._analyzer, new)}
+        guessed = may_guess and likely != NOBODY and _rests_on_nothing(only)
+        key = connection.new_key() if guessed else None
+        if key is None:
             user = _registered(connection, scope, actions, found())
-            if len(self._keys) >= MOST_KEYS:
-                self._keys.clear()
-            self._keys[scope.user] = user.key
-            if user.key == NOBODY:
-                return done
-            made_by = self._analyzer, self.names, self.full_text
-            tx = Transaction(connection, scope, user.key, user.has_text, *made_by, made)
-            for kind, group in groupby(actions, type):
-                if kind in CARRY_OUT_TOGETHER:
-                    done += CARRY_OUT_TOGETHER[kind](tx, list(group))
-                    continue
-                for action in group:
-                    if kind not in CARRY_OUT:
-                        message = f"not an action: {action!r}"
-                        raise InvalidInput(message)
-                    outcome = CARRY_OUT[kind](tx, action)
-                    if outcome is not None:
-                        done.append(outcome)
-            return done
-
-        return self._write(scope, carry_out, patience) if actions else []
+        else:
+            user = KnownUser(likely, 0, 0, scope.user, has_text=False)
+        if len(self._keys) >= MOST_KEYS:
+            self._keys.clear()
+        self._keys[scope.user] = user.key
+        if user.key == NOBODY:
+            return []
+        made_by = self._analyzer, self.names, self.full_text
+        tx = Transaction(connection, scope, user.key, user.has_text, *made_by, made, key)
+        done = _outcomes(tx, actions)
+        if key is not None:
+            _require(_known_user(connection, scope, found()), user, only)
+        return done
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""

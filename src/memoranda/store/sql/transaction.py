@@ -95,6 +95,8 @@ class Transaction(SqlReads):
         names: decides which names mean the same.
         full_text: the index of terms.
         made: rows of new records, by their ids, as far as they are made.
+        new_key: what stands for the key of the only record that is new, where nothing is to be
+            read before it is stored.
     """
 
     connection: SqlConnection
@@ -105,6 +107,7 @@ class Transaction(SqlReads):
     names: NameMatcher
     full_text: FullText
     made: Mapping[str, RecordRow]
+    new_key: int | None = None
 
     @property
     def own(self) -> dict[str, Any]:
