@@ -132,7 +132,12 @@ def test_a_commit_that_a_crash_hides_is_not_called_stored(proxied, location):
     with connected(location) as other:
         memory.remember("Ben likes coffee")
         proxy.answered, proxy.at = True, b"COMMIT"
-        proxy.first = lambda: other.execute("UPDATE server_starts SET token = 'another'")
+
+        def start_again():
+            other.execute(f"SELECT pg_advisory_xact_lock({WRITER})")  # Once it is committed.
+            other.execute("UPDATE server_starts SET token = 'another'")
+
+        proxy.last = start_again
         with pytest.raises(StoreError, match="whether it was is not known"):
             memory.remember(TEXT)
 

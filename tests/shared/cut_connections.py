@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 PORT = ".s.PGSQL.5432"
 PIECE = 65_536
+PATIENCE = 30
 
 
 class CuttingProxy:
@@ -21,14 +22,14 @@ class CuttingProxy:
     Attributes:
         at: the next message of a client that holds this cuts its connection.
         answered: whether the server gets that message, and answers it, before the cut.
-        first: what is done before the cut.
+        last: what is done before the client sees the cut, once the server has what it gets.
         cuts: how many connections it has cut.
     """
 
     def __init__(self, target, own):
         """Listen."""
-        self.at, self.answered, self.first, self.cuts = None, False, None, 0
-        self._target, self._muted = str(target), set()
+        self.at, self.answered, self.last, self.cuts = None, False, None, 0
+        self._target, self._muted, self._may_see = str(target), set(), threading.Event()
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(own))
         self._listening.listen()
@@ -54,20 +55,24 @@ class CuttingProxy:
                 cut = self.at is not None and self.at in said
                 if cut:
                     self.at = None
-                    if self.first is not None:
-                        self.first()
                     self.cuts += 1
                     self._muted.add(client)
                 if self.answered or not cut:
                     server.sendall(said)
-                else:
-                    break
+                if cut:
+                    if self.last is not None:
+                        self.last()
+                    self._may_see.set()
+                    if not self.answered:
+                        break
             _end(server)
 
     def _to_client(self, client, server):
         with suppress(OSError):
             while (said := server.recv(PIECE)) and client not in self._muted:
                 client.sendall(said)
+        if client in self._muted:
+            self._may_see.wait(PATIENCE)
         _end(client)
 
 

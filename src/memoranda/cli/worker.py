@@ -148,7 +148,7 @@ class WorkerCommand:
             Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
             Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
         )
-        found = self._worker.schedule.next_runs()
+        found = self._worker.schedule.next_runs(now)
         session.show({"next": found}, table(found, columns, session.view), indent=None)
 
     def _show_report(self, user: str, report: StageReport) -> None:
