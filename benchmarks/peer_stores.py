@@ -295,12 +295,14 @@ class Peer(NamedTuple):
     """A memory to compare with.
 
     Attributes:
-        open: opens it on an empty database.
+        open: opens it on a database that is empty, or that it has made.
         module: what has to be installed.
+        makes_graph: whether it makes an index of nearest vectors, of all users together.
     """
 
     open: Callable[[str, Embed], AbstractContextManager[PeerStore]]
     module: str
+    makes_graph: bool = False
 
     @property
     def is_installed(self) -> bool:
@@ -311,7 +313,7 @@ class Peer(NamedTuple):
 
 PEERS: Mapping[str, Peer] = {
     "pgvector by hand": Peer(by_hand, "psycopg"),
-    "LangGraph PostgresStore": Peer(langgraph, "langgraph.store.postgres"),
-    "mem0, infer=False": Peer(mem0, "mem0"),
+    "LangGraph PostgresStore": Peer(langgraph, "langgraph.store.postgres", makes_graph=True),
+    "mem0, infer=False": Peer(mem0, "mem0", makes_graph=True),
     "LangChain PGVectorStore": Peer(langchain, "langchain_postgres"),
 }
