@@ -35,7 +35,11 @@ WHERE relkind IN ('r', 'm') AND relnamespace = 'public'::regnamespace
 """
 GRAPHS = "SELECT indexname, indexdef FROM pg_indexes WHERE indexdef LIKE '%USING hnsw%'"
 # How our memory can rank beside its default, by which of its settings.
-RANKINGS = {f"{OURS}, {fusion}": {"fusion": fusion} for fusion in ("rrf", "cosine")}
+RANKINGS: Mapping[str, Mapping[str, Any]] = {
+    f"{OURS}, no token vectors": {"token_vectors": False},
+    f"{OURS}, rrf": {"fusion": "rrf"},
+    f"{OURS}, cosine": {"fusion": "cosine"},
+}
 # How a server is told to search an index of nearest vectors on until enough of the user are found,
 # where a peer makes one that knows no users; none tells it so by itself.
 GO_ON = "options=-c%20hnsw.iterative_scan%3Dstrict_order"

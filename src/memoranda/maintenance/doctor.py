@@ -156,14 +156,14 @@ class Doctor:
     def _vectors(self) -> list[Check]:
         problem, waiting = self.derivations.problem, self.derivations.waiting(None)
         if problem is None:
-            detail = f"{waiting:,} records wait; the next search embeds those of its user"
+            detail = f"records that wait: {waiting:,}; the next search embeds those of its user"
             return [
                 passed("vectors", detail=self.vectors),
                 passed("waiting", detail=detail if waiting else "every record has one"),
             ]
         remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
         off = Check("vectors", None if self.embedder is None else False, f"off: {problem}", remedy)
-        return [off, noted("waiting", detail=f"{waiting:,} records without a vector")]
+        return [off, noted("waiting", detail=f"records without a vector: {waiting:,}")]
 
     def _arms(self) -> list[Check]:
         try:
