@@ -22,8 +22,12 @@ from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.contracts.isolation import IsolationContract
 from memoranda.testing.contracts.records import RecordContract
-from memoranda.testing.samples import ALL, ANA, User, record
+from memoranda.testing.samples import ALL, ANA, LATER, User, record
 
+LOOKED_AT = """
+SELECT pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)
+FROM pg_class WHERE oid = CAST('messages' AS regclass)
+"""
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
@@ -163,6 +167,22 @@ def test_what_another_process_did_to_a_user_is_heeded(postgres, limited):
         assert store("coffee", ana) == []
         assert ana.page() == same.page() == ["milk", "milk toast", "coffee"]
         assert [line for line in mine.verify() if "--purge" not in line] == []
+
+
+def test_the_end_of_a_long_talk_is_found_by_its_place(postgres):
+    """Also by a plan that the server makes for any place: it looks at no message before that."""
+    address = new_database(postgres)
+    with closing(open_store(f"{address}&options=-c%20plan_cache_mode%3Dforce_generic_plan")) as store:
+        ana = User(store)
+        ana.open_conversation("trip")
+        ana.say("trip", *(f"turn {number}" for number in range(1_000)))
+        with connected(address) as connection:
+            connection.execute("ANALYZE")
+        with store.snapshot(), store.read() as connection:
+            (last,) = ana.messages("trip", now=LATER, after=998)
+            looked_at = connection.value(LOOKED_AT)
+    assert last.content == "turn 999"
+    assert looked_at < 10
 
 
 @pytest.fixture(scope="module")
