@@ -22,12 +22,14 @@ from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 from memoranda.testing.contracts.isolation import IsolationContract
 from memoranda.testing.contracts.records import RecordContract
-from memoranda.testing.samples import ALL, ANA, LATER, User, record
+from memoranda.testing.samples import ALL, ANA, DIMENSIONS, LATER, MODEL, UNREAD, User, record
 
+# Rows and entries of indexes that a connection has looked at.
 LOOKED_AT = """
-SELECT pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)
-FROM pg_class WHERE oid = CAST('messages' AS regclass)
+SELECT CAST(sum(pg_stat_get_xact_tuples_returned(oid)) AS bigint) FROM pg_class
+WHERE relname ~ '^(messages|records|vectors)'
 """
+FOR_ANY_VALUES = "options=-c%20plan_cache_mode%3Dforce_generic_plan"
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=9)
 
 
@@ -169,20 +171,27 @@ def test_what_another_process_did_to_a_user_is_heeded(postgres, limited):
         assert [line for line in mine.verify() if "--purge" not in line] == []
 
 
-def test_the_end_of_a_long_talk_is_found_by_its_place(postgres):
-    """Also by a plan that the server makes for any place: it looks at no message before that."""
+def test_what_came_last_is_found_by_its_place(postgres):
+    """Also by a plan that the server makes for any place: it looks at nothing before that."""
     address = new_database(postgres)
-    with closing(open_store(f"{address}&options=-c%20plan_cache_mode%3Dforce_generic_plan")) as store:
+    with closing(open_store(f"{address}&{FOR_ANY_VALUES}")) as store:
         ana = User(store)
+        store.reset_vectors(MODEL, DIMENSIONS)
         ana.open_conversation("trip")
         ana.say("trip", *(f"turn {number}" for number in range(1_000)))
+        ana.embed(ana.remember(*(f"fact {number}" for number in range(1_000))))
+        known = ana.index_changes(UNREAD).version
         with connected(address) as connection:
             connection.execute("ANALYZE")
+        ana.embed(ana.turns("trip", "tea"))
         with store.snapshot(), store.read() as connection:
+            before = connection.value(LOOKED_AT)
             (last,) = ana.messages("trip", now=LATER, after=998)
-            looked_at = connection.value(LOOKED_AT)
+            changes = ana.index_changes(known)
+            looked_at = connection.value(LOOKED_AT) - before
     assert last.content == "turn 999"
-    assert looked_at < 10
+    assert len(changes.rows) == len(changes.vectors) == 1
+    assert looked_at < 50
 
 
 @pytest.fixture(scope="module")
