@@ -329,9 +329,10 @@ INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
 WHERE v.user_key = :user AND @partition(r) AND {new} AND {part} ORDER BY v.seq
 """
-# Those that came since. They have an end, as a server that plans for any beginning takes those
-# without one for a third of all.
-LATER = "v.seq > :seq AND v.seq <= :newest"
+# What came since. It has an end, as a server that plans for any beginning takes what has none for a
+# third of all.
+LATER_ROWS = "key > :ordinal AND key <= :last"
+LATER_VECTORS = "v.seq > :seq AND v.seq <= :newest"
 TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 VECTORS_OF_RECORDS = """
 SELECT record_key, embedding FROM vectors
@@ -356,10 +357,11 @@ INDEX_STATEMENTS = {
         sql.format(epoch=epoch, part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
         for sql, new in (
             (NEWEST, ""),
-            (INDEX_ROWS, "key > :ordinal"),
             (INDEX_ROWS, REVISED),
+            (INDEX_ROWS, "key > 0"),
+            (INDEX_ROWS, LATER_ROWS),
             (INDEX_VECTORS, "v.seq > 0"),
-            (INDEX_VECTORS, LATER),
+            (INDEX_VECTORS, LATER_VECTORS),
         )
     )
     for items, epoch, part in (
@@ -706,7 +708,8 @@ class SqlReads:
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
-        newest_rows, new_rows, revised_rows, all_vectors, later_vectors = INDEX_STATEMENTS[items]
+        newest_rows, revised_rows, *since_when = INDEX_STATEMENTS[items]
+        all_rows, later_rows, all_vectors, later_vectors = since_when
         with self._reading(scope) as (connection, user):
             newest = connection.one(newest_rows, {"user": user}) or NOTHING_STORED
         if IndexVersion(*newest) == since:
@@ -720,11 +723,13 @@ class SqlReads:
             values = {
                 "user": user,
                 "ordinal": start.ordinal,
+                "last": version.ordinal,
                 "seq": start.vector,
                 "newest": version.vector,
                 "revision": start.revision,
             }
-            rows = read_index_rows(connection, connection.rows(new_rows, values))
+            new_rows = connection.rows(later_rows if start.ordinal else all_rows, values)
+            rows = read_index_rows(connection, new_rows)
             revised = NO_ROWS
             if version.revision > start.revision and not reset:
                 found = read_index_rows(connection, connection.rows(revised_rows, values))
@@ -733,8 +738,8 @@ class SqlReads:
             vectors: Vectors = NO_VECTORS
             if version.vector > start.vector:
                 _, dimensions = vector_model(connection) or ("", 0)
-                new = connection.rows(later_vectors if start.vector else all_vectors, values)
-                ordinals, vectors = read_vectors(connection, new, dimensions)
+                added = connection.rows(later_vectors if start.vector else all_vectors, values)
+                ordinals, vectors = read_vectors(connection, added, dimensions)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
