@@ -139,7 +139,7 @@ def test_a_search_finds_what_others_embed_meanwhile(tmp_path, opened, monkeypatc
 
 def test_a_search_awaits_the_thread_that_stores(tmp_path, opened, monkeypatch):
     """A disk that is slow, or another who writes for a moment, hides nothing that was just said."""
-    monkeypatch.setattr(worker, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(worker, "LONGEST_COMMIT", PATIENCE)
     monkeypatch.setattr(search, "LONGEST_WAIT", PATIENCE)
     gate = Gate()
     memory = opened(tmp_path / "m.db", embedder=gate)
@@ -149,7 +149,7 @@ def test_a_search_awaits_the_thread_that_stores(tmp_path, opened, monkeypatch):
     with closing(other):
         other.execute("BEGIN IMMEDIATE")
         gate.released.set()
-        released = threading.Timer(4 * worker.LOOK, other.execute, ["COMMIT"])
+        released = threading.Timer(4 * worker.PATIENCE, other.execute, ["COMMIT"])
         released.start()
         [hit] = memory.search("kettles and stoves")
         released.join(PATIENCE)

@@ -56,12 +56,12 @@ RETRY = 30.0
 LONGEST_WAIT = 2.0
 # How many times as long as counting takes what waits is not counted again.
 COUNT_AGAIN = 10
-# Seconds of it for other processes and threads that write, where one write of a slow disk takes a
-# good part of them; and how long no search tries again, where that was not enough.
-PATIENCE = 0.25
+# Seconds of it for other processes and threads that write; and how long no search tries again,
+# where that was not enough.
+PATIENCE = 0.05
 BUSY = 3.0
-# Seconds between two looks whether that is so.
-LOOK = 0.05
+# Seconds that storing takes in the background where no others write, also on a slow disk.
+LONGEST_COMMIT = 0.25
 # How long a claim on a batch lasts: after that another process takes what a killed one had.
 CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.
@@ -369,9 +369,9 @@ class DerivationWorker:
         if seconds is None:
             return self._lock.acquire()
         until = time.monotonic() + seconds
-        while not self._lock.acquire(timeout=LOOK):
+        while not self._lock.acquire(timeout=PATIENCE):
             since, now = self._storing_since, time.monotonic()
-            if now > until or (since is not None and now > since + PATIENCE):
+            if now > until or (since is not None and now > since + LONGEST_COMMIT):
                 return False
         return True
 
