@@ -6,7 +6,6 @@ What a memory does not need to open, to store and to search is imported when it 
 
 from __future__ import annotations
 
-import atexit
 import logging
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -23,6 +22,7 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.facts.requests import INSTRUCTIONS, asks_memory
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
+from memoranda.model.background import start_thread
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -65,8 +65,6 @@ MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 2.0
-# Seconds that a process which ends waits for its upkeep.
-LAST_STAGE = 30.0
 
 
 @dataclass(frozen=True)
@@ -147,20 +145,8 @@ class BackgroundUpkeep:
         """Run a schedule until the end, unless one runs already."""
         with self._lock:
             if self._thread is None:
-                run, name = schedule.run, "memoranda-schedule"
-                self._thread = Thread(target=run, args=(self.ending,), name=name, daemon=True)
-                self._thread.start()
-                atexit.register(self._end)
-
-    def _end(self) -> None:
-        """Let the stage at hand end before the process does.
-
-        Python would kill the thread in the middle of code in C++, which takes that for a fault and
-        aborts the process.
-        """
-        self.ending.set()
-        if self._thread is not None:
-            self._thread.join(LAST_STAGE)
+                work = partial(schedule.run, self.ending)
+                self._thread = start_thread("memoranda-schedule", work, self.ending.set)
 
     def run(self, run_stage: Callable[[], StageReport]) -> StageReport:
         """Run a stage, and call it unfinished where it failed because the store is being closed.
@@ -184,8 +170,6 @@ class BackgroundUpkeep:
         with self._lock:
             if self._thread is not None:
                 self._thread.join(LAST_MOMENTS)
-                if not self._thread.is_alive():
-                    atexit.unregister(self._end)
 
 
 class Services:

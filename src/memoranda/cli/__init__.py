@@ -7,13 +7,14 @@ commands stands in ``commands.toml``, so that help is printed without loading an
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -23,6 +24,9 @@ from memoranda.model.installed import installed_version
 from memoranda.model.process_memory import share_free_memory
 
 __all__ = ["app", "main"]
+
+# The exit code after Ctrl+C.
+INTERRUPTED = 130
 
 EXAMPLES = (
     "demo",
@@ -104,5 +108,21 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets a stand-in, not an error.
             stream.reconfigure(errors="replace")
-    with suppress(BrokenPipeError):
-        app(prog_name="memoranda")
+    try:
+        with suppress(BrokenPipeError):
+            app(prog_name="memoranda")
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            leave()
+        raise
+
+
+def leave() -> NoReturn:
+    """End the process at once, after Ctrl+C: what its threads are at is left as it is.
+
+    Python would wait for them, or kill them in code in C++, which aborts the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)

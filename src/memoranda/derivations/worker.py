@@ -26,6 +26,7 @@ from memoranda.errors import (
     StoreError,
 )
 from memoranda.model.actions import Action, LinkEntities, PutVectors
+from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import (
@@ -140,10 +141,7 @@ class DerivationWorker:
         with self._wake:
             self._waiting = True
             if self._thread is None and not self._closing:
-                self._thread = threading.Thread(
-                    target=self._work, name="memoranda-derivations", daemon=True
-                )
-                self._thread.start()
+                self._thread = start_thread("memoranda-derivations", self._work, self._stop)
             self._wake.notify()
 
     def embed_query(self, text: str) -> Vector | None:
@@ -284,12 +282,14 @@ class DerivationWorker:
 
     def close(self) -> None:
         """Stop the thread after the batch it is at. What still waits is derived next time."""
+        self._stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _stop(self) -> None:
         with self._wake:
             self._closing = True
             self._wake.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join()
 
     def _can_do(self, work: str) -> bool:
         return work == ENTITIES or self.has_model

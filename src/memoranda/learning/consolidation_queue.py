@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Condition, Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.model.background import start_thread
 from memoranda.model.models import Scope
 
 log = logging.getLogger("memoranda.consolidate")
@@ -61,8 +62,7 @@ class ConsolidationQueue:
                         del self._wanted[each]
             self._wanted[request] = work
             if self._thread is None:
-                self._thread = Thread(target=self._run, name="memoranda-consolidation", daemon=True)
-                self._thread.start()
+                self._thread = start_thread("memoranda-consolidation", self._run, self.stop)
             self._wake.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
