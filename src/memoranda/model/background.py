@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import Thread
 
 # Seconds that a process which ends waits for what each is at.
-LAST_MOMENTS = 30.0
+LONGEST_END = 30.0
 
 
 def start_thread(name: str, work: Callable[[], object], stop: Callable[[], object]) -> Thread:
@@ -33,7 +33,7 @@ def start_thread(name: str, work: Callable[[], object], stop: Callable[[], objec
     def end() -> None:
         is_ending.append(True)
         stop()
-        thread.join(LAST_MOMENTS)
+        thread.join(LONGEST_END)
 
     is_ending: list[bool] = []
     thread = Thread(target=run, name=name, daemon=True)

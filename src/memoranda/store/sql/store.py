@@ -240,8 +240,8 @@ def _registered(
     return known
 
 
-class MisguessedError(Exception):
-    """A user is not as guessed, and the transaction that was sent for that user is undone."""
+class StaleUserError(Exception):
+    """What was assumed of a user is out of date; the transaction that rested on it is undone."""
 
 
 def _rests_on_nothing(action: Action | None) -> bool:
@@ -253,10 +253,10 @@ def _rests_on_nothing(action: Action | None) -> bool:
 
 
 def _require(known: KnownUser, guessed: KnownUser, action: Action | None) -> None:
-    """Raise ``MisguessedError`` unless an action may go on that was begun on a guess."""
+    """Raise ``StaleUserError`` unless an action may go on that was begun on a guess."""
     repeats = known.has_text and isinstance(action, act.Insert) and action.unless_known
     if (known.key, known.deleted, known.name) != (guessed.key, 0, guessed.name) or repeats:
-        raise MisguessedError
+        raise StaleUserError
 
 
 def _outcomes(tx: Transaction, actions: Sequence[Action]) -> list[act.Outcome]:
@@ -302,7 +302,7 @@ class SqlStore(SqlClaims, TransferReads):
         begin = partial(self._carry_out, scope=scope, actions=actions)
         try:
             return self._write(scope, begin, patience)
-        except MisguessedError:
+        except StaleUserError:
             return self._write(scope, partial(begin, may_guess=False), patience)
 
     def _carry_out(
@@ -318,7 +318,7 @@ class SqlStore(SqlClaims, TransferReads):
         Where that means to wait, what is known of the user is guessed, and asked for at the end.
 
         Raises:
-            MisguessedError: it was not as guessed.
+            StaleUserError: it was not as guessed.
         """
         only = actions[0] if len(actions) == 1 else None
         new = only.record if isinstance(only, act.Insert) else None
