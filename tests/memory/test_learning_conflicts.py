@@ -250,7 +250,7 @@ def test_the_report_says_what_was_done_line_by_line(memory):
     old, same = fact(memory, "Porto"), fact(memory, "Rex")
     report = memory.consolidate()
     assert dict(report.counts) == {"sessions": 1, "facts": 1, "credited": 1, "superseded": 1}
-    assert str(report) == "consolidate: 1 sessions, 1 facts, 1 credited, 1 superseded"
+    assert str(report) == "consolidate: 1 session, 1 fact, 1 credited, 1 superseded"
     new = fact(memory, "Lisbon")
     assert report.lines[:3] == (
         f"+ {LISBON}",

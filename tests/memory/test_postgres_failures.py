@@ -12,6 +12,7 @@ from psycopg import OperationalError
 
 from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
 from memoranda.model.models import Scope
+from memoranda.store import postgres
 from memoranda.store.postgres import WRITER
 
 TEXT = "Ana likes tea"
@@ -128,6 +129,23 @@ def test_a_server_that_is_away_is_unreachable(server, location):
             with suppress(StoreBusy):
                 found = contents(memory)
         assert found == [TEXT]
+
+
+def test_who_waits_long_for_a_server_is_told(server, location, caplog, monkeypatch):
+    """One warning, however many wait and how often, without the password."""
+    monkeypatch.setattr(postgres, "TELL_AFTER", 0.1)
+    address = f"{location}&password=sesame"
+    with closing(remembering(address, storage={"busy_timeout": 0.3})) as memory:
+        control(server, "-m", "fast", "stop")
+        try:
+            for _ in range(2):
+                with pytest.raises(StoreUnreachable):
+                    memory.records()
+        finally:
+            restart(server)
+    told = [each for each in caplog.messages if "gives no connection; waiting for it" in each]
+    assert len(told) == 1
+    assert "sesame" not in caplog.text
 
 
 def test_a_commit_that_a_crash_hides_is_not_called_stored(proxied, location):

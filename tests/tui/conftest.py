@@ -3,12 +3,13 @@
 import asyncio
 import inspect
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 import pytest
 from textual.screen import ModalScreen
 from textual.widgets import DataTable
+from textual.worker import WorkerCancelled
 
 from memoranda import Memory
 from memoranda.model.chat import ChatReply
@@ -98,7 +99,8 @@ class Person:
             asks = isinstance(self.app.screen, ModalScreen)  # Its worker waits for the person.
             due = [each for each in self.app.workers if not (asks and each.group == "dialog")]
             if due:
-                await self.app.workers.wait_for_complete(due)
+                with suppress(WorkerCancelled):  # Another reads what is newer.
+                    await self.app.workers.wait_for_complete(due)
             await self.pilot.pause(0)  # Until every widget has seen to its messages.
             tables = self.app.screen.query(DataTable)
             due += [each for each in tables if each._require_update_dimensions]

@@ -32,7 +32,7 @@ def test_without_a_terminal_it_says_so():
 
 
 def test_it_opens_and_leaves_on_a_terminal(tmp_path):
-    """On a terminal the chat is there, and Ctrl+Q leaves with code 0 and keeps the session."""
+    """On a terminal the chat is there, the settings name an option, and Ctrl+Q leaves with 0."""
     ours, theirs = pty.openpty()
     environment = os.environ | {
         "TERM": "xterm-256color", "MEMORANDA_EMBEDDING__MODEL": "none", "NO_COLOR": "1",
@@ -42,18 +42,20 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path):
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ) as process:
         os.close(theirs)
-        seen, sent, until = b"", False, time.monotonic() + 60
+        seen, until = b"", time.monotonic() + 60
+        # F3 for the settings, and Ctrl+Q.
+        keys = [(b"memory alone", b"\x1bOR"), (b"--db", b"\x11")]
         while process.poll() is None and time.monotonic() < until:
             if select.select([ours], [], [], 0.1)[0]:
                 try:
                     seen += os.read(ours, 65_536)
                 except OSError:  # A terminal that nobody writes to any more.
                     break
-            if b"memory alone" in seen and not sent:
-                sent = True
-                os.write(ours, b"\x11")
+            if keys and keys[0][0] in seen:
+                os.write(ours, keys.pop(0)[1])
         code = process.wait(timeout=30)
         os.close(ours)
+    assert not keys
     assert b"session" in seen
     assert b"\x1b[38;" not in seen  # No colour was wanted.
     assert code == 0

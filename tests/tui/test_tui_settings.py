@@ -109,6 +109,20 @@ async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
         assert person.app.screen.focused.value == ""
 
 
+async def test_an_option_of_the_command_line_is_named(sitting):
+    """What an option has set is shown with that as its source."""
+    given = {"user": ("--user", "ana"), "agent.system": ("--system", "Be brief.")}
+    runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings), given=given)
+    try:
+        async with sitting(runtime) as person:
+            assert "--user" in await find(person, "user")
+            text = await find(person, "agent.system")
+            assert "--system" in text
+            assert "Be brief." in text
+    finally:
+        runtime.close()
+
+
 def test_a_memory_without_a_file_is_never_lost():
     """A memory that lives in the process cannot be opened again; a change is refused, all stays."""
     runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings))

@@ -156,6 +156,11 @@ class Session:
         return self.settings.user if self.shared.user is None else self.shared.user
 
     @property
+    def given(self) -> dict[str, tuple[str, str | None]]:
+        """The options that win over settings, with their values, by the names of the settings."""
+        return {"location": ("--db", self.shared.db), "user": ("--user", self.shared.user)}
+
+    @property
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
         from memoranda.store.locations import file_of, place  # noqa: PLC0415 - a server starts without

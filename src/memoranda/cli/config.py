@@ -49,9 +49,7 @@ def show(session: Session) -> None:
         memoranda config show
         memoranda config show --json
     """
-    shared = session.shared
-    options = {"location": ("--db", shared.db), "user": ("--user", shared.user)}
-    found = configure.list_settings(session.settings, **options)
+    found = configure.list_settings(session.settings, **session.given)
     file = configure.find_file()
     state = "" if file.exists else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file.path}{state}", "not dim"))

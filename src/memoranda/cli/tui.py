@@ -48,6 +48,6 @@ def tui(
         location=session.shared.db,
         user=session.user,
         session=in_session,
-        system=system,
-        model=model,
+        given=session.given
+        | {"agent.system": ("--system", system), "llm.model": ("--model", model)},
     )

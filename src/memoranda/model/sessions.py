@@ -10,11 +10,24 @@ from types import MappingProxyType
 from memoranda.model.short_repr import ShortRepr
 
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
+# What is counted, where it is one.
+ONE_OF = {
+    "entities": "entity",
+    "facts": "fact",
+    "mentions": "mention",
+    "records": "record",
+    "sessions": "session",
+    "vectors": "vector",
+}
 
 
 def describe_counts(counts: Mapping[str, int]) -> str:
     """Return in words what a stage of upkeep did, by kind of deed."""
-    did = (f"{number:,} {name}" for name, number in counts.items() if number)
+    did = (
+        f"{number:,} {ONE_OF.get(name, name) if number == 1 else name}"
+        for name, number in counts.items()
+        if number
+    )
     return ", ".join(did) or "nothing to do"
 
 

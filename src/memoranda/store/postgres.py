@@ -10,7 +10,7 @@ import selectors
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from itertools import chain, islice
@@ -62,6 +62,9 @@ MOST_CONNECTIONS = 10
 CONNECT = 10
 # Milliseconds after which a server that answers nothing is given up.
 UNANSWERED = 30_000
+# Seconds after which somebody is told that a connection is waited for, and until told again.
+TELL_AFTER = 3.0
+TELL_AGAIN = 60.0
 # Seconds until a server that failed is asked again.
 PAUSE = 0.1
 # What asks the system least to look at one connection; Windows has none.
@@ -577,12 +580,13 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             # The pool would try for long, and not tell what was wrong.
             with connect(address, min(busy_timeout, LONGEST_START)) as raw:
                 self._require_encoding(raw)
-            self._pool = ConnectionPool(
+            self._pool = TellingPool(
                 address,
                 kwargs=options | {"autocommit": True},
                 min_size=1,
                 max_size=MOST_CONNECTIONS,
                 timeout=busy_timeout,
+                name=self.location,
                 check=_require_connected,
                 configure=_prepare_where_kept,
                 open=True,
@@ -951,6 +955,26 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         """Return the bytes that the database takes."""
         with self.read() as connection:
             return int(connection.value("SELECT pg_database_size(current_database())"))
+
+
+class TellingPool(ConnectionPool[psycopg.Connection[Row]]):
+    """Connections to a server; who waits long for one is told so, by a warning in the log."""
+
+    _told_at = -TELL_AGAIN
+
+    def getconn(self, timeout: float | None = None) -> psycopg.Connection[Row]:
+        """Return a connection that nobody else has, after ``timeout`` seconds at most."""
+        left = self.timeout if timeout is None else timeout
+        if left > TELL_AFTER:
+            with suppress(PoolTimeout):
+                return super().getconn(TELL_AFTER)
+            left -= TELL_AFTER
+            now = time.monotonic()
+            if now - self._told_at > TELL_AGAIN:
+                self._told_at = now
+                told = "%s gives no connection; waiting for it, %.0f s at most"
+                log.warning(told, self.name, left)
+        return super().getconn(left)
 
 
 def has_memory(address: str) -> bool:

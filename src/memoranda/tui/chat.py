@@ -19,6 +19,7 @@ from textual.widgets import Markdown, Static, TextArea
 from memoranda.agent import Answer
 from memoranda.agent.commands import END, NEW
 from memoranda.agent.interruption import AnswerStopped
+from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.errors import MemorandaError
 from memoranda.model.events import Event
@@ -154,6 +155,7 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self.runtime = runtime
         self.doing = ""
+        self._state: tuple[str, ConversationStats]
         self._heard = ""
         self._streaming: Static | None = None
         self._due = False
@@ -181,20 +183,24 @@ class ChatScreen(Screen[None]):
         self.runtime.listen(self._hear_event)
         log, chat = self.query_one("#log"), self.runtime.agent.chat
         await log.remove_children()
-        stats = chat.stats()
-        messages = chat.recent(LAST_STRETCH)
-        entries = list(self._greet(len(chat), stats))
+        state, held, messages = await run_in_thread(
+            lambda: (_read_state(chat), len(chat), chat.recent(LAST_STRETCH))
+        )
+        entries = list(self._greet(held, *state))
         for message in messages:
             entries += self._entries(message)
         await log.mount_all(entries)
         log.anchor()
-        self.show_state(stats)
+        self._show_state(*state)
+
+    def _notify_error(self, error: MemorandaError) -> None:
+        self.app.notify(one_line(str(error)), severity="error", markup=False)
 
     def _hear_event(self, event: Event) -> None:
         self.post_message(ConversationChanged(event))
 
-    def _greet(self, held: int, stats: ConversationStats) -> Iterator[Widget]:
-        name = one_line(self.runtime.agent.chat.id)
+    def _greet(self, held: int, session: str, stats: ConversationStats) -> Iterator[Widget]:
+        name = one_line(session)
         state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
         if stats.total_messages > held:
             cleared = pluralize(stats.total_messages - held, "message was", "messages were")
@@ -218,15 +224,26 @@ class ChatScreen(Screen[None]):
         elif message.role == "tool" and message.tool_result and message.tool_result.is_error:
             yield _line(one_line(message.content, CALL_WIDTH))
 
-    def show_state(self, stats: ConversationStats | None = None) -> None:
-        """Show session, model, tokens, and what is under way."""
-        agent = self.runtime.agent
+    def _show_state(self, session: str, stats: ConversationStats) -> None:
+        self._state = session, stats
+        self.query_one(StatusLine).show(session, self.runtime.agent.model, stats, self.doing)
+
+    def update_state(self) -> None:
+        """Show what is under way, and session and tokens once they have been read again."""
+        self._show_state(*self._state)
+        self._read_again()
+
+    @work(group="state", exclusive=True)
+    async def _read_again(self) -> None:
+        chat = self.runtime.agent.chat
         try:
-            found = stats or agent.chat.stats()
+            state = await run_in_thread(partial(_read_state, chat))
         except MemorandaError as error:  # Such as a store that cannot be reached just now.
-            self.app.notify(one_line(str(error)), severity="error", markup=False)
+            if chat is self.runtime.agent.chat:
+                self._notify_error(error)
             return
-        self.query_one(StatusLine).show(agent.chat.id, agent.model, found, self.doing)
+        if chat is self.runtime.agent.chat:
+            self._show_state(*state)
 
     async def add(self, *entries: Widget) -> None:
         """Add entries at the end of the log."""
@@ -272,7 +289,7 @@ class ChatScreen(Screen[None]):
         if not ending:
             await self.add(_said(text))
         self.query_one("#log").anchor()
-        self.show_state()
+        self.update_state()
         self._answer(text)
 
     @work(group="answer")
@@ -290,16 +307,20 @@ class ChatScreen(Screen[None]):
 
     @work(group="dialog")
     async def _clear(self) -> None:
-        held = len(self.runtime.agent.chat)
-        if not held:
-            await self.tell("nothing to clear")
-            return
-        question = f"Clear conversation history? {pluralize(held, 'message')} leave the view; "
-        question += "they can still be found."
-        if await self.app.push_screen_wait(ConfirmScreen(question, "Clear")):
-            self.runtime.agent.chat.clear()
-            await self.show_conversation()
-            await self.tell(f"cleared {pluralize(held, 'message')}; they can still be found")
+        chat = self.runtime.agent.chat
+        try:
+            held = await run_in_thread(partial(len, chat))
+            if not held:
+                await self.tell("nothing to clear")
+                return
+            question = f"Clear conversation history? {pluralize(held, 'message')} leave the view; "
+            question += "they can still be found."
+            if await self.app.push_screen_wait(ConfirmScreen(question, "Clear")):
+                await run_in_thread(chat.clear)
+                await self.show_conversation()
+                await self.tell(f"cleared {pluralize(held, 'message')}; they can still be found")
+        except MemorandaError as error:
+            self._notify_error(error)
 
     # What comes
 
@@ -332,7 +353,7 @@ class ChatScreen(Screen[None]):
                 await self.add(*(each for each in self._entries(subject) if is_line(each)))
             case "added" if subject.role == "tool":
                 await self.add(*self._entries(subject))
-        self.show_state()
+        self.update_state()
         self.app.refresh_overlay()
 
     async def on_answer_ended(self, event: AnswerEnded) -> None:
@@ -355,7 +376,7 @@ class ChatScreen(Screen[None]):
                 await self.tell(line)
         if isinstance(result, Answer) and result.note is not None:
             await self.tell(result.note)
-        self.show_state()
+        self.update_state()
         self.app.refresh_overlay()
 
     async def _close_stream(self, text: str) -> None:
@@ -371,6 +392,10 @@ class ChatScreen(Screen[None]):
         log = cast("VerticalScroll", self.query_one("#log"))
         move: Any = log.scroll_page_up if where == "up" else log.scroll_page_down
         move(animate=False)
+
+
+def _read_state(chat: Conversation) -> tuple[str, ConversationStats]:
+    return chat.id, chat.stats()
 
 
 def make_markdown(text: str) -> Markdown:

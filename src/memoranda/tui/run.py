@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from memoranda.memory import Memory
 from memoranda.settings.settings import Settings
 from memoranda.tui.app import MemorandaApp
@@ -9,7 +11,7 @@ from memoranda.tui.runtime import ChatRuntime
 
 
 def run(
-    *, location: str | None, user: str, session: str, system: str | None, model: str | None
+    *, location: str | None, user: str, session: str, given: Mapping[str, tuple[str, str | None]]
 ) -> None:
     """Run the interface until the person leaves.
 
@@ -17,14 +19,14 @@ def run(
         location: where the memory is; by the settings, if not given.
         user: whose it is.
         session: the conversation that goes on, or begins.
-        system: the system prompt; otherwise ``agent.system``.
-        model: the language model; otherwise ``llm.model``.
+        given: the options of the command line that win over settings, with their values, by the
+            names of the settings.
     """
 
     def open_memory(settings: Settings) -> Memory:
-        return Memory(location, user=user, settings=settings, llm=model)
+        return Memory(location, user=user, settings=settings, llm=given["llm.model"][1])
 
-    runtime = ChatRuntime(open_memory, session=session, system=system)
+    runtime = ChatRuntime(open_memory, session=session, given=given)
     try:
         MemorandaApp(runtime).run()
     finally:

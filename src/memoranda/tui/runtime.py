@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, cast
 
 from memoranda.agent import Agent, Answer
@@ -28,7 +29,8 @@ class ChatRuntime:
     Args:
         open_memory: opens the memory with settings.
         session: the conversation that goes on, or begins.
-        system: the system prompt; otherwise the setting ``agent.system``.
+        given: options that win over settings, with their values, by the names of the settings:
+            of ``agent.system`` it is used here, the others by ``open_memory``.
         arguments: settings that win over file and environment, nested by group.
     """
 
@@ -37,12 +39,12 @@ class ChatRuntime:
         open_memory: Callable[[Settings], Memory],
         *,
         session: str = "chat",
-        system: str | None = None,
+        given: Mapping[str, tuple[str, str | None]] = MappingProxyType({}),
         arguments: Mapping[str, Any] | None = None,
     ) -> None:
         """Open memory and conversation; nothing is asked yet."""
         self._open_memory = open_memory
-        self._session, self._system = session, system
+        self._session, self._given = session, given
         self._arguments = dict(arguments or {})
         self._changed: dict[str, Any] = {}
         self._listener: Callback | None = None
@@ -85,8 +87,9 @@ class ChatRuntime:
 
     def list_settings(self) -> list[Setting]:
         """Return every setting in force, with where it comes from."""
-        given = {name: (THIS_SESSION, value) for name, value in self._changed.items()}
-        return configure.list_settings(self.memory.settings, **given)
+        changed = {name: (THIS_SESSION, value) for name, value in self._changed.items()}
+        given = {name: each for name, each in self._given.items() if each[1] is not None}
+        return configure.list_settings(self.memory.settings, **changed | given)
 
     def change(self, name: str, text: str) -> None:
         """Use a setting for this session alone: memory and agent are opened again with it.
@@ -142,7 +145,8 @@ class ChatRuntime:
             own = services_of(memory).models.model
             talks = hasattr(own, "chat")
             model = InterruptibleModel(cast("ChatModel", own)) if talks else None
-            agent = Agent(memory, session=session, system=self._system, llm=model, upkeep=True)
+            _, system = self._given.get("agent.system", ("", None))
+            agent = Agent(memory, session=session, system=system, llm=model, upkeep=True)
         except BaseException:
             memory.close()
             raise
