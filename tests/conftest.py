@@ -7,8 +7,14 @@ import pytest
 from postgres_server import running_server
 from proofs import ProofCheck
 
+from memoranda import services
+from memoranda.derivations import worker
+from memoranda.search import search
+
 pytest.register_assert_rewrite("memoranda.testing")
 
+# Seconds that are more than a slow machine takes.
+PATIENCE = 20.0
 OUTCOMES = ("passed", "failed", "error", "skipped")
 # Rooms whose files start servers and programs. They come first: a long file that begins when the
 # others end would keep one worker busy while the rest have nothing to do.
@@ -19,6 +25,16 @@ def pytest_configure(config):
     """Have a full run fail where a proof of a requirement did not pass."""
     page = config.rootpath / "docs" / "requirements.md"
     config.pluginmanager.register(ProofCheck(page), "proofs")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient():
+    """Wait for what is done in the background, however slow the machine: no vector is missing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "LONGEST_WAIT", PATIENCE)
+        patch.setattr(worker, "LONGEST_COMMIT", PATIENCE)
+        patch.setattr(services, "LAST_MOMENTS", PATIENCE)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -69,7 +69,7 @@ def on_sqlite(task: Task) -> list[Figure]:
     file = str(task.folder / "memory.db")
     for user in USERS:  # The searching process opens a file that is there.
         open_memory(file, user).close()
-    ended = kill_beside_searches(task, file)
+    ended = kill_beside_searches(task, file, least=3.0)
     found = checked(file, task.folder, ROLES)
     searches = ended.join(found)
     return [

@@ -208,10 +208,12 @@ def test_a_rule_or_a_constraint_is_always_a_directive(texts):
 def test_a_very_long_text_costs_no_more_than_its_ends(role, unit):
     """Of 1 MB only head and tail are read: it takes milliseconds."""
     long = message(role, unit * (1_000_000 // len(unit)))
-    signals(long)
-    start = process_time()
-    signals(long)
-    assert process_time() - start < 0.1
+    taken = []
+    for _ in range(3):  # A machine may be halted meanwhile.
+        start = process_time()
+        signals(long)
+        taken.append(process_time() - start)
+    assert min(taken) < 0.1
 
 
 def test_head_and_tail_of_a_long_text_are_read():

@@ -152,6 +152,17 @@ def wait_for_vectors():
         raise AssertionError("no vector was computed")
 
 
+def wait_for_facts():
+    """Wait until the first session was read, where that is done when the next one begins."""
+    if Settings().consolidation.automatic:
+        with Memory() as memory:
+            for _ in range(100 * PATIENCE):
+                if memory.facts():
+                    return
+                Event().wait(0.01)
+        raise AssertionError("nothing was learned")
+
+
 def lock_store():
     """Have another program write: for good, or for a moment where one waits for it."""
     settings = Settings()
@@ -423,7 +434,7 @@ EFFECTS = {
     ),
     "consolidation.automatic": Effect(
         change=(True, False),
-        visits=((HOME[0],), (("session", "two"), HELLO)),
+        visits=((HOME[0],), (("session", "two"), HELLO, ("wait", wait_for_facts))),
         see=lambda sight: sight.facts(),
         without={"mcp": TALK},
     ),

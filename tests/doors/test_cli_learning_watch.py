@@ -21,7 +21,9 @@ QUIET = Settings(consolidation={"automatic": False})
 @pytest.fixture
 def environment(environment):
     """One for processes, in one time zone and of one user."""
-    return environment | {"MEMORANDA_TIMEZONE": "UTC", "MEMORANDA_USER": "ana"}
+    # No stage is due twice, also where an hour ends meanwhile.
+    rare = {"MEMORANDA_SCHEDULE__EXPIRE": "1d"}
+    return environment | rare | {"MEMORANDA_TIMEZONE": "UTC", "MEMORANDA_USER": "ana"}
 
 
 @pytest.fixture

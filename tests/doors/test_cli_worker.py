@@ -24,7 +24,8 @@ USERS = 'memoranda_stage_users_total{{stage="{}"}}'
 @pytest.fixture
 def environment(environment):
     """One for processes, in one time zone."""
-    return environment | {"MEMORANDA_TIMEZONE": "UTC"}
+    # No stage is due twice, also where an hour ends meanwhile.
+    return environment | {"MEMORANDA_TIMEZONE": "UTC", "MEMORANDA_SCHEDULE__EXPIRE": "1d"}
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def run(database, tmp_path):
             "MEMORANDA_LOCATION": database,
             "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
             "MEMORANDA_EMBEDDING__MODEL": "none",
+            "MEMORANDA_SCHEDULE__EXPIRE": "1d",  # Once, also where an hour ends meanwhile.
         }
         process = subprocess.Popen(  # noqa: S603 - this interpreter, on the words of the file
             [sys.executable, "-m", "memoranda", *words],

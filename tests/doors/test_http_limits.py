@@ -23,8 +23,8 @@ def servers(tmp_path_factory):
     folders = tmp_path_factory.mktemp("patient"), tmp_path_factory.mktemp("narrow")
     tokens = {"MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben"}
     short = {
-        "MEMORANDA_HTTP__HEADER_TIMEOUT": "1.5",
-        "MEMORANDA_HTTP__BODY_TIMEOUT": "0.5",
+        "MEMORANDA_HTTP__HEADER_TIMEOUT": "5",
+        "MEMORANDA_HTTP__BODY_TIMEOUT": "3",
         "MEMORANDA_HTTP__KEEP_ALIVE": "0.5",
         "MEMORANDA_HTTP__CONNECTIONS_PER_ADDRESS": "400",
         "MEMORANDA_HTTP__HEADER_SIZE": "4096",

@@ -92,7 +92,10 @@ def four(tmp_path_factory):
             for name in range(4):
                 servers.start_soon(store, name)
 
-    anyio.run(main)
+    with pytest.MonkeyPatch.context() as patch:
+        # Four that start at once may take longer than one.
+        patch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", PATIENCE, raising=False)
+        anyio.run(main)
     return told, stored(folder)
 
 

@@ -10,6 +10,7 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
+from threading import Event
 
 from memoranda import Memory, Settings
 from memoranda.entities.rules import RuleExtractor
@@ -39,26 +40,33 @@ def tell(text):
 class Telling:
     """A store that tells when a transaction begins and when it has ended."""
 
-    def __init__(self, store):
-        """Pass all on to ``store``."""
-        self._store = store
+    def __init__(self, store, stop_after):
+        """Pass all on to ``store``; after so many lines, if not ``None``, wait to be killed."""
+        self._store, self._left = store, stop_after
 
     def __getattr__(self, name):
         """Return what the store has."""
         return getattr(self._store, name)
 
+    def _tell(self, text):
+        tell(text)
+        if self._left is not None:
+            self._left -= 1
+            if self._left <= 0:
+                Event().wait()
+
     def apply(self, scope, actions, **waiting):
         """Apply, and tell."""
-        tell("begin")
+        self._tell("begin")
         done = self._store.apply(scope, actions, **waiting)
-        tell("end")
+        self._tell("end")
         return done
 
     def claim(self, name, holder, **times):
         """Take a claim, and tell."""
-        tell("begin")
+        self._tell("begin")
         taken = self._store.claim(name, holder, **times)
-        tell("end")
+        self._tell("end")
         return taken
 
 
@@ -85,11 +93,11 @@ def work(memory, job):
     return report
 
 
-def run(path, job, moment):
+def run(path, job, moment, stop_after):
     """Do a job in a process of its own."""
     tell(f"pid {os.getpid()}")
     memory = opened(path, moment)
-    memory._services.store = Telling(memory._services.store)
+    memory._services.store = Telling(memory._services.store, stop_after)
     work(memory, job)
     memory.close()
 
@@ -97,11 +105,11 @@ def run(path, job, moment):
 def serve():
     """Fork a child for each line of input."""
     for line in sys.stdin:
-        path, job, moment = json.loads(line)
+        path, *how = json.loads(line)
         child = os.fork()
         if child == 0:
             try:
-                run(Path(path), job, moment)
+                run(Path(path), *how)
             finally:
                 sys.stdout.flush()
                 os._exit(0)

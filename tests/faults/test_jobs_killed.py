@@ -24,9 +24,10 @@ BESIDE = {"since", "until"}  # metadata that hold ids and times
 LEASE = timedelta(minutes=11)
 
 
-def told(parent, path, job, moment, *, kill_after=None):
-    """Have a job done, killing it after so many lines; return the lines."""
-    parent.stdin.write(json.dumps([str(path), job, moment.isoformat()]) + "\n")
+def told(parent, path, job, moment, *, kill_after=None, waits=False):
+    """Have a job done, killing it after so many lines, where it may wait; return the lines."""
+    stop_after = kill_after if waits else None
+    parent.stdin.write(json.dumps([str(path), job, moment.isoformat(), stop_after]) + "\n")
     parent.stdin.flush()
     pid = int(parent.stdout.readline().removeprefix("pid "))
     lines = []
@@ -177,7 +178,7 @@ def test_a_job_killed_again_and_again_comes_to_its_end(children, parent, files, 
     told(parent, quiet, "consolidate", moment)
     attempts, seen = 0, []
     while True:
-        lines = told(parent, path, "consolidate", moment, kill_after=5)
+        lines = told(parent, path, "consolidate", moment, kill_after=5, waits=True)
         attempts += 1
         with closing(children.opened(path, moment.isoformat())) as memory:
             assert memory.verify() == []

@@ -87,12 +87,15 @@ def test_processes_share_a_file_from_the_start(start, open_store):
 
 LONG_STAGE = """
 import atexit, threading
-from memoranda.services import LAST_MOMENTS, BackgroundUpkeep
+from memoranda.services import BackgroundUpkeep
+
+told = threading.Event()
 
 class LongStage:
     def run(self, ending):
         ending.wait()
-        threading.Event().wait(LAST_MOMENTS + 0.5)  # As long as it reads a long talk.
+        told.wait()  # As long as it reads a long talk.
+        threading.Event().wait(0.5)
 
 atexit.register(lambda: print([each.name for each in threading.enumerate()]))  # It runs last.
 upkeep = BackgroundUpkeep()
@@ -100,6 +103,7 @@ upkeep.start(LongStage())
 upkeep.ending.set()
 upkeep.wait()
 print(len(threading.enumerate()))
+told.set()
 """
 
 

@@ -197,12 +197,13 @@ def test_a_claim_lasts_as_long_as_its_run(runs, clock):
 def test_a_claim_that_was_lost_is_said_and_completes_nothing(runs, clock, monkeypatch):
     """A holder that slept past its lease does not undo the claim of its successor."""
     warned, theirs = Event(), []
-    other = Schedule([daily(lambda _: "theirs")], runs, clock=clock, holder="b")
+    later = FrozenClock(clock.now() + LEASE)
+    other = Schedule([daily(lambda _: "theirs")], runs, clock=later, holder="b")
     monkeypatch.setattr(schedules.log, "warning", lambda *_: warned.set())
 
     def oversleep(_due):
-        clock.advance(LEASE)
         theirs.extend(other.step())
+        clock.advance(LEASE)
         assert warned.wait(PATIENCE)
 
     mine = Schedule(

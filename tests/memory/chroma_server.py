@@ -67,8 +67,14 @@ def stop(process):
 @contextmanager
 def running(folder):
     """Give host and port of a server over ``folder`` for as long as the block lasts."""
-    port = free_port()
-    process = start(folder, port)
+    for left in reversed(range(3)):
+        port = free_port()
+        try:
+            process = start(folder, port)
+            break
+        except RuntimeError:  # Such as a port that somebody else has taken by now.
+            if not left:
+                raise
     try:
         yield f"127.0.0.1:{port}"
     finally:

@@ -45,7 +45,7 @@ def test_an_audit_changes_nothing(tmp_path):
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
         memory.remember_many(["Ana lives in Porto.", "Ana lives in Porto.", "My PIN is 4711."])
-        memory.embed_pending()
+        memory.derive()
         before = tables(path)
         assert not memory.audit().clean
         assert tables(path) == before

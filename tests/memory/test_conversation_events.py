@@ -198,7 +198,7 @@ def test_a_subscriber_may_wait_for_another_thread(chat, name):
     def wait(_event):
         other = threading.Thread(target=chat.stats, daemon=True)
         other.start()
-        other.join(2)
+        other.join(20)
         finished.append(not other.is_alive())
 
     chat.on(name, wait)
@@ -215,7 +215,7 @@ def test_a_subscriber_of_the_memory_may_wait_for_another_thread(tmp_path):
         def wait(_event):
             other = threading.Thread(target=chat.stats, daemon=True)
             other.start()
-            other.join(2)
+            other.join(20)
             finished.append(not other.is_alive())
 
         memory.on("remembered", wait)

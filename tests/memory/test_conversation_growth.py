@@ -129,6 +129,7 @@ def test_looking_leaves_nothing_behind(tmp_path):
             fill(chat, [60] * 80)
             exchange(chat, "call", sized(100))
             marker = chat.view().markers[0]
+            memory.derive()
 
             def look(chat=chat, marker=marker):
                 chat.context("And now?")

@@ -211,7 +211,7 @@ def test_adding_does_not_wait_for_a_model(tmp_path):
             context = pool.submit(chat.context, "Which tea is the favourite?")
             assert asked.wait(PATIENCE)
             added = pool.submit(chat.add, "user", "Meanwhile I go on.")
-            assert added.result(2).content == "Meanwhile I go on."
+            assert added.result(PATIENCE / 2).content == "Meanwhile I go on."
             assert len(chat.view().messages) == 1
         finally:
             go.set()

@@ -101,7 +101,7 @@ def test_a_server_that_takes_no_writes_is_named(postgres, tmp_path):
 
 def test_a_server_that_cannot_be_reached_shows_no_password(tmp_path):
     """The error names the place and keeps the secret, also of an address that is misspelt."""
-    with closing(remembering(str(tmp_path / "a.db"))) as memory:
+    with closing(remembering(str(tmp_path / "a.db"), storage={"busy_timeout": 0.5})) as memory:
         memory.remember("tea")
         for place in (
             "postgresql://ana:tiger@127.0.0.1:1/none?connect_timeout=2",

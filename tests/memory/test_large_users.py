@@ -132,7 +132,7 @@ def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
         for each in (memory, exact):
             talk(each)
         assert memory.embed_pending() == 0
-        assert ["CREATE EXTENSION vector" in told for told in caplog.messages] == [True]
+        assert ["CREATE EXTENSION vector" in each for each in caplog.messages].count(True) == 1
         assert not memory._services.store.is_large(Scope("ana"))
         assert told(memory) == told(exact)
         found = {check.name: check for check in memory.doctor()}

@@ -10,7 +10,7 @@ import pytest
 from learning_talks import DAY, PATIENCE, by_hand, clock_of, contents, fact, remembering, talk
 from model_server import answered, cut_off, failing, raw, stalling
 
-from memoranda import Settings
+from memoranda import Settings, services
 from memoranda.errors import ConfigError, LLMError
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer, VerdictsAnswer
@@ -192,8 +192,9 @@ def test_end_returns_while_the_model_stalls():
         assert contents(memory) == [PORTO.content]
 
 
-def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
+def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
     """What was asked is given up, the session waits in the file, and the next run learns it."""
+    monkeypatch.setattr(services, "LAST_MOMENTS", 0.5)
     path = tmp_path / "memory.db"
     model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
@@ -202,7 +203,7 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
     assert model.begun.wait(PATIENCE)
     closer = Thread(target=memory.close)
     closer.start()
-    closer.join(5)
+    closer.join(PATIENCE / 2)
     stuck = closer.is_alive()
     model.go.set()
     closer.join(PATIENCE)

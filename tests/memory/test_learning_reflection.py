@@ -103,7 +103,7 @@ def test_a_dry_run_shows_the_insight_and_keeps_nothing(tmp_path):
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
         week(memory)
-        memory.embed_pending()
+        memory.derive()
         before = tables(path)
         plan = memory.reflect(dry_run=True)
         assert (plan.count, plan.dry_run, tables(path)) == (1, True, before)

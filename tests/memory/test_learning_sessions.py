@@ -191,7 +191,7 @@ def test_reading_twice_changes_nothing(tmp_path):
         talk(memory, "one", PORTO, DOG)
         talk(memory, "two", "I live in Lisbon now.", DOG)
         memory.consolidate()
-        memory.embed_pending()
+        memory.derive()
         before = tables(path)
         clock_of(memory).advance(DAY)
         report = memory.consolidate()

@@ -327,7 +327,7 @@ def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
     model = ScriptedLLM([ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])])])
     with closing(remembering(path, llm=model)) as memory:
         talk(memory, "s", "I live in Porto.")
-        memory.embed_pending()
+        memory.derive()
         before = tables(path, but=("model_usage",))
         assert memory.consolidate(dry_run=True).count == 1
         assert tables(path, but=("model_usage",)) == before

@@ -84,7 +84,7 @@ def test_a_password_is_shown_nowhere(server, owner, caplog):
         address(server, owner, ENCODED).replace("host=", "host=/none"),
     ):
         with pytest.raises(StoreError) as raised:
-            remembering(wrong)
+            remembering(wrong, storage={"busy_timeout": 0.5})
         told += traceback.format_exception(raised.value)
         told += [repr(raised.value), repr(raised.value.__cause__), repr(raised.value.__context__)]
         assert owner in str(raised.value) or "none" in str(raised.value)

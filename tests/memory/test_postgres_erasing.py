@@ -19,10 +19,8 @@ PENDING = "free space may still hold what was erased"
 
 
 @pytest.fixture
-def location(postgres, monkeypatch):
-    """Return the address of a new database, of which a purge waits for nobody for long."""
-    monkeypatch.setattr(postgres_purge, "PATIENCE", 0.05)
-    monkeypatch.setattr(postgres_purge, "LONGEST_WAIT", 50)
+def location(postgres):
+    """Return the address of a new database."""
     return new_database(postgres)
 
 
@@ -109,8 +107,10 @@ def test_who_is_deleted_is_in_no_file(memory, location):
     ],
     ids=["held", "seen"],
 )
-def test_a_purge_waits_for_nobody_for_long(location, sql, why):
+def test_a_purge_waits_for_nobody_for_long(location, sql, why, monkeypatch):
     """Behind others it gives up and says so, verify does, too, and a later one does the rest."""
+    monkeypatch.setattr(postgres_purge, "PATIENCE", 0.05)
+    monkeypatch.setattr(postgres_purge, "LONGEST_WAIT", 50)
     with closing(remembering(location)) as memory, connected(location) as other:
         record = speak(memory)
         with other.transaction():
@@ -123,6 +123,7 @@ def test_a_purge_waits_for_nobody_for_long(location, sql, why):
             assert memory.remember("Ana likes tea.").id
             assert ["doctor --purge" in problem for problem in memory.verify()] == [True]
             assert not memory.purge()
+        monkeypatch.undo()
         assert memory.purge()
         assert memory.verify() == []
         assert holding(location, TEXT) == set()

@@ -84,11 +84,12 @@ def test_a_write_that_lost_its_connection_is_there_once(proxied, at, answered):
 
 
 @pytest.mark.parametrize("at", [b"string_agg", b"next_position", b"FROM messages m"])
-def test_what_reads_in_one_moment_begins_anew(proxied, at):
+def test_what_reads_in_one_moment_begins_anew(proxied, at, location):
     """A search, and a message that others' are looked for before, when the connection is lost."""
     proxy, memory = proxied
+    with closing(remembering(location)) as other:
+        other.conversation("trip").add("user", TEXT)
     chat = memory.conversation("trip")
-    chat.add("user", TEXT)
     proxy.answered, proxy.at = False, at
     chat.add("user", "I leave at noon")
     assert memory.search("tea")[0].record.content == TEXT
@@ -126,7 +127,7 @@ def test_a_server_that_is_away_is_unreachable(server, location):
             restart(server)
         found = None
         while found is None:  # The pool looks for the server again in its own time.
-            with suppress(StoreBusy):
+            with suppress(StoreBusy, StoreUnreachable):
                 found = contents(memory)
         assert found == [TEXT]
 

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from memoranda import Memory, Settings
+from memoranda import Memory, Settings, services
 from memoranda.agent import Agent
 from memoranda.errors import MemorandaError
 from memoranda.maintenance.service import STAGES
@@ -99,7 +99,7 @@ def test_closing_waits_for_no_stage_that_asks_a_model(tmp_path, caplog):
     assert model.waits.wait(30)
     since = monotonic()
     memory.close()
-    assert monotonic() - since < 1.5  # Less than it would wait for a stage.
+    assert monotonic() - since < services.LAST_MOMENTS  # That long it would wait for a stage.
     assert THREAD not in threads()
     assert [record.levelname for record in caplog.records if record.levelno > 20] == []
     with memory_with(tmp_path) as again:

@@ -55,7 +55,8 @@ def test_the_first_write_makes_the_folder(notes):
     notes.append_history_rotated("met Ana")
     assert mode(notes.folder) == mode(notes.folder.parent) == 0o700
     assert {mode(path) for path in notes.folder.iterdir()} == {0o600}
-    assert len(visible(notes.folder)) == 3
+    # One more where a month ends meanwhile.
+    assert len(visible(notes.folder)) in {3, 4}
 
 
 def test_an_unchanged_text_is_not_written(notes):
@@ -366,7 +367,8 @@ def test_threads_lose_nothing(notes):
     assert {entry.text for entry in entries} == expected
     assert len(entries) == 300
     assert seen <= set(memories)
-    assert len(visible(notes.folder)) == 3
+    # One more where a month ends meanwhile.
+    assert len(visible(notes.folder)) in {3, 4}
 
 
 def test_a_writer_waits_no_longer_than_it_should(tmp_path):

@@ -423,7 +423,8 @@ def test_writers_at_once_lose_nothing(tmp_path, name):
     """Of several processes that set at once, each finds its change in the end, and no rest."""
     path = tmp_path / name
     program = (
-        "import sys; from memoranda.settings.configure import put\n"
+        "import sys; from memoranda.settings import files; files.PATIENCE = 60.0\n"
+        "from memoranda.settings.configure import put\n"
         "for n in range(5): put(f'tokens.limits.{sys.argv[1]}-{n}', '7')"
     )
     environment = os.environ | {"MEMORANDA_CONFIG": str(path)}

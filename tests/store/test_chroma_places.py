@@ -52,8 +52,9 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def opened():
-    """Open stores, closed after the test."""
+def opened(monkeypatch):
+    """Open stores, closed after the test; whose threads are waited for, however slow they are."""
+    monkeypatch.setattr(client, "CLOSING", 20.0)
     stores = []
 
     def start_one(place):

@@ -224,7 +224,8 @@ async def test_end_learns_and_leaves(runtimes, sitting):
         await person.say("I live in Porto.")
         person.app.screen.focused.load_text("/end")
         await person.pilot.press("enter")
-        await person.app.workers.wait_for_complete()
+        answers = [each for each in person.app.workers if each.group == "answer"]
+        await person.app.workers.wait_for_complete(answers)
         await person.pilot.pause()
         assert not person.app.is_running or person.app._exit
     facts = [fact.record.content for fact in runtime.memory.facts()]

@@ -71,7 +71,8 @@ async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
     marker = runtime.agent.chat.explain().markers[0]
     expanded = runtime.agent.chat.expand(marker)
     async with sitting(runtime, size=(120, 60)) as person:
-        await person.press("f2", "2", "ctrl+home")
+        await person.press("f2", "2")
+        await person.press("ctrl+home")
         text = await person.press("e")
         assert text.lstrip().startswith(f"{marker.id}: {len(expanded)} messages")
         assert "Question 0 about the house in Porto?" in text
@@ -83,7 +84,8 @@ async def test_a_message_is_pinned_and_unpinned(runtimes, sitting, clock):
     runtime = runtimes(conversation=SMALL)
     fill(runtime, clock)
     async with sitting(runtime) as person:
-        await person.press("f2", "2", "ctrl+home")
+        await person.press("f2", "2")
+        await person.press("ctrl+home")
         assert "#0 pinned: always in" in await person.press("p")
         assert runtime.agent.chat.messages[0].pinned
         assert "Question 0" in str(runtime.agent.context().messages)

@@ -61,8 +61,9 @@ COUNT_AGAIN = 10
 # where that was not enough.
 PATIENCE = 0.05
 BUSY = 3.0
-# Seconds that storing takes in the background where no others write, also on a slow disk.
-LONGEST_COMMIT = 0.25
+# Seconds that storing takes in the background where no others write, also on a slow disk, on which
+# Chroma commits three times.
+LONGEST_COMMIT = 0.5
 # How long a claim on a batch lasts: after that another process takes what a killed one had.
 CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.

@@ -62,6 +62,8 @@ MOST_CONNECTIONS = 10
 CONNECT = 10
 # Milliseconds after which a server that answers nothing is given up.
 UNANSWERED = 30_000
+# Seconds that a connection is waited for at least.
+LEAST_WAIT = 0.01
 # Seconds after which somebody is told that a connection is waited for, and until told again.
 TELL_AFTER = 3.0
 TELL_AGAIN = 60.0
@@ -593,6 +595,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             )
         self._limits: RowSecurity | None = None
         try:
+            with self._translated():
+                self._pool.wait(LONGEST_START)  # Also where calls are to wait for less.
             if self._is_behind(role):
                 self._migrate()
             if role is not None:
@@ -662,7 +666,8 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             end: until when to wait for one, by the monotonic clock.
         """
         self._require_open()
-        seconds = None if end is None else max(0.0, end - time.monotonic())
+        # The pool gives none to who does not wait at all, also where one is free.
+        seconds = None if end is None else max(LEAST_WAIT, end - time.monotonic())
         with self._translated(), self._pool.connection(seconds) as raw:
             yield PostgresConnection(raw, self.damage_log)
 

@@ -248,7 +248,7 @@ def test_no_error_shows_the_key(server, spoken):
 def test_a_stalled_server_runs_into_the_time_out(server, spoken):
     """Each call has its own time-out, and a later one may succeed."""
     server.play(stalling, answered(ANSWER))
-    client = Client(getattr(server, spoken), timeout=0.5)
+    client = Client(getattr(server, spoken), timeout=2)
     reply = client.ask()
     assert (reply.usage.requests, reply.usage.failures) == (2, 1)
 
