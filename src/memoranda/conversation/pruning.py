@@ -13,9 +13,9 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from math import inf
-from threading import Thread
 from typing import TypedDict, Unpack
 
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
@@ -27,6 +27,7 @@ from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_s
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
+from memoranda.model.background import start_thread
 from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -415,13 +416,8 @@ class Pruner:
         self._transcript.prune(receipt)
         self._states.apply(receipt)
         if self._services.summarizer is not None:
-            work = Thread(
-                target=self._summarize,
-                args=(receipt.id, out, self._services.summarizer),
-                name="memoranda-summary",
-                daemon=True,
-            )
-            work.start()
+            work = partial(self._summarize, receipt.id, out, self._services.summarizer)
+            start_thread("memoranda-summary", work, lambda: None)  # It ends by itself.
         return receipt
 
     def _summarize(

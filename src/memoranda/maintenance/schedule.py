@@ -19,6 +19,7 @@ from threading import Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.maintenance.triggers import CronTimes, Interval
+from memoranda.model.background import start_thread
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.ports import JobStore
@@ -210,14 +211,13 @@ class Schedule:
 
     @contextmanager
     def background(self, timeout: float | None = None) -> Iterator[Thread]:
-        """Run it in a daemon thread; at the end of the block wait for the job at hand.
+        """Run it in a thread; at the end of the block wait for the job at hand.
 
         Args:
             timeout: seconds to wait; ``None`` is as long as it takes.
         """
         stop = Event()
-        thread = Thread(target=self.run, args=(stop,), name="memoranda-schedule", daemon=True)
-        thread.start()
+        thread = start_thread("memoranda-schedule", lambda: self.run(stop), stop.set)
         try:
             yield thread
         finally:

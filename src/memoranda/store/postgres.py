@@ -336,11 +336,10 @@ class PostgresConnection(SqlConnection):
         self.hand_on()
         return result.fetchall
 
-    def hand_on(self) -> bool:
+    def hand_on(self) -> None:
         """Let the server begin with what was sent, while more is made."""
         if self.batch is not None:
             self.batch.hand_on()
-        return True
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""

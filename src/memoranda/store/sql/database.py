@@ -99,9 +99,8 @@ class SqlConnection(ABC):
         rows = self.rows(sql, values)
         return lambda: rows
 
-    def hand_on(self) -> bool:
-        """Let a server begin with what was sent, while more is made; tell if there is one."""
-        return False
+    def hand_on(self) -> None:  # noqa: B027 - a file has nobody who could begin
+        """Let a server begin with what was sent, while more is made."""
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
