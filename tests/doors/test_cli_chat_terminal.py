@@ -379,21 +379,37 @@ def test_a_killed_chat_goes_on(terminal, server):
     assert said() == [("user", "I have two cats.")]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("answering", [False, True])
-def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering):
-    """SIGTERM ends it with 143 at the prompt and in an answer; the terminal is as before."""
+def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering, number):
+    """A signal ends it with its code at the prompt and in an answer; the terminal is as before."""
     at = terminal("--model", server.openai)
     at.until("Ctrl+D leaves")
     at.until("> ")
     if answering:
         at.type(f"I have two cats.{ENTER}")
         at.until("I think")
-    at.process.send_signal(signal.SIGTERM)
-    assert at.ended() == 143
+    at.process.send_signal(number)
+    assert at.ended() == 128 + number
     assert b"Traceback" not in at.shown
     assert termios.tcgetattr(at.theirs)[:4] == at.before[:4]
     # Whether it can still be kept that there was no answer is a matter of moments.
     assert said()[:1] == [("user", "I have two cats.")] * answering
+
+
+def test_a_closed_terminal_leaves_no_notes(terminal, tmp_path, monkeypatch):
+    """The folder of the notes of a memory that has no file is gone when its window is closed."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    at = terminal("--db", ":memory:")
+    at.until("> ")
+    at.type(f"I have two cats.{ENTER}")
+    at.until("Noted")
+    assert list(folder.iterdir())
+    os.close(at.ours)
+    at.process.wait(PATIENCE)
+    assert list(folder.iterdir()) == []
 
 
 def test_a_slow_end_of_a_session_can_be_left(terminal, server):

@@ -3,11 +3,13 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
 from importlib import util
 
+import pytest
 from typer.testing import CliRunner
 
 from memoranda.cli import app
@@ -31,8 +33,9 @@ def test_without_a_terminal_it_says_so():
     assert "in a pipe use memoranda chat" in result.stderr
 
 
-def test_it_opens_and_leaves_on_a_terminal(tmp_path):
-    """On a terminal the chat is there, the settings name an option, and Ctrl+Q leaves with 0."""
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
+def test_it_opens_and_leaves_on_a_terminal(tmp_path, number):
+    """The chat is there, the settings name an option, and Ctrl+Q or a signal leaves in order."""
     ours, theirs = pty.openpty()
     environment = os.environ | {
         "TERM": "xterm-256color", "MEMORANDA_EMBEDDING__MODEL": "none", "NO_COLOR": "1",
@@ -44,7 +47,7 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path):
         os.close(theirs)
         seen, until = b"", time.monotonic() + 60
         # F3 for the settings, and Ctrl+Q.
-        keys = [(b"memory alone", b"\x1bOR"), (b"--db", b"\x11")]
+        keys = [(b"memory alone", b"\x1bOR"), (b"--db", b"\x11" if number is None else b"")]
         while process.poll() is None and time.monotonic() < until:
             if select.select([ours], [], [], 0.1)[0]:
                 try:
@@ -52,10 +55,16 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path):
                 except OSError:  # A terminal that nobody writes to any more.
                     break
             if keys and keys[0][0] in seen:
-                os.write(ours, keys.pop(0)[1])
+                typed = keys.pop(0)[1]
+                if typed:
+                    os.write(ours, typed)
+                else:
+                    process.send_signal(number)
         code = process.wait(timeout=30)
         os.close(ours)
     assert not keys
     assert b"session" in seen
     assert b"\x1b[38;" not in seen  # No colour was wanted.
-    assert code == 0
+    assert seen.rindex(b"\x1b[?1049h") < seen.rindex(b"\x1b[?1049l")  # What was there is again.
+    assert seen.rindex(b"\x1b[?25l") < seen.rindex(b"\x1b[?25h")  # So is the cursor.
+    assert code == (0 if number is None else 128 + number)

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import typer
 from rich.cells import cell_len
@@ -35,6 +34,7 @@ from memoranda.cli.command import (
     SIGNAL_WAIT,
     Session,
     command,
+    exit_on_signal,
     handle_signals,
     make_console,
     write_json,
@@ -45,6 +45,7 @@ from memoranda.model.chat import ChatModel, OnText
 from memoranda.rendering.conversations import describe_pruned, describe_usage
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.serving.signals import ending_signals
 from memoranda.text.patterns import compile_pattern
 
 if sys.platform != "win32":
@@ -57,8 +58,6 @@ SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
 # A line by which memory quotes itself: when and by whom, and what.
 SOURCE = compile_pattern(r"(- )(\[[^\]]*\] )(.*)")
 PIECES = compile_pattern(r"\n|[^\S\n]+|\S")
-# Exit codes from here on say which signal ended a program.
-SIGNALLED = 128
 INTERRUPT = object()
 LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 WIDE = 2
@@ -91,7 +90,7 @@ def chat(
         echo "what does Ana eat?" | memoranda chat --json
     """
     opened = Memory(session.shared.db, user=session.user, settings=session.settings, llm=model)
-    with handle_signals([signal.SIGTERM], exit_on_signal), opened as memory:
+    with handle_signals(ending_signals(), exit_on_signal), opened as memory:
         own = services_of(memory).models.model
         answering = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
         agent = Agent(memory, session=in_session, system=system, llm=answering, upkeep=True)
@@ -444,9 +443,3 @@ def hide_typing() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(file, termios.TCSADRAIN, before)
-
-
-def exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
-    """End the program in order, so that the terminal is as it was before."""
-    del frame
-    raise SystemExit(SIGNALLED + number)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from types import FrameType
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import AnyFormattedText
 from prompt_toolkit.history import DummyHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
 from memoranda.cli.chat_commands import PipeReader
+from memoranda.cli.command import exit_on_signal, handle_signals
 from memoranda.notes.prompt_history import PromptHistory
+from memoranda.serving.signals import ending_signals
 
 LEAVES = "Ctrl+C again leaves; the session stays"
 
@@ -40,7 +45,7 @@ class TerminalReader(PipeReader):
         try:
             # What the library warns of meanwhile is printed above the prompt.
             with patch_stdout():
-                text = self._session.prompt([("class:prompt", "> ")])
+                text = _read_line(self._session, [("class:prompt", "> ")])
         except (EOFError, KeyboardInterrupt):
             return None
         self._history.add(text)
@@ -49,7 +54,7 @@ class TerminalReader(PipeReader):
     def ask(self, question: str) -> str | None:
         """Return the answer on one line; empty for Ctrl+C and Ctrl+D."""
         try:
-            return PromptSession[str](history=DummyHistory()).prompt(f"{question} ").strip()
+            return _read_line(PromptSession(history=DummyHistory()), f"{question} ").strip()
         except (EOFError, KeyboardInterrupt):
             return ""
 
@@ -110,6 +115,36 @@ class TerminalReader(PipeReader):
         self._leaving = leaving
         if self._session is not None:
             self._session.placeholder = [("class:hint", LEAVES)] if leaving else None
+
+
+def _read_line(session: PromptSession[str], prompt: AnyFormattedText) -> str:
+    """Return what is typed; a signal that ends the program does so once the prompt is gone.
+
+    In the middle of it, the tasks of its event loop would be left, and tell of that.
+
+    Raises:
+        SystemExit: such a signal came.
+    """
+    numbers: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del frame
+        numbers.append(number)
+        if session.app.loop is not None:
+            with suppress(RuntimeError):  # The loop has ended just now.
+                session.app.loop.call_soon_threadsafe(leave)
+
+    def leave() -> None:
+        waiting = session.app.future
+        if numbers and waiting is not None and not waiting.done():
+            session.app.exit(exception=EOFError)
+
+    with handle_signals(ending_signals(), note):
+        try:
+            return session.prompt(prompt, pre_run=leave)
+        finally:
+            if numbers:
+                exit_on_signal(numbers[0], None)
 
 
 def _is_command(text: str) -> bool:

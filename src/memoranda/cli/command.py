@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_args
 
 import typer
 from rich.console import Console, RenderableType
@@ -33,6 +33,7 @@ from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
+from memoranda.serving.signals import SIGNALLED
 from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.
@@ -469,6 +470,12 @@ def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Itera
     finally:
         for number, handled in before.items():
             signal.signal(number, handled)
+
+
+def exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
+    """End the program in order: its terminal is as before, and no temporary file is left."""
+    del frame
+    raise SystemExit(SIGNALLED + number)
 
 
 class StderrHandler(logging.Handler):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +18,7 @@ from textual.screen import ModalScreen, Screen
 from memoranda.errors import MemorandaError
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line
+from memoranda.serving.signals import SIGNALLED, ending_signals
 from memoranda.tui.chat import BUSY, SHOWN, ChatScreen
 from memoranda.tui.context import ContextScreen
 from memoranda.tui.facts import FactsScreen
@@ -78,6 +82,10 @@ class MemorandaApp(ChatApp):
     def on_mount(self) -> None:
         """Begin with the chat."""
         logging.getLogger("memoranda").addHandler(self._notices)
+        if sys.platform != "win32":  # There the loop knows no signals.
+            for each in ending_signals():
+                end = partial(self.exit, return_code=SIGNALLED + each)
+                asyncio.get_running_loop().add_signal_handler(each, end)
         self.push_screen(self.chat)
 
     def on_unmount(self) -> None:

@@ -27,7 +27,10 @@ def run(
         return Memory(location, user=user, settings=settings, llm=given["llm.model"][1])
 
     runtime = ChatRuntime(open_memory, session=session, given=given)
+    app = MemorandaApp(runtime)
     try:
-        MemorandaApp(runtime).run()
+        app.run()
     finally:
         runtime.close()
+    if app.return_code:  # A signal ended it.
+        raise SystemExit(app.return_code)
