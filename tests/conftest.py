@@ -1,7 +1,9 @@
 """What tests of several rooms share."""
 
 import gc
+import signal
 from collections import Counter, defaultdict
+from functools import partial
 
 import pytest
 from postgres_server import running_server
@@ -35,6 +37,14 @@ def _patient():
         patch.setattr(worker, "LONGEST_COMMIT", PATIENCE)
         patch.setattr(services, "LAST_MOMENTS", PATIENCE)
         yield
+
+
+@pytest.fixture
+def on_hangup():
+    """Set what programs that are started here do with SIGHUP, whatever this process inherited."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield partial(signal.signal, signal.SIGHUP)
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")

@@ -381,8 +381,11 @@ def test_a_killed_chat_goes_on(terminal, server):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("answering", [False, True])
-def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering, number):
+def test_terminated_it_leaves_the_terminal_as_it_was(
+    terminal, server, answering, number, on_hangup
+):
     """A signal ends it with its code at the prompt and in an answer; the terminal is as before."""
+    on_hangup(signal.SIG_DFL)
     at = terminal("--model", server.openai)
     at.until("Ctrl+D leaves")
     at.until("> ")
@@ -397,8 +400,21 @@ def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering
     assert said()[:1] == [("user", "I have two cats.")] * answering
 
 
-def test_a_closed_terminal_leaves_no_notes(terminal, tmp_path, monkeypatch):
+def test_what_is_to_outlive_its_terminal_goes_on(terminal, on_hangup):
+    """Started as by ``nohup``, it does not heed that the terminal is closed."""
+    on_hangup(signal.SIG_IGN)
+    at = terminal()
+    at.until("> ")
+    at.process.send_signal(signal.SIGHUP)
+    at.type(f"I have two cats.{ENTER}")
+    at.until("Noted")
+    at.process.send_signal(signal.SIGTERM)
+    assert at.ended() == 128 + signal.SIGTERM
+
+
+def test_a_closed_terminal_leaves_no_notes(terminal, tmp_path, monkeypatch, on_hangup):
     """The folder of the notes of a memory that has no file is gone when its window is closed."""
+    on_hangup(signal.SIG_DFL)
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

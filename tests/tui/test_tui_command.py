@@ -34,8 +34,9 @@ def test_without_a_terminal_it_says_so():
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
-def test_it_opens_and_leaves_on_a_terminal(tmp_path, number):
+def test_it_opens_and_leaves_on_a_terminal(tmp_path, number, on_hangup):
     """The chat is there, the settings name an option, and Ctrl+Q or a signal leaves in order."""
+    on_hangup(signal.SIG_DFL)
     ours, theirs = pty.openpty()
     environment = os.environ | {
         "TERM": "xterm-256color", "MEMORANDA_EMBEDDING__MODEL": "none", "NO_COLOR": "1",
@@ -60,8 +61,11 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path, number):
                     os.write(ours, typed)
                 else:
                     process.send_signal(number)
-        code = process.wait(timeout=30)
-        os.close(ours)
+        try:
+            code = process.wait(timeout=30)
+        finally:
+            process.kill()
+            os.close(ours)
     assert not keys
     assert b"session" in seen
     assert b"\x1b[38;" not in seen  # No colour was wanted.
