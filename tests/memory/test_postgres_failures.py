@@ -134,7 +134,7 @@ def test_a_server_that_is_away_is_unreachable(server, location):
 
 def test_who_waits_long_for_a_server_is_told(server, location, caplog, monkeypatch):
     """One warning, however many wait and how often, without the password."""
-    monkeypatch.setattr(postgres, "TELL_AFTER", 0.1)
+    monkeypatch.setattr(postgres, "WARN_AFTER", 0.1)
     address = f"{location}&password=sesame"
     with closing(remembering(address, storage={"busy_timeout": 0.3})) as memory:
         control(server, "-m", "fast", "stop")

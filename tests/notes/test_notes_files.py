@@ -13,6 +13,7 @@ from memoranda.errors import InvalidInput, StoreBusy, StoreError
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, NotesFolder
+from memoranda.testing.clocks import FrozenClock
 
 storable = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
 texts = st.lists(storable | st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "\x1a", "\u2028"]))
@@ -20,8 +21,8 @@ texts = st.lists(storable | st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "\x1a
 
 @pytest.fixture
 def notes(tmp_path):
-    """Notes in a folder that does not exist yet."""
-    return Notes(tmp_path / "deep" / "notes")
+    """Notes in a folder that does not exist yet, in a month that does not end."""
+    return Notes(tmp_path / "deep" / "notes", clock=FrozenClock())
 
 
 def mode(path):
@@ -55,8 +56,7 @@ def test_the_first_write_makes_the_folder(notes):
     notes.append_history_rotated("met Ana")
     assert mode(notes.folder) == mode(notes.folder.parent) == 0o700
     assert {mode(path) for path in notes.folder.iterdir()} == {0o600}
-    # One more where a month ends meanwhile.
-    assert len(visible(notes.folder)) in {3, 4}
+    assert len(visible(notes.folder)) == 3
 
 
 def test_an_unchanged_text_is_not_written(notes):
@@ -355,7 +355,10 @@ def test_threads_lose_nothing(notes):
                 seen.add(mine.read_memory())
 
     threads = [
-        Thread(target=tell, args=(name, notes if name % 2 else Notes(notes.folder)))
+        Thread(
+            target=tell,
+            args=(name, notes if name % 2 else Notes(notes.folder, clock=FrozenClock())),
+        )
         for name in range(6)
     ]
     for thread in threads:
@@ -367,8 +370,7 @@ def test_threads_lose_nothing(notes):
     assert {entry.text for entry in entries} == expected
     assert len(entries) == 300
     assert seen <= set(memories)
-    # One more where a month ends meanwhile.
-    assert len(visible(notes.folder)) in {3, 4}
+    assert len(visible(notes.folder)) == 3
 
 
 def test_a_writer_waits_no_longer_than_it_should(tmp_path):

@@ -11,7 +11,7 @@ from memoranda.tui.runtime import ChatRuntime
 
 async def test_the_interface_goes_on_without_its_server(sitting, monkeypatch, clock):
     """What is said is shown, and that it waits; it is answered when the server is back."""
-    monkeypatch.setattr(postgres, "TELL_AFTER", 0.1)
+    monkeypatch.setattr(postgres, "WARN_AFTER", 0.1)
     with running_server() as server:
         location = new_database(server)
 

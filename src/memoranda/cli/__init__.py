@@ -8,6 +8,7 @@ commands stands in ``commands.toml``, so that help is printed without loading an
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tomllib
 from contextlib import suppress
@@ -22,11 +23,12 @@ from typer.core import TyperCommand
 from memoranda.cli.command import AsJson, CommandGroup, Database, User, show_warnings
 from memoranda.model.installed import installed_version
 from memoranda.model.process_memory import share_free_memory
+from memoranda.serving.signals import SIGNALLED
 
 __all__ = ["app", "main"]
 
 # The exit code after Ctrl+C.
-INTERRUPTED = 130
+INTERRUPTED = SIGNALLED + signal.SIGINT
 
 EXAMPLES = (
     "demo",

@@ -45,7 +45,6 @@ def tui(
     if not (sys.stdin.isatty() and session.out.is_terminal and sys.stderr.isatty()):
         raise InvalidInput("this needs a terminal; in a pipe use memoranda chat")
     import_module(DOOR).run(
-        location=session.shared.db,
         user=session.user,
         session=in_session,
         given=session.given

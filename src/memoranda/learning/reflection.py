@@ -119,10 +119,8 @@ def why_not_due(last: datetime | None, week: WeekRecords) -> str | None:
     if last is not None and abs(week.now - last) < REST:
         return f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago"
     number = len(week.facts)
-    if number >= LEAST_FACTS:
-        return None
-    found = "1 new fact" if number == 1 else f"{number} new facts"
-    return f"{found} in 7 days; {LEAST_FACTS} are needed"
+    enough, found = number >= LEAST_FACTS, f"{number} new fact{'s' * (number != 1)}"
+    return None if enough else f"{found} in 7 days; {LEAST_FACTS} are needed"
 
 
 def week(

@@ -64,9 +64,9 @@ CONNECT = 10
 UNANSWERED = 30_000
 # Seconds that a connection is waited for at least.
 LEAST_WAIT = 0.01
-# Seconds after which somebody is told that a connection is waited for, and until told again.
-TELL_AFTER = 3.0
-TELL_AGAIN = 60.0
+# Seconds after which it is logged that a connection is waited for, and until it is again.
+WARN_AFTER = 3.0
+WARN_AGAIN = 60.0
 # Seconds until a server that failed is asked again.
 PAUSE = 0.1
 # What asks the system least to look at one connection; Windows has none.
@@ -581,7 +581,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             # The pool would try for long, and not tell what was wrong.
             with connect(address, min(busy_timeout, LONGEST_START)) as raw:
                 self._require_encoding(raw)
-            self._pool = TellingPool(
+            self._pool = WaitLoggingPool(
                 address,
                 kwargs=options | {"autocommit": True},
                 min_size=1,
@@ -961,21 +961,21 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
             return int(connection.value("SELECT pg_database_size(current_database())"))
 
 
-class TellingPool(ConnectionPool[psycopg.Connection[Row]]):
-    """Connections to a server; who waits long for one is told so, by a warning in the log."""
+class WaitLoggingPool(ConnectionPool[psycopg.Connection[Row]]):
+    """A pool of connections to a server, which logs a warning where one is waited for long."""
 
-    _told_at = -TELL_AGAIN
+    _warned_at = -WARN_AGAIN
 
     def getconn(self, timeout: float | None = None) -> psycopg.Connection[Row]:
         """Return a connection that nobody else has, after ``timeout`` seconds at most."""
         left = self.timeout if timeout is None else timeout
-        if left > TELL_AFTER:
+        if left > WARN_AFTER:
             with suppress(PoolTimeout):
-                return super().getconn(TELL_AFTER)
-            left -= TELL_AFTER
+                return super().getconn(WARN_AFTER)
+            left -= WARN_AFTER
             now = time.monotonic()
-            if now - self._told_at > TELL_AGAIN:
-                self._told_at = now
+            if now - self._warned_at > WARN_AGAIN:
+                self._warned_at = now
                 told = "%s gives no connection; waiting for it, %.0f s at most"
                 log.warning(told, self.name, left)
         return super().getconn(left)

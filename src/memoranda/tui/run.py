@@ -10,21 +10,19 @@ from memoranda.tui.app import MemorandaApp
 from memoranda.tui.runtime import ChatRuntime
 
 
-def run(
-    *, location: str | None, user: str, session: str, given: Mapping[str, tuple[str, str | None]]
-) -> None:
+def run(*, user: str, session: str, given: Mapping[str, tuple[str, str | None]]) -> None:
     """Run the interface until the person leaves.
 
     Args:
-        location: where the memory is; by the settings, if not given.
         user: whose it is.
         session: the conversation that goes on, or begins.
         given: the options of the command line that win over settings, with their values, by the
-            names of the settings.
+            names of the settings: of ``location`` and ``llm.model`` at least.
     """
+    location, model = given["location"][1], given["llm.model"][1]
 
     def open_memory(settings: Settings) -> Memory:
-        return Memory(location, user=user, settings=settings, llm=given["llm.model"][1])
+        return Memory(location, user=user, settings=settings, llm=model)
 
     runtime = ChatRuntime(open_memory, session=session, given=given)
     app = MemorandaApp(runtime)
@@ -32,5 +30,5 @@ def run(
         app.run()
     finally:
         runtime.close()
-    if app.return_code:  # A signal ended it.
+    if app.return_code:  # A signal ended it, or a fault.
         raise SystemExit(app.return_code)
