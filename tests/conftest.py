@@ -13,7 +13,7 @@ from memoranda import services
 from memoranda.derivations import worker
 from memoranda.search import search
 
-pytest.register_assert_rewrite("memoranda.testing")
+pytest.register_assert_rewrite("laws", "samples")
 
 # Seconds that are more than a slow machine takes.
 PATIENCE = 20.0

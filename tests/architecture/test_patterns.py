@@ -19,7 +19,6 @@ OWN_TEXT = {
     "store/postgres_partitions.py",
     "store/postgres_purge.py",
     "store/sql/dialect.py",
-    "testing/analyzers.py",
     "testing/embedders.py",
     "testing/models.py",
 }

@@ -13,22 +13,13 @@ from inspect import signature
 from itertools import count
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
+from laws import StoreContract, changes, deleting, isolation, items, jobs, records, search
+from samples import User
 
 from memoranda.errors import StoreError
 from memoranda.store.chroma.place import Folder, parse
 from memoranda.store.chroma.store import ChromaStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import (
-    StoreContract,
-    changes,
-    deleting,
-    isolation,
-    items,
-    jobs,
-    records,
-    search,
-)
-from memoranda.testing.samples import User
 
 
 def open_store(place):

@@ -7,10 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import StoreContract
+from laws.isolation import IsolationContract
+from laws.records import RecordContract
 from partition_plans import one_partition_each
 from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role, programs
+from samples import ALL, ANA, DIMENSIONS, LATER, MODEL, UNREAD, User, record
 
 from memoranda.errors import StoreError, UserDeleted
 from memoranda.model import actions as do
@@ -18,11 +23,6 @@ from memoranda.model.models import Scope
 from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
 from memoranda.store.postgres_partitions import main, spread_schema
 from memoranda.store.sql.dialect import columns, tables
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import StoreContract
-from memoranda.testing.contracts.isolation import IsolationContract
-from memoranda.testing.contracts.records import RecordContract
-from memoranda.testing.samples import ALL, ANA, DIMENSIONS, LATER, MODEL, UNREAD, User, record
 
 # Rows and entries of indexes that a connection has looked at.
 LOOKED_AT = """

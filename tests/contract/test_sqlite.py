@@ -3,10 +3,10 @@
 from contextlib import contextmanager
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
+from laws import StoreContract
 
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import StoreContract
 
 
 def open_store(path):

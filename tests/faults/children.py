@@ -6,12 +6,13 @@ Each line of output is an acknowledgement, written after the store has returned.
 import signal
 import sys
 
+from analyzers import PlainNames, WordAnalyzer
+from samples import ALL, ANA, User, insert_with_message, moment, record
+
 from memoranda.errors import UserDeleted
 from memoranda.model.actions import Erase, ReplaceMessages
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ALL, ANA, User, insert_with_message, moment, record
 
 
 def open_store(place):

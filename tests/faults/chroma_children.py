@@ -9,20 +9,13 @@ import os
 import signal
 import sys
 
+from analyzers import PlainNames, WordAnalyzer
+from samples import DIMENSIONS, MODEL, User, insert_with_message, moment, record, vector
+
 from memoranda.model.actions import Erase, PutVectors
 from memoranda.model.models import Scope
 from memoranda.store.chroma.place import parse
 from memoranda.store.chroma.store import ChromaStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import (
-    DIMENSIONS,
-    MODEL,
-    User,
-    insert_with_message,
-    moment,
-    record,
-    vector,
-)
 
 
 def open_store(location):

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import apsw
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 CHILDREN = Path(__file__).parent / "children.py"
+# Children import what the contract of a store is tested with.
+ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parents[1] / "contract")}
 
 
 @pytest.fixture
@@ -44,6 +46,7 @@ def start(path):
     def run(role, *arguments):
         process = subprocess.Popen(
             [sys.executable, CHILDREN, role, path, *map(str, arguments)],
+            env=os.environ | ENVIRONMENT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -81,6 +84,7 @@ def parent(request):
     """Return the process of a test file that forks children."""
     process = subprocess.Popen(
         [sys.executable, request.module.CHILDREN],
+        env=os.environ | ENVIRONMENT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -11,13 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chroma_server import running
-
-from memoranda.errors import InvalidInput, StoreBusy, StoreError
-from memoranda.model.actions import Enrich, Erase, PutVectors, Touch
-from memoranda.model.models import Scope
-from memoranda.model.query import IndexVersion
-from memoranda.store.chroma import client, replicas
-from memoranda.testing.samples import (
+from samples import (
     ALL,
     ANA,
     BEN,
@@ -30,6 +24,12 @@ from memoranda.testing.samples import (
     record,
     vector,
 )
+
+from memoranda.errors import InvalidInput, StoreBusy, StoreError
+from memoranda.model.actions import Enrich, Erase, PutVectors, Touch
+from memoranda.model.models import Scope
+from memoranda.model.query import IndexVersion
+from memoranda.store.chroma import client, replicas
 
 CHILDREN = Path(__file__).parent / "chroma_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")

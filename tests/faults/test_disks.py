@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+from samples import ANA, User, insert, moment, record
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from memoranda.model.actions import Erase
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.testing.samples import ANA, User, insert, moment, record
 
 LONG = "tea " * 50_000
 

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
+from samples import EXTRACTOR, User
 
 from memoranda.errors import StoreError
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import EXTRACTOR, User
 
 
 def take_away(path, how):

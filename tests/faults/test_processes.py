@@ -6,8 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
-from memoranda.testing.samples import ALL, ANA, EXTRACTOR, User
+from samples import ALL, ANA, EXTRACTOR, User
 
 from .running import finish, go, ready
 

@@ -6,11 +6,11 @@ from itertools import count
 import pytest
 from chroma_server import running
 from postgres_server import empty
+from samples import ALL, ANA, BEN, User, moment
 
 from memoranda.model.actions import DeleteUser
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter, IndexVersion
-from memoranda.testing.samples import ALL, ANA, BEN, User, moment
 
 from . import children
 from .running import finish, go, ready

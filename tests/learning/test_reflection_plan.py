@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import ANA, insert
 
 from memoranda.learning import reflection as reflect
 from memoranda.learning.reflection import LINE, LONGEST
@@ -17,9 +19,7 @@ from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.samples import ANA, insert
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)

@@ -8,10 +8,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from analyzers import PlainNames, WordAnalyzer
+
 from memoranda.maintenance.schedule import Job, Schedule
 from memoranda.maintenance.triggers import CronTimes
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
 
 CRONS = {"enrich": "0 2 * * *", "consolidate": "0 3 * * *", "expire": "0 * * * *"}

@@ -9,16 +9,16 @@ from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from samples import ANA, User, insert, record
 
 from memoranda.maintenance import decay
 from memoranda.model.actions import Fade, Retire, Reweigh, Supersede, Touch
 from memoranda.model.models import Kind, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ANA, User, insert, record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

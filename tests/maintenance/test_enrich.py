@@ -3,14 +3,15 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from analyzers import PlainNames, WordAnalyzer
+from samples import ANA, User, insert, record
+
 from memoranda.entities.pipeline import EntityReading
 from memoranda.maintenance.service import A_NIGHT, ENRICHED, FEW, plan_enrichment
 from memoranda.model.actions import Enrich
 from memoranda.model.models import Kind, Mention, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ANA, User, insert, record
 
 NOW = datetime(2026, 1, 2, 2, tzinfo=UTC)
 

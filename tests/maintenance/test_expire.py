@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given
 from hypothesis import strategies as st
+from samples import ANA, User, insert, record
 
 from memoranda.maintenance.service import cutoffs, plan_expiry
 from memoranda.model.actions import Retire
@@ -15,8 +17,6 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ANA, User, insert, record
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

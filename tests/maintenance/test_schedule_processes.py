@@ -1,5 +1,6 @@
 """Several processes on one store: each run is made by one of them, also where one is killed."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -7,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 
 from memoranda.maintenance.schedule import LEASE, Job, Schedule
 from memoranda.maintenance.triggers import CronTimes
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import START, FrozenClock
 
 CHILDREN = Path(__file__).with_name("schedule_children.py")
@@ -25,6 +26,7 @@ def begin(tmp_path):
     def begin_one(role):
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and script
             [sys.executable, str(CHILDREN), role, str(tmp_path / "m.db"), str(tmp_path / "log")],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "contract")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,6 +7,8 @@ from threading import Event
 from time import monotonic
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
+from samples import User
 
 from memoranda.errors import StoreClosed
 from memoranda.maintenance.schedule import LEASE, Schedule
@@ -16,9 +18,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.models import Scope
 from memoranda.model.reports import StageReport
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import START
-from memoranda.testing.samples import User
 
 MINUTE = timedelta(minutes=1)
 USERS = ["ana", "ben", "cy", "dan"]

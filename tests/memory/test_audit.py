@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 from learning_talks import DAY, START, clock_of, fact, facts, remembering, tables, talk
+from samples import whole_repr
 
 from memoranda import AsyncMemory, Settings
 from memoranda.errors import InvalidInput
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.testing.samples import whole_repr
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from both_stores import differences, done, remembering
+from laws.jobs import JobContract
 from memory_flows import FLOWS
 from pgbouncer import pooling
 from postgres_server import connected, new_database, new_role, programs
 
 from memoranda.store.postgres import PostgresStore
 from memoranda.store.postgres_batches import keeps_prepared
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.jobs import JobContract
 
 TOLD = ("learning", "searching", "looking_after")
 

@@ -3,6 +3,7 @@
 from datetime import UTC
 
 import pytest
+from samples import ANA, LATER, record
 
 from memoranda import Memory, Settings
 from memoranda.model.actions import Close, Insert, Supersede
@@ -10,7 +11,6 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.search.index import UserIndex
 from memoranda.search.search import Ranking, Retriever
-from memoranda.testing.samples import ANA, LATER, record
 from memoranda.text.dates.questions import question_range
 
 QUESTION = "Where does Ana live?"

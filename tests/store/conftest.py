@@ -3,9 +3,9 @@
 import subprocess
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ import chromadb
 import httpx
 import numpy as np
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from chroma_server import free_port, running, start, stop
+from samples import ALL, ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, pruning, vector
 
 from memoranda.errors import NotADatabase, StoreClosed, StoreError
 from memoranda.model.actions import Erase, Prune, PutVectors
@@ -25,20 +27,6 @@ from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import client, index_files
 from memoranda.store.chroma.place import Folder, Server, parse
 from memoranda.store.chroma.store import ChromaStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import (
-    ALL,
-    ANA,
-    BEN,
-    DIMENSIONS,
-    EXTRACTOR,
-    MODEL,
-    User,
-    cut,
-    moment,
-    pruning,
-    vector,
-)
 
 ERASED = "Xylophonquark säuft 東京-tee"
 MANY = 1_050

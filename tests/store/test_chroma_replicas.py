@@ -4,21 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from effort import examples
 from former_schema import take_back
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from memoranda.errors import MemorandaError
-from memoranda.model import actions as do
-from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Scope
-from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.model.usage import Usage
-from memoranda.store.chroma.journal import JournalEntry
-from memoranda.store.chroma.replica import MirrorChange, Replica, stamp
-from memoranda.store.sql.store import DatabaseStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import (
+from samples import (
     ALL,
     ANA,
     DIMENSIONS,
@@ -32,6 +23,15 @@ from memoranda.testing.samples import (
     record,
     vector,
 )
+
+from memoranda.errors import MemorandaError
+from memoranda.model import actions as do
+from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Scope
+from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.usage import Usage
+from memoranda.store.chroma.journal import JournalEntry
+from memoranda.store.chroma.replica import MirrorChange, Replica, stamp
+from memoranda.store.sql.store import DatabaseStore
 
 NAMES = PlainNames()
 SCOPES = (ANA, ANA, Scope("ana", "planner"), Scope("ana", "writer"))

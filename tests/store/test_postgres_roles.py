@@ -6,14 +6,14 @@ from contextlib import closing
 
 import psycopg
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from postgres_server import as_role, connected, grant, new_database, new_role
 from psycopg.sql import SQL, Identifier
+from samples import ALL, User, moment
 
 from memoranda.errors import ConfigError, StoreError
 from memoranda.model.models import Scope
 from memoranda.store.postgres import PostgresStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ALL, User, moment
 
 ANA, BEN = Scope("ana"), Scope("ben")
 OF_USERS = """

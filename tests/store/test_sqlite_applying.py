@@ -3,9 +3,9 @@
 from itertools import count
 
 import pytest
+from samples import ALL, ANA, User
 
 from memoranda.errors import StoreError
-from memoranda.testing.samples import ALL, ANA, User
 
 STEPS = 101  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 

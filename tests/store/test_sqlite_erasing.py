@@ -4,6 +4,7 @@ import threading
 from types import MappingProxyType
 
 import pytest
+from samples import ANA, DIMENSIONS, MODEL, User, cut, insert, moment, record
 
 from memoranda.model.actions import (
     Close,
@@ -18,7 +19,6 @@ from memoranda.model.actions import (
 )
 from memoranda.model.models import Image, Mention, ToolCall
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.testing.samples import ANA, DIMENSIONS, MODEL, User, cut, insert, moment, record
 
 WORD = "xylophonquark"
 TRACES = (WORD.encode(), WORD.upper().encode(), WORD.capitalize().encode())

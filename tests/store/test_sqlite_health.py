@@ -2,6 +2,7 @@
 
 import pytest
 from former_schema import take_back
+from samples import ACTIVE, ALL, ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, placed
 
 from memoranda.errors import NotADatabase
 from memoranda.model.actions import (
@@ -18,19 +19,6 @@ from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import salvage
-from memoranda.testing.samples import (
-    ACTIVE,
-    ALL,
-    ANA,
-    BEN,
-    DIMENSIONS,
-    EXTRACTOR,
-    MODEL,
-    User,
-    cut,
-    moment,
-    placed,
-)
 
 DAMAGE = {
     "full-text rows without a record": (

@@ -3,10 +3,10 @@
 from itertools import count
 
 import pytest
+from samples import ANA, User, insert, moment, record
 
 from memoranda.model.actions import Close
 from memoranda.model.models import Kind, Scope, Trust
-from memoranda.testing.samples import ANA, User, insert, moment, record
 
 FEW, MANY = 10, 400
 

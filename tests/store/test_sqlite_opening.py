@@ -8,6 +8,8 @@ from pathlib import Path
 
 import apsw
 import pytest
+from analyzers import PlainNames, WordAnalyzer
+from samples import ACTIVE, ALL, ANA, User, insert, record
 
 from memoranda.errors import (
     InvalidInput,
@@ -20,8 +22,6 @@ from memoranda.errors import (
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sqlite import SqliteStore
-from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.samples import ACTIVE, ALL, ANA, User, insert, record
 
 ZERO = IndexVersion()
 

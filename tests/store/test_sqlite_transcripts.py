@@ -3,9 +3,9 @@
 from itertools import count
 
 import pytest
+from samples import ANA, User, cut
 
 from memoranda.model.actions import Recount, UpdateConversation
-from memoranda.testing.samples import ANA, User, cut
 
 SIZES = (20, 2_000)
 FEW = 12

@@ -21,6 +21,7 @@ from file_samples import (
 )
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from samples import User
 
 from memoranda.errors import InvalidInput, NotFound, StoreError
 from memoranda.model.actions import (
@@ -48,7 +49,6 @@ from memoranda.model.models import (
 )
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord
 from memoranda.model.usage import Usage
-from memoranda.testing.samples import User
 from memoranda.transfer.copying import CopySource, copy_users
 from memoranda.transfer.locomo import session_date
 

@@ -3,6 +3,7 @@
 import json
 
 from file_samples import ALL, START, every, exported, opened, written
+from samples import User
 
 from memoranda.model.actions import (
     AdvanceSession,
@@ -15,7 +16,6 @@ from memoranda.model.actions import (
     Touch,
 )
 from memoranda.model.query import Filter, Subset
-from memoranda.testing.samples import User
 
 OLD = {"format": "memoranda", "version": 2, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
 EPISODE = {

@@ -1,6 +1,6 @@
 """The ports: what memoranda asks of a store, an embedder and its other parts.
 
-The docstrings are the specification; ``memoranda.testing.contracts`` is the
+The docstrings are the specification; ``laws`` is the
 same specification as tests, for any implementation.
 
 Common to every store method:

@@ -1,1 +1,1 @@
-"""What users test their own agents and stores with: fakes and the store contract."""
+"""Fakes that users test their own agents with: a clock, an embedder and a language model."""

@@ -8,18 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-
-from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.model import actions as do
-from memoranda.model.checks import to_ms
-from memoranda.model.erasure import TextCut
-from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.ports import Store
-from memoranda.model.query import Filter, RecordRelation
-from memoranda.records.erasing import Eraser
-from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.samples import (
+from samples import (
     ACTIVE,
     ALL,
     DIMENSIONS,
@@ -37,6 +26,17 @@ from memoranda.testing.samples import (
     vector,
     whole_repr,
 )
+
+from laws.base import Contract, Reopen
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
+from memoranda.model import actions as do
+from memoranda.model.checks import to_ms
+from memoranda.model.erasure import TextCut
+from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter, RecordRelation
+from memoranda.records.erasing import Eraser
+from memoranda.testing.clocks import FrozenClock
 
 
 def changed(ana: User) -> tuple[int, int]:

@@ -8,7 +8,9 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import ALL, NOTES, SOON, User, moment, noted, on_record, record
 
+from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Kind, Scope, Trust
@@ -16,8 +18,6 @@ from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import ALL, NOTES, SOON, User, moment, noted, on_record, record
 
 
 def done(session: str, through: int, *, finished: bool = True) -> do.AdvanceSession:

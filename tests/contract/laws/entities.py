@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from samples import ACTIVE, ALL, EXTRACTOR, User, moment, named, record
 
+from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Mention
 from memoranda.model.ports import ENTITIES, Store
 from memoranda.model.query import Order
-from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.samples import ACTIVE, ALL, EXTRACTOR, User, moment, named, record
 
 
 def mentioned(user: User, entity: str) -> list[str]:

@@ -1,28 +1,13 @@
-"""The ports of a store as tests, for whoever writes one. Needs pytest and hypothesis.
+"""The laws of a store as tests, one class for each group; ``StoreContract`` is all of them.
 
-Subclass :class:`StoreContract` in a test file and give it a store:
-
-.. code-block:: python
-
-    from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-    from memoranda.testing.contracts import StoreContract
-
-    class TestMyStore(StoreContract):
-        @pytest.fixture
-        def store(self):
-            store = MyStore(analyzer=WordAnalyzer(), names=PlainNames())
-            yield store
-            store.close()
-
-Each test proves one sentence of :mod:`memoranda.model.ports`; its docstring says which. The
-classes it is made of can be run one by one: each module has those of one port. For readable
-failures, call ``pytest.register_assert_rewrite("memoranda.testing")`` in
-``conftest.py``.
+A test file of a back end subclasses it and gives it a store that was made with ``WordAnalyzer`` and
+``PlainNames``. Each test proves one sentence of :mod:`memoranda.model.ports`; its docstring says
+which.
 """
 
 from __future__ import annotations
 
-from memoranda.testing.contracts import (
+from laws import (
     changes,
     conversations,
     copying,
@@ -35,7 +20,7 @@ from memoranda.testing.contracts import (
     search,
     sessions,
 )
-from memoranda.testing.contracts.base import Contract, Reopen
+from laws.base import Contract, Reopen
 
 __all__ = ["Contract", "Reopen", "StoreContract"]
 

@@ -8,25 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import ALL, LATER, User, cut, moment, new_id, on_record, pruning, whole_repr
 
+from laws.base import ONE_STORE, Contract
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
-from memoranda.testing.contracts.base import ONE_STORE, Contract
-from memoranda.testing.samples import (
-    ALL,
-    LATER,
-    User,
-    cut,
-    moment,
-    new_id,
-    on_record,
-    pruning,
-    whole_repr,
-)
 
 TRICKY = [
     *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from samples import ALL, EXTRACTOR, MODEL, UNREAD, User, moment, record
 
+from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
 from memoranda.model import actions as do
 from memoranda.model import capabilities
@@ -18,8 +20,6 @@ from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, Store
 from memoranda.model.query import Filter
 from memoranda.model.sessions import JobRun, RunProgress
-from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.samples import ALL, EXTRACTOR, MODEL, UNREAD, User, moment, record
 
 DUE, NEXT = moment(0), moment(60)
 JOB = "decay"

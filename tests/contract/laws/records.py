@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
 
+from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import NotFound
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import UNSET, Kind, Mention, Trust
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import ORDERED, Order, RecordRelation, Subset, metadata_conditions
-from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
 
 TICK = timedelta(milliseconds=1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))

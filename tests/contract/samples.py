@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from analyzers import CapitalizedNames
 
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
@@ -40,7 +41,6 @@ from memoranda.model.ports import ENTITIES, VECTORS, Store
 from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
 from memoranda.model.traces import AgentSession, AuditTrail, SessionRecall, UserMetadata
 from memoranda.model.usage import Usage
-from memoranda.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")
 BEN = Scope("ben")

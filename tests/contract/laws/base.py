@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 
 import pytest
 from hypothesis import HealthCheck, settings
+from samples import ANA, BEN, User
 
 from memoranda.model.ports import Store
-from memoranda.testing.samples import ANA, BEN, User
 
 Reopen = Callable[[Store], Store]
 ONE_STORE = settings(

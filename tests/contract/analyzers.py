@@ -1,8 +1,4 @@
-"""Small parts for the tests of stores: analysis of text and names without any language.
-
-The contract suite expects a store that was made with :class:`WordAnalyzer` and
-:class:`PlainNames`.
-"""
+"""Analysis of text and names without any language, for the tests of stores."""
 
 from __future__ import annotations
 

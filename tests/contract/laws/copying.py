@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from samples import ALL, DIMENSIONS, MODEL, SOON, START, User, cut, moment, named, record
 
+from laws.base import Contract
 from memoranda.errors import NotFound
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
@@ -21,19 +23,6 @@ from memoranda.model.traces import (
     UserMetadata,
 )
 from memoranda.model.usage import Usage
-from memoranda.testing.contracts.base import Contract
-from memoranda.testing.samples import (
-    ALL,
-    DIMENSIONS,
-    MODEL,
-    SOON,
-    START,
-    User,
-    cut,
-    moment,
-    named,
-    record,
-)
 
 
 def trail_of(item: Record, **fields: Any) -> AuditTrail:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from samples import User, cut, moment, placed, pruning
 
+from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
@@ -23,8 +25,6 @@ from memoranda.model.models import (
     is_active,
 )
 from memoranda.model.query import Filter
-from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.samples import User, cut, moment, placed, pruning
 
 
 def texts(ana: User, name: str = "trip", **which: Any) -> str:

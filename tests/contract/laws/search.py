@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
 
+from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Close, PutVectors
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Store
 from memoranda.model.query import Filter, IndexChanges, IndexRow, IndexVersion
-from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
 
 Step = tuple[str, int, int]
 DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]

@@ -6,25 +6,14 @@ from contextlib import suppress
 from itertools import count
 
 import pytest
+from samples import ALL, DIMENSIONS, LATER, MODEL, SOON, UNREAD, User, cut, moment, noted
 
+from laws.base import Contract
 from memoranda.errors import NotFound, StoreError, UserDeleted
 from memoranda.model import actions as do
 from memoranda.model.models import Erasure, Kind
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.testing.contracts.base import Contract
-from memoranda.testing.samples import (
-    ALL,
-    DIMENSIONS,
-    LATER,
-    MODEL,
-    SOON,
-    UNREAD,
-    User,
-    cut,
-    moment,
-    noted,
-)
 
 
 class UserDeletionContract(Contract):

@@ -9,15 +9,15 @@ from types import MappingProxyType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import DIMENSIONS, LATER, MODEL, User, insert, moment, new_id, vector
 
+from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import InvalidInput
 from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexVersion
-from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import DIMENSIONS, LATER, MODEL, User, insert, moment, new_id, vector
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 PART = st.sampled_from(
