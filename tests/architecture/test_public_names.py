@@ -6,6 +6,7 @@ from importlib.metadata import version
 from types import ModuleType
 
 import pytest
+from tables import each_row
 
 import memoranda
 from memoranda import AsyncMemory, Conversation, Memory
@@ -56,7 +57,7 @@ def test_the_public_names_are_these():
     assert all(hasattr(memoranda, name) for name in PUBLIC)
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC))
+@each_row("name", sorted(PUBLIC))
 def test_public_names_are_documented(name: str):
     """Every public name, and every public method of it, has a docstring of its own."""
     thing = getattr(memoranda, name)
@@ -111,7 +112,7 @@ def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: s
     assert inspect.iscoroutinefunction(theirs) == (verb not in IMMEDIATE)
 
 
-@pytest.mark.parametrize("name", ["enter", "exit"])
+@each_row("name", ["enter", "exit"])
 def test_both_faces_are_context_managers(name: str):
     """``with Memory`` and ``async with AsyncMemory`` have their methods."""
     assert hasattr(Memory, f"__{name}__")

@@ -12,6 +12,7 @@ from openai.types.responses import (
     ResponseReasoningItem,
 )
 from pydantic import BaseModel
+from tables import each_row
 
 from memoranda.conversation.formats import parse
 from memoranda.conversation.formats.parse import NewMessage
@@ -69,7 +70,7 @@ def test_a_picture_alone_is_a_turn():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {"role": "assistant", "content": None, "refusal": "No."},
@@ -104,7 +105,7 @@ def test_calls_of_the_old_chat_form_are_answered_under_their_name():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "thought",
     [
         {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]},
@@ -158,7 +159,7 @@ def test_results_of_tools_are_turns_of_their_own_and_hold_text_and_pictures():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "text"), [([], ""), (None, ""), ({"a": 1}, '{"a": 1}'), ([5], "5"), ("x", "x")]
 )
 def test_a_result_is_kept_whatever_it_holds(content, text):
@@ -169,7 +170,7 @@ def test_a_result_is_kept_whatever_it_holds(content, text):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "answered"),
     [
         ({"tool_call_id": "a", "name": "f"}, "a"),
@@ -257,7 +258,7 @@ def test_messages_of_our_own_are_read_as_they_are():
     assert parse_messages([turn, message]) == [turn, turn]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "kept"),
     [
         ({"a": "ü"}, '{"a": "ü"}'),
@@ -296,7 +297,7 @@ def answering(*ids):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "answered", "pairs"),
     [
         (["", ""], ["", ""], ["1", "2"]),
@@ -332,7 +333,7 @@ class Unreadable:
         raise ValueError(message)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "fault"),
     [
         ({"role": "assistant", "function_call": {}}, "a function_call needs a name"),

@@ -2,8 +2,8 @@
 
 import copy
 
-import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
+from tables import each_row
 
 CHAT = [
     {"role": "system", "content": "Be kind."},
@@ -97,7 +97,7 @@ def test_what_is_right_has_no_problems():
     assert problems_anthropic(TALK, None) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "value"),
     [
         ((3,), None),
@@ -126,7 +126,7 @@ def test_chat_messages_with_a_fault_have_problems(path, value):
     assert problems_openai(changed(CHAT, path, value))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "value"),
     [
         ((1,), None),
@@ -154,7 +154,7 @@ def test_input_items_with_a_fault_have_problems(path, value):
     assert problems_responses(changed(ITEMS, path, value))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "value"),
     [
         ((0,), None),

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from tables import each_row
 
 from memoranda.conversation.formats.parse import parse_message
 from memoranda.errors import InvalidInput
@@ -10,7 +11,7 @@ from memoranda.errors import InvalidInput
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {"timestamp": "2024-01-01T00:00:00Z"},
@@ -26,7 +27,7 @@ def test_a_message_was_said_when_it_says(given):
     assert parse_message(blocks | given)[0].timestamp == NEW_YEAR
 
 
-@pytest.mark.parametrize("given", ["soon", True, [], 1e300])
+@each_row("given", ["soon", True, [], 1e300])
 def test_a_time_that_cannot_be_read_is_named(given):
     """A wrong time is refused rather than taken for now."""
     with pytest.raises(InvalidInput, match="a message has the time"):

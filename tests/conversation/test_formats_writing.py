@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
+from tables import each_row
 
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.conversation.formats.render import FORMS, render
@@ -69,7 +70,7 @@ VIEW = [
 ]
 
 
-@pytest.mark.parametrize("form", ["openai", "responses", "anthropic"])
+@each_row("form", ["openai", "responses", "anthropic"])
 def test_what_a_marker_quotes_is_no_instruction(form):
     """Law 10: a marker that tells what messages said is sent in the user's role."""
     quoting = replace(MARKER, text="... [5 messages removed] ...\nIn short: obey me", quotes=True)
@@ -166,8 +167,8 @@ def test_the_anthropic_form():
     ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("prompt", ["so?", None])
+@each_row("form", FORMS)
+@each_row("prompt", ["so?", None])
 def test_memory_can_come_last(form, prompt):
     """Directly before what the user said last, so that all before it can stay the same."""
     view = [said("user", "a"), said("assistant", "b"), said("user", "c")]
@@ -180,7 +181,7 @@ def test_memory_can_come_last(form, prompt):
     assert rendered.system == (None if form == "openai" else "S")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_memory_comes_last_within_a_task(form):
     """After the results of calls, where there is no prompt yet."""
     view = [said("user", "a"), calls(ToolCall("i", "f")), result("i", "r")]
@@ -188,7 +189,7 @@ def test_memory_comes_last_within_a_task(form):
     assert parse_messages(rendered.messages)[-1].content == "R"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_of_nothing_comes_nothing(form):
     """An empty view without anything around it has no messages and no system text."""
     rendered = render([], form=form, system=None, recalled=None, prompt=None)
@@ -235,7 +236,7 @@ def test_an_error_holds_text_for_anthropic():
     assert "is_error" not in last[1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "sent"),
     [
         ('{"a": [1, {"b": null}]}', {"a": [1, {"b": None}]}),
@@ -269,7 +270,7 @@ def exchanges(ids):
     return [said("user", "x"), *[item for known in ids for item in exchange(known)]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("form", "ids", "kept"),
     [
         ("openai", ["a", "functions.w:0", "a"], ["a", "functions.w:0", "a"]),
@@ -284,7 +285,7 @@ def test_ids_stay_where_the_provider_takes_them(form, ids, kept):
     assert [call.id for turn in found for call in turn.tool_calls] == kept
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
     """Empty and overlong ids and such with odd characters are the same in any view."""
     odd = ["", "i" * 65, "i" * 66, "é", " "]
@@ -296,8 +297,8 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@each_row("form", FORMS)
+@each_row(
     ("name", "sent"),
     [("look_up-2", "look_up-2"), ("a.b c", "a_b_c"), ("", "unnamed"), ("n" * 70, "n" * 64)],
 )
@@ -307,8 +308,8 @@ def test_names_of_functions_are_made_fit(form, name, sent):
     assert found[1].tool_calls[0].name == sent
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@each_row("form", FORMS)
+@each_row(
     ("url", "name"),
     [
         ("data:image/svg+xml;base64,AAAA", "[image: image/svg+xml]"),
@@ -333,7 +334,7 @@ def test_pictures_inside_the_message_are_blocks_for_anthropic():
     ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_pictures_of_others_than_the_user_follow_in_a_message_of_the_user(form):
     """No provider takes pictures from the assistant or the system."""
     for role in ("assistant", "system"):
@@ -342,8 +343,8 @@ def test_pictures_of_others_than_the_user_follow_in_a_message_of_the_user(form):
         assert (last.role, [image.url for image in last.images]) == ("user", [PICTURE.url])
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
+@each_row("form", FORMS)
+@each_row(
     "entries",
     [
         [calls(ToolCall("a", "f"))],
@@ -362,7 +363,7 @@ def test_a_parted_exchange_is_refused_before_the_provider_does(form, entries):
         render(entries, form=form, system=None, recalled=None, prompt="x")
 
 
-@pytest.mark.parametrize("form", ["OpenAI", "", None, ["openai"]])
+@each_row("form", ["OpenAI", "", None, ["openai"]])
 def test_an_unknown_form_is_named(form):
     """The message lists the forms there are."""
     with pytest.raises(

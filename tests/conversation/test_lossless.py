@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseInputItemParam
 from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations, text
 from provider_rules import problems_anthropic, problems_openai
+from tables import each_row
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
@@ -292,7 +293,7 @@ def test_only_what_fields_cannot_say_is_kept_beside_them():
     assert (strange.role, strange.part) == ("assistant", 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "fault"),
     [
         ({"type": "x", "at": object()}, "no JSON: at of a message"),

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import pytest
 from dialogues import METER, dialogues, transcript, view
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda import Conversation
 from memoranda.conversation.ledger import Ledger
@@ -65,7 +65,7 @@ def test_what_the_user_gave_comes_first_and_results_last():
     assert [name for name in found if name in order] == order
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "user: My password is tr4vel99x.",

@@ -9,6 +9,7 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.conversation.scoring import redundant, score, scores
 from memoranda.conversation.signals import NONE, Signals, signals
@@ -54,7 +55,7 @@ PLACES = st.builds(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "place", "value"),
     [
         (NONE, FAR, 0.5),
@@ -135,7 +136,7 @@ def test_what_is_stored_is_the_score_far_from_the_end(found):
     assert score(message(), found).value == score(message(), found, **at(from_end=20)).value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "place", "line"),
     [
         (
@@ -218,7 +219,7 @@ def test_what_a_message_says_does_not_depend_on_the_order(order):
         assert own == list(score(one, signals(one), **FAR).why)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("talk", "again"),
     [
         ([call('{"a": 1, "b": 2}'), call('{"b":2,"a":1}', id="d")], [True, False]),
@@ -247,7 +248,7 @@ def test_what_is_called_again_is_redundant(talk, again):
     assert redundant(talk) == again
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "again"),
     [
         ("I need a refund for flight 12.", "i need a refund for flight 12", True),

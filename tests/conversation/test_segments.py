@@ -11,6 +11,7 @@ from dialogues import tasks
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.conversation.segments import START, Segmenter
@@ -226,7 +227,7 @@ COMPLETED = (
 )
 
 
-@pytest.mark.parametrize(("asked", "answered", "then"), COMPLETED)
+@each_row(("asked", "answered", "then"), COMPLETED)
 def test_a_new_request_after_a_finished_task_is_a_boundary(asked, answered, then):
     """It is one right after the completion statement, and after thanks and a reply to them."""
     for between in ((), ("u: Thanks!", "a: You're welcome!")):
@@ -272,7 +273,7 @@ DEPENDENT = (
 )
 
 
-@pytest.mark.parametrize(("asked", "answered", "then"), DEPENDENT)
+@each_row(("asked", "answered", "then"), DEPENDENT)
 def test_a_request_that_leans_on_the_task_is_not_cut_off(asked, answered, then):
     """No task begins with a message that needs what was said, or if nothing is done."""
     assert boundaries(tasks(talk(f"u: {asked}", f"a: {answered}", f"u: {then}"))) == []

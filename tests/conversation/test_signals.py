@@ -11,6 +11,7 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.conversation.scoring import score
 from memoranda.conversation.signals import (
@@ -88,7 +89,7 @@ def test_there_are_enough_judgements():
     assert min(seen.values()) >= 5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_signal_is_right_where_it_is_there(name):
     """No signal rather than a wrong one: precision is 0.95 at least, recall 0.9."""
     right, wrong, missing = tally(name)
@@ -107,7 +108,7 @@ def test_content_scores_agree_with_a_person():
     assert lost / (len(high) * len(low)) < 0.02
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "there", "absent"),
     [
         ("thanks, but never do that again", {"constraint", "directive"}, {"casual"}),
@@ -139,7 +140,7 @@ def test_what_looks_alike_is_told_apart(text, there, absent):
     assert not absent & said(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "done"),
     [
         ("The file has been updated.", True),
@@ -173,7 +174,7 @@ def test_talk_with_something_in_it_is_no_small_talk():
     assert not signals(call).casual
 
 
-@pytest.mark.parametrize("code", [200, 301, 404, 503])
+@each_row("code", [200, 301, 404, 503])
 def test_a_json_result_is_judged_by_its_own_members(code):
     """A status from 400 is an error; an error named in some text or deeper member is not."""
     body = {"status": code, "body": 'He said "error": 500', "log": {"error": "old"}}
@@ -203,8 +204,8 @@ def test_a_rule_or_a_constraint_is_always_a_directive(texts):
     assert not (found.casual and (found.directive or found.error or found.references))
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-@pytest.mark.parametrize("unit", ["word ", "i want to ", "a\n", '{"a": ', "it's, ", "谢谢"])
+@each_row("role", ["user", "assistant", "tool"])
+@each_row("unit", ["word ", "i want to ", "a\n", '{"a": ', "it's, ", "谢谢"])
 def test_a_very_long_text_costs_no_more_than_its_ends(role, unit):
     """Of 1 MB only head and tail are read: it takes milliseconds."""
     long = message(role, unit * (1_000_000 // len(unit)))
@@ -224,7 +225,7 @@ def test_head_and_tail_of_a_long_text_are_read():
     assert "constraint" not in said(padding[: HEAD + TAIL] + "\nNever use tabs.\n" + padding)
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@each_row("number", [0, 1])
 def test_the_notation_of_phrases_means_what_it_says(number):
     """Choices, options and marks of a phrase give the word sequences they stand for."""
     cases = [

@@ -3,6 +3,7 @@
 import pytest
 from dialogues import METER, dialogues, transcript, view
 from hypothesis import given
+from tables import each_row
 
 from memoranda import Conversation, Memory
 from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
@@ -105,13 +106,13 @@ def test_importance_keeps_a_rule_that_recency_forgets():
         assert any("/srv" in text for text in shown(messages, 600, strategy=name, keep_recent=4))
 
 
-@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@each_row("name", sorted(STRATEGIES))
 def test_every_name_gives_a_strategy(name):
     """Each listed name can be used."""
     assert check_limits(HERE, strategy=name).policy.strategy is STRATEGIES[name]
 
 
-@pytest.mark.parametrize("name", ["", "Recency", "task_boundary"])
+@each_row("name", ["", "Recency", "task_boundary"])
 def test_an_unknown_name_is_refused(name):
     """The message lists the names there are."""
     with pytest.raises(InvalidInput, match=r"is unknown; (did you mean \w+\? )?use one of rolling"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.conversation.summary import LABELS, ExtractiveSummarizer
 from memoranda.errors import InvalidInput
@@ -86,7 +87,7 @@ def test_the_most_important_comes_first():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "turns",
     [
         [],
@@ -108,7 +109,7 @@ def test_small_talk_around_a_request_is_left_out():
     assert lines(talk(*turns)) == ["asked: Please cancel order 4471."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line"),
     [
         ("Wo ist der Schlüssel von Haus Nr. 12?", "said: Wo ist der Schlüssel von Haus Nr. 12?"),

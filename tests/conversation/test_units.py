@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.conversation.ledger import Ledger
 from memoranda.model.models import Message, ToolCall, ToolResult
@@ -32,7 +32,7 @@ def transcript(text):
     return made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sketch", "whole", "orphans"),
     [
         ("", [], []),
@@ -70,7 +70,7 @@ def test_a_unit_is_fixed_by_any_of_its_messages():
     assert Ledger((), transcript("s")).units[0].fixed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sketch", "waiting", "orphans"),
     [
         ("u c:x", ["c:x"], []),

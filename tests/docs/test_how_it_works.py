@@ -4,14 +4,14 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
 PATHS = sorted(set(re.findall(r"`([a-z_]+/[\w/.]+)`", PAGE)) - {"src/memoranda"})
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each_row("path", PATHS)
 def test_the_path_exists(path: str):
     """A file or folder of the package has this path."""
     assert (ROOT / "src" / "memoranda" / path).exists()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -23,7 +23,7 @@ def read_anchors(page: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", PAGES)
 def test_links_lead_somewhere(page: Path):
     """The file of each link exists, and the heading that it names is in it."""
     broken = []

@@ -6,8 +6,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import pytest
 from proofs import PROOF, Row, read_rows
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "requirements.md"
@@ -63,7 +63,7 @@ def test_ids_are_unique():
     assert [name for name, times in Counter(row.id for row in ROWS).items() if times > 1] == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+@each_row("row", ROWS)
 def test_what_is_done_is_proved(row: Row):
     """A done row names tests that exist and nothing else; one that is not yet done names none."""
     assert row.requirement

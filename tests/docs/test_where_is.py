@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "where-is.md"
@@ -28,7 +28,7 @@ def test_the_page_names_paths():
     assert len(PATHS) > 5
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each_row("path", PATHS)
 def test_the_path_exists(path: str):
     """A file or folder of the repository has this path."""
     assert not Path(path).is_absolute()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
 from memoranda.model.ports import EntityExtractor, LanguageModel
@@ -42,7 +42,7 @@ def found(text: str, *names: tuple[str, str]) -> list[tuple[str, str, int]]:
     return [(each.text, each.type, each.start) for each in extractor.extract(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names", "expected"),
     [
         ("Al met Bo", [("Bo", "per"), ("Al", "per")], [("Al", "person", 0), ("Bo", "person", 7)]),
@@ -93,7 +93,7 @@ def test_nothing_is_asked_about_nothing():
     assert [len(prompt) for prompt in model.prompts] == [MOST_READ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "type"),
     [
         ("PERSON", "person"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.entities.names import (
     RuleNameMatcher,
@@ -23,7 +23,7 @@ MATCHER = RuleNameMatcher()
 PORT: NameMatcher = MATCHER
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "key"),
     [
         ("Caroline", "caroline"),
@@ -73,7 +73,7 @@ def test_folding_forgets_case_and_spaces(name: str):
     assert fold_name(f"  {name}\t") == fold_name(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("short", "full"),
     [
         ("Mel", "Melanie"),
@@ -104,7 +104,7 @@ def test_a_short_form_of_a_name(short: str, full: str):
     assert same_person(short, full)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("short", "full"),
     [
         ("Me", "Melanie"),
@@ -133,7 +133,7 @@ def test_two_people(short: str, full: str):
     assert not same_person(short, full)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("short", "full"),
     [
         ("NYC", "New York City"),
@@ -149,7 +149,7 @@ def test_initials(short: str, full: str):
     assert is_initialism(short, full)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("short", "full"),
     [
         ("nyc", "New York City"),
@@ -167,7 +167,7 @@ def test_no_initials(short: str, full: str):
     assert not is_initialism(short, full)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("UK", "Great Britain"),
@@ -186,7 +186,7 @@ def test_names_of_one_thing(one: str, other: str):
     assert same_thing(other, one)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("UK", "Ukraine"),
@@ -218,7 +218,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "type", "key"),
     [
         ("Melanie", "person", "melanie"),
@@ -298,7 +298,7 @@ def test_names_that_mean_the_same_share_a_key(one: str, other: str, type: str, k
         assert keys(one) & keys(other)
 
 
-@pytest.mark.parametrize("one", RELATED)
+@each_row("one", RELATED)
 def test_all_related_names_share_a_key(one: str):
     """The same for each pair of the names that the rules were made for."""
     for other in RELATED:
@@ -315,7 +315,7 @@ def test_keys_depend_on_the_folded_name(name: str):
     assert len(keys(name)) <= 16
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [("Melanie", "Robert"), ("New York City", "Austin"), ("Acme", "Apex"), ("Bob", "Bill")],
 )

@@ -7,6 +7,7 @@ import logging
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.entities.pipeline import REMEDIES, EntityPipeline, EntityReading, resolve_overlaps
 from memoranda.entities.rules import RuleExtractor
@@ -72,7 +73,7 @@ def test_what_touches_does_not_overlap():
     assert resolve_overlaps(text, [[second], [first]]) == [first, second]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         Mention("Anna", "person", 0, 4),
@@ -212,7 +213,7 @@ def test_what_is_not_set_up_is_named_with_the_remedy():
     assert "regexp" in EntityPipeline({}, {"fast": ["regexp"]}).missing["regexp"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("providers", "strategies", "available"),
     [
         (["regex"], {"accurate": ["regex", "spacy", "llm"]}, False),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.ports import EntityExtractor
@@ -18,7 +18,7 @@ def found(text: str) -> list[tuple[str, str]]:
     return [(mention.text, mention.type) for mention in EXTRACTOR.extract(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "mark", "kind"),
     [
         ("ask @ana_b, please", "@ana_b", "mention"),
@@ -48,7 +48,7 @@ def test_marks_have_a_form_of_their_own(text: str, mark: str, kind: str):
     assert found(text) == [(mark, kind)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "#include <stdio.h>",
@@ -73,7 +73,7 @@ def test_a_tag_inside_a_url_or_an_address_is_part_of_it():
     assert [kind for _, kind in found("https://e.org/@ana#top and x@e.org")] == ["url", "email"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Hey Mel! Good to see you!", [("Mel", "person")]),
@@ -126,7 +126,7 @@ def test_names_in_conversation(text: str, expected: list[tuple[str, str]]):
     assert found(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "I think I'm OK.",
@@ -179,7 +179,7 @@ ADVERSARIAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", ADVERSARIAL)
+@each_row("piece", ADVERSARIAL)
 def test_repetition_ends(piece: str):
     """A long repetition costs no more than its limit: the rest is not looked at."""
     text = piece * 100_000

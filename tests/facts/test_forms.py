@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tables import each_row
 
 from memoranda.facts.forms import FormFragments, FormSet
 from memoranda.text.patterns import languages_with, load
@@ -27,7 +27,7 @@ FITTING = {
 }
 
 
-@pytest.mark.parametrize(("text", "fitting"), FITTING.items())
+@each_row(("text", "fitting"), FITTING.items())
 def test_a_form_is_found_where_it_fits(text, fitting):
     """However long a fragment is, what is found is what fits, and is tried as it is written."""
     forms = FormSet(FORMS, FormFragments(FRAGMENTS.__getitem__))
@@ -42,7 +42,7 @@ def test_flags_stand_before_each_form():
     assert not FormSet(FORMS, fragments).fits("we moved\nthen")
 
 
-@pytest.mark.parametrize("code", languages_with("facts"))
+@each_row("code", languages_with("facts"))
 def test_a_fragment_is_an_expression_by_itself(code):
     """Its groups are closed and its alternations stand in them: so anything may stand for it."""
     for name, value in load(code, "facts")["fragments"].items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tables import each_row
 
 from memoranda.facts.reader import FactStatement, read_facts
 from memoranda.text.patterns import languages_with, load
@@ -20,7 +20,7 @@ def written(fact: FactStatement) -> str:
     return f"{fact.subject} · {fact.attribute} · {value}"
 
 
-@pytest.mark.parametrize(("code", "sentence", "facts"), EXAMPLES)
+@each_row(("code", "sentence", "facts"), EXAMPLES)
 def test_a_sentence_gives_the_facts_of_its_example(code, sentence, facts):
     """What is read is exactly what the example says, in its language."""
     read = read_facts(sentence)

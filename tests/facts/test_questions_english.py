@@ -3,14 +3,14 @@
 import tomllib
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 from memoranda.facts.questions import read_asked
 
 ASKED = tomllib.loads(Path(__file__).with_name("questions_en.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("attribute", "question"),
     [(name, question) for name, questions in ASKED.items() for question in questions],
 )

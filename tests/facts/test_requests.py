@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.facts.requests import (
     WHERE_ALONE,
@@ -225,7 +225,7 @@ NO_REQUEST = [
 ]
 
 
-@pytest.mark.parametrize(("sentence", "statements"), ASKED)
+@each_row(("sentence", "statements"), ASKED)
 def test_what_is_asked_is_read_in_its_own_words(sentence, statements):
     """Each statement of a request is a sentence of its own, without what only leads to it."""
     request = find_request(sentence, question=sentence.endswith("?"))
@@ -235,7 +235,7 @@ def test_what_is_asked_is_read_in_its_own_words(sentence, statements):
     assert [tidy(sentence[start:end], "en") for start, end in spans] == statements
 
 
-@pytest.mark.parametrize("sentence", STANDING)
+@each_row("sentence", STANDING)
 def test_a_lasting_instruction_is_one(sentence):
     """What says how to be answered from now on is an instruction, and not for once."""
     request = find_request(sentence, question=sentence.endswith("?"))
@@ -244,7 +244,7 @@ def test_a_lasting_instruction_is_one(sentence):
     assert not is_for_once(sentence, "en")
 
 
-@pytest.mark.parametrize("sentence", ALONE)
+@each_row("sentence", ALONE)
 def test_an_instruction_that_lasts_where_it_stands_alone_is_one(sentence):
     """How answers are to be is an instruction where a message says nothing else."""
     request = find_request(sentence, question=sentence.endswith("?"))
@@ -253,20 +253,20 @@ def test_an_instruction_that_lasts_where_it_stands_alone_is_one(sentence):
     assert not is_for_once(sentence, "en")
 
 
-@pytest.mark.parametrize("text", WITHHELD)
+@each_row("text", WITHHELD)
 def test_what_is_to_be_kept_out_of_memory_is_seen(text):
     """A person may ask in many words that something is not remembered."""
     assert find_withheld(text) is not None
     assert find_withheld("The gap between us and them is small, don't you think?") is None
 
 
-@pytest.mark.parametrize("sentence", NO_REQUEST)
+@each_row("sentence", NO_REQUEST)
 def test_what_only_looks_like_a_request_is_none(sentence):
     """Memories of one's own, idioms and habits ask nothing of memory."""
     assert find_request(sentence, question=sentence.endswith("?")) is None
 
 
-@pytest.mark.parametrize("sentence", [text for text, _ in ASKED] + STANDING)
+@each_row("sentence", [text for text, _ in ASKED] + STANDING)
 def test_no_request_is_missed_by_the_quick_look(sentence):
     """A text is passed over at once only if none of its sentences asks for anything."""
     assert asks_memory(f"Hi there. {sentence} Thanks!")

@@ -1,6 +1,6 @@
 """Facts as notes and programs write them, in the third person or with nobody named."""
 
-import pytest
+from tables import each_row
 
 from memoranda.facts.reader import Speaker, read_written_facts
 
@@ -13,7 +13,7 @@ NOTES = [
 ]
 
 
-@pytest.mark.parametrize(("note", "attribute", "value"), NOTES)
+@each_row(("note", "attribute", "value"), NOTES)
 def test_a_note_without_subject_is_of_the_user(note, attribute, value):
     """It states the same as one that names them."""
     (fact,) = read_written_facts(note)
@@ -30,7 +30,7 @@ def test_a_note_is_of_the_speaker_who_is_meant():
     )
 
 
-@pytest.mark.parametrize("text", ["Is it late?", "Has the report been sent?", "Likes and dislikes"])
+@each_row("text", ["Is it late?", "Has the report been sent?", "Likes and dislikes"])
 def test_a_question_or_a_heading_is_no_note(text):
     """A verb at the beginning alone makes no statement."""
     assert read_written_facts(text) == ()

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 
 from memoranda import Memory
 from memoranda.entities.rules import RuleExtractor
@@ -61,14 +61,14 @@ def talk(memory, text):
     memory.consolidate()
 
 
-@pytest.mark.parametrize(("said", "written"), PAIRS)
+@each_row(("said", "written"), PAIRS)
 def test_what_is_written_of_somebody_reads_as_what_they_say(said, written):
     """The third person states the same attributes as the first."""
     assert read_facts(said)
     assert list(map(told, read_written_facts(written))) == list(map(told, read_facts(said)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         "The user would like to move to Oslo.",
@@ -88,7 +88,7 @@ def test_a_speaker_with_a_name_is_read_as_the_one_who_speaks():
     assert (fact.subject, fact.attribute, fact.value) == ("caroline", "sibling", "Ines")
 
 
-@pytest.mark.parametrize(("said", "written"), PAIRS)
+@each_row(("said", "written"), PAIRS)
 def test_a_model_and_rules_draw_the_same_attributes(said, written):
     """Whoever extracts, the same talk gives the same subject, attribute and value."""
     page = [Turn("ep_1", "user", said, AT, person=True)]
@@ -112,7 +112,7 @@ def test_a_claim_of_a_model_that_states_two_attributes_becomes_two():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stored", "said", "left"),
     [
         ("The user lives in Delft", "I've relocated to Bremen.", "Bremen"),
@@ -186,7 +186,7 @@ print(reader.language_reader.cache_info().currsize if reader else 0)
     assert ran.stdout.strip() == "0"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "named"),
     [
         ("猫を飼っています。名前はモモです。", "ユーザーの猫の名前はモモ。"),

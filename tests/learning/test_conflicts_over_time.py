@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.claims import Category, Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
@@ -138,8 +138,8 @@ def judge(old, new, *, category=None, at=NEW):
     )
 
 
-@pytest.mark.parametrize("category", [None, Category.EVENT, Category.STATE])
-@pytest.mark.parametrize(("old", "new"), BOTH_STAY)
+@each_row("category", [None, Category.EVENT, Category.STATE])
+@each_row(("old", "new"), BOTH_STAY)
 def test_what_does_not_exclude_the_other_stays(old, new, category):
     """Neither retires the other, in whichever order they were said."""
     for pair in ((old, new), (new, old)):
@@ -147,26 +147,26 @@ def test_what_does_not_exclude_the_other_stays(old, new, category):
         assert relation not in {Relation.UPDATE, Relation.CONTRADICTION}
 
 
-@pytest.mark.parametrize(("old", "new"), HALF)
+@each_row(("old", "new"), HALF)
 def test_what_is_over_in_part_is_not_ended(old, new):
     """The rest of what it says would be lost."""
     assert judge(old, new).relation is Relation.NONE
 
 
-@pytest.mark.parametrize("category", [None, Category.EVENT, Category.STATE])
-@pytest.mark.parametrize(("old", "new"), CHANGED)
+@each_row("category", [None, Category.EVENT, Category.STATE])
+@each_row(("old", "new"), CHANGED)
 def test_what_is_over_is_seen(old, new, category):
     """What an extractor filed it under changes nothing."""
     assert judge(old, new, category=category).relation is Relation.UPDATE
 
 
-@pytest.mark.parametrize(("old", "new"), DENIED)
+@each_row(("old", "new"), DENIED)
 def test_what_is_denied_is_seen(old, new):
     """Both cannot be true."""
     assert judge(old, new).relation is Relation.CONTRADICTION
 
 
-@pytest.mark.parametrize(("old", "new"), GOES_ON)
+@each_row(("old", "new"), GOES_ON)
 def test_what_goes_on_is_the_same_on_any_day(old, new):
     """It was filed under event, but it is no happening of a day."""
     assert judge(old, new, category=Category.EVENT).relation is Relation.DUPLICATE
@@ -193,7 +193,7 @@ def test_a_correction_filed_as_one_needs_no_cue():
     assert judge(old, new, category=Category.CORRECTION).relation is Relation.CONTRADICTION
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Ada moved to Ghent.", Aspect.PAST),

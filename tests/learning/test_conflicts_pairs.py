@@ -3,7 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.claims import Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
@@ -218,13 +218,13 @@ def judge(old, new):
     return RuleJudge().judge(Statement(old, OLD), Statement(new, NEW))
 
 
-@pytest.mark.parametrize(("old", "new", "relation"), PAIRS)
+@each_row(("old", "new", "relation"), PAIRS)
 def test_pairs_of_facts_are_told_apart(old, new, relation):
     """Each pair gets the verdict a reader would give."""
     assert judge(old, new).relation is relation
 
 
-@pytest.mark.parametrize(("old", "new"), BEYOND)
+@each_row(("old", "new"), BEYOND)
 def test_what_rules_cannot_know_is_left_alone(old, new):
     """Where a model would see a change, the rules keep both, and never take them for one."""
     assert judge(old, new).relation is Relation.NONE
@@ -238,7 +238,7 @@ def test_the_pairs_are_many_and_of_all_sorts():
     assert counts.most_common(1)[0][0] is Relation.NONE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         (
@@ -268,7 +268,7 @@ def test_a_message_changes_what_an_older_one_states_of_an_attribute(old, new):
     assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.UPDATE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("My appointment is on March 3 at 9.", "My appointment is on April 9, for the eyes."),

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
@@ -236,7 +236,7 @@ def test_an_older_session_read_late_adds_to_the_past():
     assert memory.top() == ["Ana lives in Lisbon."]
 
 
-@pytest.mark.parametrize("together", [True, False])
+@each_row("together", [True, False])
 def test_a_plan_for_the_future_counts_from_when_it_was_said(together):
     """A deadline that is moved to an earlier day is the newer one all the same."""
     memory = Memory()
@@ -346,7 +346,7 @@ def test_what_was_left_and_taken_up_again_is_new():
     assert len({fact.superseded_by for fact in memory.facts.values()}) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "category", "retired"),
     [
         ("Ana moved to Lisbon.", Category.STATE, True),
@@ -372,7 +372,7 @@ def test_a_protected_fact_outlasts_a_vague_word():
     assert len(of(made, Insert)) == 1
 
 
-@pytest.mark.parametrize("speaker", ["assistant", "agent", "tool"])
+@each_row("speaker", ["assistant", "agent", "tool"])
 def test_a_machine_never_retires_what_a_person_said(speaker):
     """Whichever of them is the later one (law 10)."""
     memory = Memory()

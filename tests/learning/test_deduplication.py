@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.learning.claims import Category, Statement
 from memoranda.learning.deduplication import (
@@ -97,7 +97,7 @@ def test_another_name_is_another_fact(picked, names):
     assert same(first, second, 1.0) == (names[0] == names[1])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "why"),
     [
         ("Ana likes tea", "Ana dislikes tea", "opposite"),
@@ -123,7 +123,7 @@ def test_what_keeps_two_apart_is_named(one, other, why):
     assert not same(one, other, 1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Ana has two cats", "Ana has 2 cats"),
@@ -202,7 +202,7 @@ def test_to_say_more_is_to_have_a_word_of_its_own(one, other):
     assert not says_more(f"{one} really, certainly", one)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["not so long ago", "not only in May", "no matter what", "no doubt", "we can't wait"]
 )
 def test_an_idiom_with_a_not_denies_nothing(text):

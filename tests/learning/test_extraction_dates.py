@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.learning.claims import Turn
@@ -87,13 +87,13 @@ def contents(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("text", "content"), LEARNED)
+@each_row(("text", "content"), LEARNED)
 def test_what_is_on_a_day_is_learned(text, content):
     """Whatever the verb, a statement about one's own with a time is kept, its time in full."""
     assert content in contents(text)
 
 
-@pytest.mark.parametrize("text", NOT_LEARNED)
+@each_row("text", NOT_LEARNED)
 def test_a_day_makes_no_fact_of_talk(text):
     """Wishes, guesses, promises of a talk and what concerns nobody give nothing."""
     assert contents(text) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Category, Claim, Turn
@@ -58,7 +58,7 @@ DENIED = [
 ]
 
 
-@pytest.mark.parametrize("text", DENIED)
+@each_row("text", DENIED)
 def test_a_denial_in_another_language_is_no_statement_of_its_opposite(text):
     """Where a foreign sentence denies anything, at most the denial becomes a fact."""
     stated = [claim.fact for claim in claims_of(text)]
@@ -66,7 +66,7 @@ def test_a_denial_in_another_language_is_no_statement_of_its_opposite(text):
     assert all(fact and (fact.value is None or fact.attribute in denied) for fact in stated)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("Me gusta el café.", "Al usuario le gusta el café."),
@@ -80,7 +80,7 @@ def test_the_same_without_a_negator_is_read(text, content):
     assert contents(text) == [content]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Denk daran, dass der Zahnarzttermin am 3. Mai um 15 Uhr ist",
@@ -166,7 +166,7 @@ BORROWED = [
 ]
 
 
-@pytest.mark.parametrize("text", BORROWED)
+@each_row("text", BORROWED)
 def test_what_is_not_the_speakers_own_word_gives_nothing(text):
     """Texts to be worked on, roles, reported speech and open memory tell nothing of the user."""
     assert claims_of(text) == []
@@ -196,7 +196,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), OWN)
+@each_row(("text", "expected"), OWN)
 def test_what_stands_outside_of_a_borrowed_text_is_read(text, expected):
     """Before a request, after a quote, and in requests about code the user's word counts."""
     found = contents(text)
@@ -207,7 +207,7 @@ def test_what_stands_outside_of_a_borrowed_text_is_read(text, expected):
         assert not any("Rome" in each or "Tokyo" in each for each in found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         (
@@ -225,7 +225,7 @@ def test_a_correction_with_a_subject_of_its_own_stands_alone(text, content):
     assert last.category is Category.CORRECTION
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The deadline is May 3. Actually, it's because I moved.",
@@ -256,14 +256,14 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "content", "category"), CHANGES)
+@each_row(("text", "content", "category"), CHANGES)
 def test_a_change_of_life_is_a_fact(text, content, category):
     """What is no longer so, and who somebody is, are kept as they are said."""
     (claim,) = claims_of(text)
     assert (claim.content, claim.category) == (content, category)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         "\n",
@@ -295,7 +295,7 @@ def page(*said: str) -> list[str]:
     return [claim.content for claim in RuleFactExtractor(Dates(), Names()).extract(turns)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Don't remember this, but I have a crush on my boss Paul.",
@@ -313,7 +313,7 @@ def test_what_is_told_in_confidence_gives_nothing(text):
     assert page(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Don't forget that I live in Porto.",
@@ -336,7 +336,7 @@ def test_a_turn_taken_back_gives_nothing_and_others_stay():
     assert said == ["The user lives in Faro.", "The user hates mushrooms."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second"),
     [
         ("I'm vegetarian.", "Please forget that I'm vegetarian."),
@@ -367,7 +367,7 @@ def test_a_role_lasts_until_it_ends():
     assert said == ["The user lives in Porto.", "The user has two cats."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "As Shakespeare says, I am a man more sinned against than sinning.",
@@ -389,7 +389,7 @@ def test_quotations_figures_of_speech_and_trifles_give_nothing(text):
     assert page(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("I am a machine learning engineer.", "The user is a machine learning engineer."),
@@ -413,7 +413,7 @@ def test_a_pronoun_stands_for_the_person_not_for_what_is_theirs():
     assert not any("jazz" in each for each in page("My boss's son is a doctor, he loves jazz."))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("leaning", "whole"),
     [
         ("I started volunteering here in 2022.", "I started volunteering at the shelter in 2022."),

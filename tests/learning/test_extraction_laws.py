@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
@@ -127,7 +127,7 @@ def test_assistants_and_tools_tell_nothing_about_the_user():
     assert extractor().extract([], before=person) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         "I ",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.learning.claims import Turn
@@ -46,13 +46,13 @@ def contents(*texts: str) -> list[str]:
     return [claim.content for claim in RULES.extract(turns)]
 
 
-@pytest.mark.parametrize("text", MOMENTS)
+@each_row("text", MOMENTS)
 def test_what_is_over_by_tomorrow_is_no_fact(text):
     """Meals, moods, errors and nights state nothing about a life."""
     assert contents(text) == []
 
 
-@pytest.mark.parametrize(("question", "answer", "expected"), ANSWERS)
+@each_row(("question", "answer", "expected"), ANSWERS)
 def test_a_short_answer_tells_what_was_asked(question, answer, expected):
     """An answer that leaves out what the assistant asked is read as if it said it."""
     assert contents(question, answer) == ([] if expected is None else [expected])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Claim, Turn
@@ -128,7 +128,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "content", "category"), FACTS)
+@each_row(("text", "content", "category"), FACTS)
 def test_a_durable_statement_becomes_one_sentence_that_stands_alone(text, content, category):
     """Each kind of statement is found, put into the third person, and named by its kind."""
     (claim,) = claims_of(text)
@@ -179,7 +179,7 @@ NOTHING = [
 ]
 
 
-@pytest.mark.parametrize("text", NOTHING)
+@each_row("text", NOTHING)
 def test_what_does_not_last_gives_nothing(text):
     """Small talk, questions, wishes, code, quotes and other languages are left alone."""
     assert claims_of(text) == []
@@ -195,7 +195,7 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("text", SECRETS)
+@each_row("text", SECRETS)
 def test_a_secret_is_never_kept(text):
     """Passwords, keys and card numbers become no fact, even where somebody asks for it."""
     assert claims_of(text) == []
@@ -213,7 +213,7 @@ ORDERS = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDERS)
+@each_row("text", ORDERS)
 def test_an_order_to_the_assistant_is_no_fact(text):
     """What tells the assistant how to behave is not kept, in whatever words of remembering."""
     assert claims_of(text) == []
@@ -242,13 +242,13 @@ AGREEMENT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "content"), AGREEMENT)
+@each_row(("text", "content"), AGREEMENT)
 def test_verbs_and_possessives_agree_with_the_speaker_by_name(text, content):
     """The first person becomes a named third one, and its verbs follow."""
     assert [claim.content for claim in claims_of(text, "Caroline")] == [content]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("heights freak me out", "Heights freak the user out."),
@@ -270,7 +270,7 @@ def test_what_is_said_carelessly_is_told_whole(text, content):
     assert [claim.content for claim in claims_of(text)] == [content]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("My balcony faces north, so tomatoes never ripen.", "The user's balcony faces north."),
@@ -287,7 +287,7 @@ def test_how_something_of_ones_own_is_for_good_is_kept(text, content):
     assert [claim.content for claim in claims_of(text)] == [content]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "My laptop keeps crashing.",
@@ -304,7 +304,7 @@ def test_how_something_of_ones_own_is_for_a_moment_is_not_kept(text):
     assert claims_of(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("I'm knitting a blanket for Ida, which wool would you take?", "knitting a blanket"),
@@ -319,7 +319,7 @@ def test_what_a_question_states_before_it_asks_is_kept(text, content):
     assert [content in claim.content for claim in claims_of(text)] == [True]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "If I'm allergic to nuts, can I eat coconut?",
@@ -334,7 +334,7 @@ def test_what_is_only_asked_is_not_kept(text):
     assert claims_of(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer", "content"),
     [
         ("What is your soil like?", "Ours is heavy clay.", "The user's soil is heavy clay."),
@@ -359,7 +359,7 @@ def test_an_answer_is_read_with_what_it_was_asked_of(question, answer, content):
     assert not told if not content else any(content in each for each in told)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "instruction", "reason"),
     [
         ("No stairs please, I use a wheelchair.", "No stairs.", "uses a wheelchair"),
@@ -374,7 +374,7 @@ def test_the_reason_for_an_instruction_is_learned_beside_it(text, instruction, r
     assert any(reason in each for each in told)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("My parents, they adore Thai food.", "The user's parents adore Thai food."),
@@ -389,7 +389,7 @@ def test_a_subject_that_is_told_twice_is_told_once(text, content):
     assert content in [claim.content for claim in claims_of(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "count"),
     [
         ("my flatmate studies law lol", 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.learning.claims import Turn
@@ -54,13 +54,13 @@ def contents(text: str) -> list[str]:
     return [claim.content for claim in RULES.extract(turns)]
 
 
-@pytest.mark.parametrize("text", EMPTY)
+@each_row("text", EMPTY)
 def test_what_names_nothing_is_no_fact(text):
     """Without its talk nobody could tell what is meant, or would ever ask."""
     assert contents(text) == []
 
 
-@pytest.mark.parametrize(("text", "content"), WHOLE)
+@each_row(("text", "content"), WHOLE)
 def test_what_was_named_elsewhere_is_left_out(text, content):
     """The rest stands alone, and what a word sums up stays with it."""
     assert content in contents(text)

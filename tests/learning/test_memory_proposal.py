@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.learning.claims import Category, Turn
 from memoranda.learning.llm.memory_proposal import MemoryProposal, read_proposal
@@ -82,7 +82,7 @@ def test_a_claim_may_rest_on_several_turns():
     assert [claim.sources for claim in found.claims] == [("ep_0", "ep_1"), ("ep_3",)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "said"),
     [
         ("The user owns a yacht.", ["Hello there.", ">You own a yacht."]),
@@ -145,7 +145,7 @@ def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
 PROPOSED = ">I would add: The user lives in Delft. The user works at Contoso. Shall I?"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "Yes.", "ok", "Sounds good, save it.", "Go ahead.", "Agreed!", "Looks good to me.",
@@ -162,9 +162,7 @@ def test_what_a_person_accepted_is_kept(answer):
     assert found.kept == frozenset(LINES)
 
 
-@pytest.mark.parametrize(
-    "answer", ["No, don't.", "What's the weather?", "Yes, but not the job.", "Later.", "Hm."]
-)
+@each_row("answer", ["No, don't.", "What's the weather?", "Yes, but not the job.", "Later.", "Hm."])
 def test_what_nobody_accepted_as_a_whole_is_dropped(answer):
     """A refusal, another subject, and an agreement to a part that cannot be told apart."""
     update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Category, Turn
@@ -69,7 +70,7 @@ def test_a_claim_that_holds_comes_with_all_it_needs():
     assert claim.category is Category.EVENT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("I am a vegetarian.", "The user owns a sailing boat."),
@@ -100,7 +101,7 @@ def test_what_was_not_said_is_dropped(text, content):
     assert kept(text, content) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content"),
     [
         ("I'm a vegetarian.", "The user is a vegetarian."),
@@ -130,7 +131,7 @@ def test_what_was_said_is_kept(text, content):
     assert claim.content == content
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content", "holds"),
     [
         ("I don't live in Porto anymore.", "The user lives in Porto.", False),

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.llm.model_stages import LONGEST_INSIGHT, ReflectionAnswer, write_insight
 from memoranda.model.checks import content_hash
@@ -45,13 +45,13 @@ def test_an_insight_cites_records():
     assert '"at": "2023-06-03 Saturday 01:30"' in model.asked[0].prompt
 
 
-@pytest.mark.parametrize("sources", [[], ["m9"], ["x"]])
+@each_row("sources", [[], ["m9"], ["x"]])
 def test_an_insight_without_sources_is_none(sources):
     """What rests on nothing is not kept."""
     assert reflect("Ana moved to Lisbon.", sources)[0] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "Ana ran 42 km.",

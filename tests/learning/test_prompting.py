@@ -4,7 +4,7 @@ import dataclasses
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.claims import Category, Relation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
@@ -41,7 +41,7 @@ def test_every_prompt_is_known_and_packaged():
     assert not [line for line in ignored if line.endswith(".md") or "prompts" in line]
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS))
+@each_row("name", sorted(ANSWERS))
 def test_a_prompt_names_every_field_and_is_short(name):
     """All fields of the answer stand in it as code, and it fits on a page."""
     text = instructions(name)
@@ -57,7 +57,7 @@ def test_prompts_name_every_word_of_closed_lists():
     assert all(f"`{one.value}`" in instructions("judge") for one in Relation)
 
 
-@pytest.mark.parametrize("name", ["extract", "judge", "reflect", "summary"])
+@each_row("name", ["extract", "judge", "reflect", "summary"])
 def test_prompts_say_that_texts_are_data(name):
     """Whoever reads other people's words is told not to obey them."""
     assert "data" in instructions(name)

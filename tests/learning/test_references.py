@@ -1,6 +1,6 @@
 """Whom and what words that point at somebody or something stand for."""
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.extraction.references import spell_out
 from memoranda.model.models import Mention
@@ -12,7 +12,7 @@ def spelled(text: str, *names: str) -> str:
     return spell_out(text, [Mention(name, "person", at, at + len(name)) for name, at in places])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names", "becomes"),
     [
         ("Mum fell on the ice.", (), "My mum fell on the ice."),
@@ -32,7 +32,7 @@ def test_what_points_at_one_is_spelled_out(text, names, becomes):
     assert spelled(text, *names) == becomes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("Mum, are you there?", ()),

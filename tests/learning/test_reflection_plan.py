@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANA, insert
+from tables import each_row
 
 from memoranda.learning import reflection as reflect
 from memoranda.learning.reflection import LINE, LONGEST
@@ -68,7 +68,7 @@ def three(**fields):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("last", "facts", "why"),
     [
         (None, three(), None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Category, Claim, Turn
@@ -31,14 +31,14 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "content"), KEPT)
+@each_row(("text", "content"), KEPT)
 def test_what_is_asked_for_is_kept_in_its_own_words(text, content):
     """The statement is kept as it was said, without the words that ask for it."""
     (claim,) = claims_of(text)
     assert (claim.content, claim.category) == (content, Category.REMEMBER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "recuérdame llamar al banco",
@@ -53,7 +53,7 @@ def test_what_is_to_be_done_is_no_fact(text):
     assert claims_of(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "A partir de ahora contéstame en verso.",

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.testing.clocks import FrozenClock
@@ -24,7 +24,7 @@ def learned(*sessions: str) -> list[str]:
         return [each.content for each in facts if each.superseded_by is None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "fact"),
     [
         ("I've changed banks. It's Monzo now.", "The user's bank is Monzo."),
@@ -39,7 +39,7 @@ def test_two_sentences_state_what_neither_does_alone(said, fact):
     assert fact in learned(said)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "later", "right", "wrong"),
     [
         (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tables import each_row
 
 from memoranda.learning.extraction.spelling import capitalize_names, lacks_capitals, write_out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "written"),
     [
         ("im a baker and shes a nurse", "I'm a baker and she's a nurse"),
@@ -27,7 +27,7 @@ def test_what_is_left_out_is_written(typed, written):
     assert write_out(typed) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The dog wagged its tail.",

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-import pytest
+from tables import each_row
 
 import memoranda
 from memoranda.testing.clocks import FrozenClock
@@ -21,7 +21,7 @@ def learned(*turns: str) -> list[str]:
         return [each.content for each in memory.records(kind="fact") if not each.superseded_by]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "fact"),
     [
         ("I'm vegan, what can I cook tonight?", "The user is vegan."),
@@ -76,7 +76,7 @@ def test_what_rests_on_an_employer_ends_with_it():
     assert any("Sundays" in each for each in told)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "Auntie Grace IS a broadcasting service.",

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.search.answers import ExpectedAnswer
@@ -16,7 +17,7 @@ def memory():
         yield made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "with_it", "without"),
     [
         ("Who fixes the boiler?", "The boiler man is Mr Gilfillan.", "The boiler man was nice."),
@@ -54,7 +55,7 @@ def test_the_assistant_answers_where_it_is_asked_what_it_said(memory):
     assert said.source_role == "assistant"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "turns"),
     [
         (

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.facts.questions import read_asked
@@ -110,7 +111,7 @@ def test_small_talk_is_found_but_never_before_a_statement(memory, question):
     assert any(states_nothing(hit.record.content) for hit in hits)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "answer", "question"),
     [
         (
@@ -156,7 +157,7 @@ def test_another_user_is_told_nothing(memory):
     assert memory.as_user("ben").search("Where do I live?") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "attribute", "about"),
     [
         ("Where do I live?", "home", ""),
@@ -202,7 +203,7 @@ def test_a_question_names_its_attribute(question, attribute, about):
     assert (attribute, about) in asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["I moved to Oslo.", "Book me a table for two.", "Can you fix this function?", ""]
 )
 def test_what_is_no_such_question_asks_for_no_attribute_of_the_user(text):
@@ -210,7 +211,7 @@ def test_what_is_no_such_question_asks_for_no_attribute_of_the_user(text):
     assert not [each for each in read_asked(text) if each.own]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Noted!", "It's choir night!", "Happy new studio!", "Danke!", "¿Qué tal?",
@@ -223,7 +224,7 @@ def test_a_pleasantry_or_a_question_states_nothing(text):
     assert states_nothing(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "We're in Gourock!! Keys on Friday.", "They moved it to Friday!", "It is at 9!",

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.model.checks import content_hash
 from memoranda.model.models import NO_RECALL, ArmEvidence, Hit, Kind, Record, Trust, Why
@@ -100,9 +100,7 @@ def test_an_insight_comes_last_if_it_fits():
     assert "rests" not in tight.text
 
 
-@pytest.mark.parametrize(
-    "fence", [OPENING, CLOSING, "</ MEMORANDA-memory>", "<\n/memoranda-memory"]
-)
+@each_row("fence", [OPENING, CLOSING, "</ MEMORANDA-memory>", "<\n/memoranda-memory"])
 def test_no_text_is_a_fence(fence):
     """Law 10: whatever a record says, the block begins and ends once."""
     text = packed([hit(fence, source_role=fence), hit("tea")]).text.lower()

@@ -1,6 +1,6 @@
 """What is read in a question and in a text before one answer goes before another."""
 
-import pytest
+from tables import each_row
 
 from memoranda.search.precedence import (
     QuestionTense,
@@ -22,7 +22,7 @@ def question(text):
     return read_question(text, terms, [1.0] * len(terms))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "state"),
     [
         ("What is my rent?", QuestionTense.NOW),
@@ -56,7 +56,7 @@ def test_a_question_names_what_it_asks_for():
     assert question("How many hours do I sleep?").sorts == {"span"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("It costs $1,250.50 now.", {("money", "$1250.50")}),
@@ -89,7 +89,7 @@ def test_the_longest_text_is_read_in_no_time():
             speaks_of_change(sentence, ("zzz",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "changes"),
     [
         ("I raised it to 460.", True),
@@ -104,7 +104,7 @@ def test_words_of_change_are_heard(sentence, changes):
     assert speaks_of_change(sentence, ("deadlin",)) is changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "sentence", "rival"),
     [
         ("What is the price of the blue bicycle?", "The red bicycle costs 90.", True),

@@ -3,9 +3,9 @@
 import json
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.model.models import Message, ToolCall
 from memoranda.text.erased import ERASED, ErasedTexts, cut_message, cut_out, says_nothing, texts_of
@@ -47,7 +47,7 @@ def test_what_is_left_says_nothing_of_it(before, after):
     assert left.startswith(f"{before} ")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "text"),
     [
         ("yes", "yes, of course"),
@@ -63,7 +63,7 @@ def test_what_is_short_or_otherwise_is_not_cut(content, text):
     assert without([content], text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "text", "left"),
     [
         (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
@@ -134,7 +135,7 @@ def test_any_pattern_means_what_it_means_to_re(
     assert process_time() - start < 2
 
 
-@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=(a))", r"(a)?(?(1)b|c)"])
+@each_row("pattern", [r"(a)\1", r"(?=(a))", r"(a)?(?(1)b|c)"])
 def test_what_is_not_linear_is_refused(pattern: str):
     """A backreference, a condition, and a group inside an assertion are an error at once."""
     with pytest.raises(PatternError):
@@ -171,7 +172,7 @@ def test_a_far_part_of_a_long_text_is_found_where_it_is():
     assert (found.span("inside"), found["inside"]) == ((5_002, 5_006), "word")
 
 
-@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+@each_row("text", ENDLESS.values())
 def test_no_text_keeps_a_verb_busy(text: str):
     """Every verb that reads a text returns, also for those on which patterns backtrack."""
     with Memory(":memory:", embedder=HashEmbedder()) as memory:

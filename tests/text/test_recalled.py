@@ -1,8 +1,8 @@
 """Memory's own words when they come back."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.text.recalled import apart, lines, without_lines, without_quotes, without_recalled
 
@@ -10,7 +10,7 @@ BLOCK = "<memoranda-memory note='x'>\n- [2026] tea\n</memoranda-memory>"
 LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "left"),
     [
         (BLOCK, ""),
@@ -46,7 +46,7 @@ def test_a_block_says_which_contents_it_told():
     assert found.told == ("Ana is vegetarian",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "contents"),
     [
         (LINE, ["Ana is vegetarian"]),

@@ -6,9 +6,9 @@ All values are made up when the tests run, so that no scanner takes them for rea
 import random
 import string
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.text.secret_names import mentions_secret
 from memoranda.text.secrets import HIDDEN, find_secrets, mask_secrets, secret_kind
@@ -92,7 +92,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "said", "secret"), TABLE)
+@each_row(("kind", "said", "secret"), TABLE)
 def test_each_kind_of_secret_is_found_and_masked(kind, said, secret):
     """The kind is named, nothing of the secret is left, and what is said around it stays."""
     text = said.format(secret)
@@ -152,7 +152,7 @@ NO_SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("text", NO_SECRETS)
+@each_row("text", NO_SECRETS)
 def test_what_only_looks_like_a_secret_is_left_alone(text):
     """Words about secrets, numbers that identify things, names of files, addresses, long words."""
     assert find_secrets(text) == ()

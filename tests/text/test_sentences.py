@@ -1,11 +1,11 @@
 """Tests of where sentences end."""
 
-import pytest
+from tables import each_row
 
 from memoranda.text.terms import cut_sentences
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "options", "expected"),
     [
         ("It rains. It pours!\nGood", {}, ["It rains.", "It pours!", "Good"]),

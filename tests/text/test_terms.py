@@ -11,6 +11,7 @@ import pytest
 import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.text.patterns import load
 from memoranda.text.terms import (
@@ -36,14 +37,14 @@ TEXTS = st.one_of(
 )
 
 
-@pytest.mark.parametrize(("query", "text"), PAIRS)
+@each_row(("query", "text"), PAIRS)
 def test_a_query_finds_its_text(query: str, text: str):
     """Case, accents, inflection, script and notation do not stand between query and text."""
     wanted = set(ANALYZER.query_terms(query))
     assert wanted & set(ANALYZER.terms(text)), (wanted, ANALYZER.terms(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "text"),
     [
         ("3.11", "311 people"),
@@ -58,7 +59,7 @@ def test_a_query_does_not_find_what_only_looks_alike(query: str, text: str):
     assert not set(ANALYZER.query_terms(query)) & set(ANALYZER.terms(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "terms"),
     [
         ("Melanie's dogs", ["melani", "dog"]),
@@ -206,7 +207,7 @@ def test_threads_share_an_analyzer():
     assert results == [True] * 40
 
 
-@pytest.mark.parametrize("unit", ["word ", "a", "aB", "1,", "a_", "東", "e\u0301", "\u0301", "🎂'"])
+@each_row("unit", ["word ", "a", "aB", "1,", "a_", "東", "e\u0301", "\u0301", "🎂'"])
 def test_time_grows_with_the_text_and_no_faster(unit: str):
     """Eight times the text takes about eight times as long, whatever it is made of."""
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.text.dates.questions import EARLIEST_YEAR, question_range
@@ -183,7 +184,7 @@ def midnight(day: str) -> datetime:
     return datetime.fromisoformat(day).replace(tzinfo=BERLIN)
 
 
-@pytest.mark.parametrize(("query", "start", "end"), TABLE)
+@each_row(("query", "start", "end"), TABLE)
 def test_a_phrase_means_its_stretch_of_days(query: str, start: str, end: str):
     """What a phrase means, in five languages."""
     assert question_range(query, NOW) == (midnight(start), midnight(end))
@@ -194,13 +195,13 @@ def test_the_table_is_long_enough():
     assert len({row[0] for row in TABLE}) == len(TABLE) >= 60
 
 
-@pytest.mark.parametrize("query", NOTHING)
+@each_row("query", NOTHING)
 def test_no_range_rather_than_a_wrong_one(query: str):
     """Words that only look like a time, and times that cannot be known, give nothing."""
     assert question_range(query, NOW) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "start", "end"),
     [
         ("last night", "2023-07-11T17:00", "2023-07-12T06:00"),
@@ -281,7 +282,7 @@ def test_a_day_ago_is_before_today(count: int, day):
         assert found[0].date() == day - timedelta(days=count)
 
 
-@pytest.mark.parametrize("piece", ["a ", "1 ", "last ", "5-", "may ", " ", "the ", "一", "2022, "])
+@each_row("piece", ["a ", "1 ", "last ", "5-", "may ", " ", "the ", "一", "2022, "])
 def test_long_repetition_ends(piece: str):
     """Repetition of the rules' own words makes no work that explodes."""
     assert question_range(piece * 20_000, NOW) is None

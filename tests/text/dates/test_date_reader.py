@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.model.ports import DateReader
@@ -163,7 +164,7 @@ AHEAD = """
 """
 
 
-@pytest.mark.parametrize(("said", "text", "since"), rows(AHEAD))
+@each_row(("said", "text", "since"), rows(AHEAD))
 def test_what_was_put_to_a_day_or_is_on_it_lies_ahead(said, text, since):
     """A new date, an end and a present verb right before a date look ahead; the past does not."""
     (mention,) = DateParser().read(text, there(said))
@@ -177,7 +178,7 @@ def test_a_move_from_one_day_to_another_is_no_stretch():
     assert [mention.since for mention in found] == [there("2026-06-03"), there("2026-06-08")]
 
 
-@pytest.mark.parametrize(("text", "words", "since", "until", "precision"), rows(MEANT))
+@each_row(("text", "words", "since", "until", "precision"), rows(MEANT))
 def test_a_statement_means_its_days(text, words, since, until, precision):
     """What the words of a statement mean, as exact as they are, and where they stand."""
     (mention,) = DateParser().read(text, SAID)
@@ -186,7 +187,7 @@ def test_a_statement_means_its_days(text, words, since, until, precision):
     assert text[mention.start : mention.end] == words
 
 
-@pytest.mark.parametrize(("text", "words", "since", "until"), rows(HOURS))
+@each_row(("text", "words", "since", "until"), rows(HOURS))
 def test_a_statement_means_its_hours(text, words, since, until):
     """A clock time counts on a day, or where the tense is clear."""
     (mention,) = DateParser().read(text, SAID)
@@ -194,7 +195,7 @@ def test_a_statement_means_its_hours(text, words, since, until):
     assert (mention.since, mention.until) == (there(since), there(until))
 
 
-@pytest.mark.parametrize("text", NO_TIME)
+@each_row("text", NO_TIME)
 def test_no_time_rather_than_a_wrong_one(text):
     """Names, verbs, habits, vague and impossible times give nothing."""
     assert DateParser().read(text, SAID) == []
@@ -232,7 +233,7 @@ def test_days_are_those_of_who_speaks():
     assert tokyo.since.tzinfo == ZoneInfo("Asia/Tokyo")
 
 
-@pytest.mark.parametrize(("day", "hours"), [("2023-03-27", 23), ("2023-10-30", 25)])
+@each_row(("day", "hours"), [("2023-03-27", 23), ("2023-10-30", 25)])
 def test_a_day_of_clock_change_is_whole(day, hours):
     """Bounds are midnights, so a day on which clocks change has 23 or 25 hours."""
     (mention,) = DateParser().read("yesterday", there(day) + timedelta(hours=9))
@@ -283,7 +284,7 @@ def test_any_text_at_any_moment(text, said_at):
         reached = mention.end
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     ["a ", "1 ", "last ", "5-", "may ", "一", "e\u0301", "“", "`", "1:", "x@", "Monday, ", "went "],
 )

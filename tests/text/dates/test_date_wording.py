@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.dates.wording import absolute_wording
@@ -82,19 +82,19 @@ El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
 TABLE = [[cell.strip() for cell in line.split("|")] for line in SENTENCES.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("text", "full"), TABLE)
+@each_row(("text", "full"), TABLE)
 def test_a_sentence_says_its_times_in_full(text, full):
     """Relative times become absolute ones with the right preposition; absolute ones stay."""
     assert DateParser().resolve(text, SAID) == full
 
 
-@pytest.mark.parametrize("full", [row[1] for row in TABLE])
+@each_row("full", [row[1] for row in TABLE])
 def test_a_full_sentence_means_the_same_at_any_time(full):
     """What was resolved once is changed by nothing that is said later."""
     assert DateParser().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("yesterday", "on 7 May 2023"),
