@@ -64,7 +64,7 @@ USER = "user"
 MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
-LAST_MOMENTS = 2.0
+LAST_MOMENTS = 1.5
 
 
 @dataclass(frozen=True)
@@ -512,10 +512,11 @@ class Services:
         self.consolidation.stop()
         # Nobody waits for a model any more; what it was asked is not lost.
         self.models.close()
+        self.derivations.stop()
+        if self.embedder is not None:
+            self.embedder.close()
         self.upkeep.wait()
         self.consolidation.close()
         self.derivations.close()
-        if self.embedder is not None:
-            self.embedder.close()
         self.lazy.close()
         self.store.close()

@@ -583,6 +583,10 @@ ELSEWHERE = (
             "only a power cut tells it",
             "tests/doors/test_settings_everywhere.py::test_durability_is_whether_commits_wait_for_the_disk",
         ),
+        "embedding.timeout": (
+            "only a server that hangs tells it",
+            "tests/memory/test_embedding_server.py::test_the_timeout_is_that_of_the_settings",
+        ),
         "embedding.threads": (
             "only the time tells it",
             "tests/doors/test_settings_everywhere.py::test_threads_are_those_of_the_local_model",

@@ -10,6 +10,7 @@ from memoranda.derivations.worker import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
+from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.search.evidence import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.testing.embedders import HashEmbedder
@@ -105,7 +106,11 @@ def test_a_failing_model_leaves_the_words(memory, retriever, caplog):
 
     parts = memory._services
     failing = DerivationWorker(
-        parts.store, Failing(), parts.extractor, background=False, now=parts.clock.now
+        parts.store,
+        CachedEmbedder(Failing()),
+        parts.extractor,
+        background=False,
+        now=parts.clock.now,
     )
     hits = found(retriever(derivations=failing))
     assert len(hits) == 12

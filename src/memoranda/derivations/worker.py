@@ -29,17 +29,10 @@ from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
 from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import (
-    ENTITIES,
-    VECTORS,
-    Embedder,
-    EntityExtractor,
-    Progress,
-    Store,
-    TokenEmbedder,
-)
+from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress, Store
 from memoranda.model.query import EmbeddedText, Filter, Vector
 from memoranda.model.reports import StageReport
+from memoranda.providers.embedding.cache import CachedEmbedder
 
 log = logging.getLogger("memoranda.derivations")
 
@@ -64,6 +57,8 @@ BUSY = 3.0
 # Seconds that storing takes in the background where no others write, also on a slow disk, on which
 # Chroma commits three times.
 LONGEST_COMMIT = 0.5
+# Seconds that closing waits for the batch at work.
+LONGEST_END = 2.0
 # How long a claim on a batch lasts: after that another process takes what a killed one had.
 CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.
@@ -88,7 +83,7 @@ class DerivationWorker:
     def __init__(
         self,
         store: Store,
-        embedder: Embedder | None,
+        embedder: CachedEmbedder | None,
         extractor: EntityExtractor,
         *,
         now: Callable[[], datetime],
@@ -101,13 +96,10 @@ class DerivationWorker:
         self._embedder = embedder
         self._extractor = extractor
         self._now = now
-        # Looked up once: whether an object has all of a protocol takes as long as a small search.
-        self._reader = embedder if tokens and isinstance(embedder, TokenEmbedder) else None
-        if not getattr(embedder, "tokens", True):
-            self._reader = None  # A cache around a model that gives none.
+        self._reader = embedder if tokens and embedder is not None and embedder.tokens else None
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
-        self._lock = threading.Lock()
+        self._locks = {work: threading.Lock() for work in BATCH}
         self._storing_since: float | None = None
         self._busy_until = 0.0
         self._looked_at = -LOOK_AGAIN
@@ -117,7 +109,7 @@ class DerivationWorker:
         self._closing = False
         self._thread: threading.Thread | None = None
         self._background = background
-        self._mismatched: Embedder | None = None
+        self._mismatched: CachedEmbedder | None = None
         if embedder is not None and store.vector_model() is None:
             store.reset_vectors(embedder.name, embedder.dimensions)
         self.check_model()
@@ -142,7 +134,7 @@ class DerivationWorker:
         with self._wake:
             self._waiting = True
             if self._thread is None and not self._closing:
-                self._thread = start_thread("memoranda-derivations", self._work, self._stop)
+                self._thread = start_thread("memoranda-derivations", self._work, self.stop)
             self._wake.notify()
 
     def embed_query(self, text: str) -> Vector | None:
@@ -154,7 +146,7 @@ class DerivationWorker:
         embedder = self._embedder
         if embedder is None:
             return None
-        return self._embed(embedder, [text])[0].vector
+        return self._embed(embedder, [text], hurry=True)[0].vector
 
     def embed_question(self, text: str) -> EmbeddedText | None:
         """Return the vector of a question with those of its tokens, where there are some.
@@ -165,7 +157,7 @@ class DerivationWorker:
         embedder = self._embedder
         if embedder is None:
             return None
-        return self._embed(embedder, [text], tokens=True, query=True)[0]
+        return self._embed(embedder, [text], tokens=True, query=True, hurry=True)[0]
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""
@@ -282,12 +274,19 @@ class DerivationWorker:
         return count
 
     def close(self) -> None:
-        """Stop the thread after the batch it is at. What still waits is derived next time."""
-        self._stop()
-        if self._thread is not None:
-            self._thread.join()
+        """Stop the thread after the batch it is at; a long one ends when it uses the store.
 
-    def _stop(self) -> None:
+        What still waits is derived next time.
+        """
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(LONGEST_END)
+
+    def _is_closing(self) -> bool:
+        return self._closing
+
+    def stop(self) -> None:
+        """Begin no more batches in the background."""
         with self._wake:
             self._closing = True
             self._wake.notify_all()
@@ -314,18 +313,21 @@ class DerivationWorker:
         self, scope: Scope | None, work: str, seconds: float | None = None, claim: timedelta = CLAIM
     ) -> int:
         # One batch at a time: the thread and a search must not derive the same twice.
-        if not self._enter(seconds):
+        if not self._enter(work, seconds):
             return self._give_up()
         with ExitStack() as afterwards:
-            afterwards.callback(self._lock.release)
+            afterwards.callback(self._locks[work].release)
             if not self._can_do(work):
                 return 0
             records = self._take(scope, work, claim)
             left = list(records)
             if scope is None:
                 afterwards.callback(self._give_back, work, left)
-            plan = self._link_entities if work == ENTITIES else self._put_vectors
-            for user, actions in plan(records).items():
+            if work == ENTITIES:
+                plan = self._link_entities(records)
+            else:
+                plan = self._put_vectors(records, hurry=seconds is not None)
+            for user, actions in plan.items():
                 if not self._store_derived(Scope(user), actions, seconds):
                     return self._give_up()
                 left[:] = [record for record in left if record.user != user]
@@ -365,12 +367,13 @@ class DerivationWorker:
             self._storing_since = None
         return True
 
-    def _enter(self, seconds: float | None) -> bool:
-        """Wait until nobody else derives, but not for one who waits for other writers."""
+    def _enter(self, work: str, seconds: float | None) -> bool:
+        """Wait until nobody else derives this, but not for one who waits for other writers."""
+        lock = self._locks[work]
         if seconds is None:
-            return self._lock.acquire()
+            return lock.acquire()
         until = time.monotonic() + seconds
-        while not self._lock.acquire(timeout=PATIENCE):
+        while not lock.acquire(timeout=PATIENCE):
             since, now = self._storing_since, time.monotonic()
             if now > until or (since is not None and now > since + LONGEST_COMMIT):
                 return False
@@ -388,13 +391,13 @@ class DerivationWorker:
             plan.setdefault(record.user, []).append(LinkEntities(record.id, mentions))
         return plan
 
-    def _put_vectors(self, records: Sequence[Record]) -> dict[str, list[Action]]:
+    def _put_vectors(self, records: Sequence[Record], *, hurry: bool) -> dict[str, list[Action]]:
         embedder = self._embedder
         if embedder is None or not records:
             return {}
         # There are models that refuse an empty text, which an item may have.
         texts = [record.content or str(record.key) for record in records]
-        made = self._embed(embedder, texts, tokens=True)
+        made = self._embed(embedder, texts, tokens=True, hurry=hurry)
         plan: dict[str, list[Action]] = {}
         for user in dict.fromkeys(record.user for record in records):
             own = [pair for pair in zip(records, made, strict=True) if pair[0].user == user]
@@ -405,7 +408,13 @@ class DerivationWorker:
         return plan
 
     def _embed(
-        self, embedder: Embedder, texts: Sequence[str], *, tokens: bool = False, query: bool = False
+        self,
+        embedder: CachedEmbedder,
+        texts: Sequence[str],
+        *,
+        hurry: bool,
+        tokens: bool = False,
+        query: bool = False,
     ) -> list[EmbeddedText]:
         """Return what the model says, and keep in ``problem`` whether that went well.
 
@@ -413,10 +422,10 @@ class DerivationWorker:
         """
         try:
             if tokens and self._reader is not None:
-                made = self._reader.embed_tokens(texts, query=query)
+                made = self._reader.embed_tokens(texts, query=query, hurry=hurry)
                 vectors = np.array([each.vector for each in made])
             else:
-                vectors = embedder.embed(texts)
+                vectors = embedder.embed(texts, hurry=hurry)
                 made = [EmbeddedText(vector) for vector in vectors]
             wanted = (len(texts), embedder.dimensions)
             if vectors.shape != wanted or not np.isfinite(vectors).all():
@@ -443,14 +452,16 @@ class DerivationWorker:
                     return
                 self._waiting = False
             try:
-                self.work_off(lambda: self._closing)
+                self.work_off(self._is_closing)
             except StoreClosed:
                 return
             except MemorandaError as error:
+                if self._is_closing():
+                    return
                 log.warning("%s; trying again later", error)
                 with self._wake:
                     self._waiting = True
-                    self._wake.wait_for(lambda: self._closing, timeout=RETRY)
+                    self._wake.wait_for(self._is_closing, timeout=RETRY)
 
     def _await_calm(self) -> None:
         start = time.monotonic()
@@ -458,4 +469,4 @@ class DerivationWorker:
             left = self._added_at + CALM - time.monotonic()
             if left <= 0:
                 return
-            self._wake.wait_for(lambda: self._closing, timeout=left)
+            self._wake.wait_for(self._is_closing, timeout=left)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.ports import Embedder, LanguageModel
+from memoranda.providers.circuit_breaker import CircuitBreaker
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.llm.spec import find_key, parse_spec
 
@@ -53,7 +54,10 @@ def open_embedder(
         if kind != "auto":
             raise
         return None, str(error)
-    return CachedEmbedder(found, owned=True), None
+    breaker = (
+        CircuitBreaker(settings.base_url or kind, settings.timeout) if kind == "openai" else None
+    )
+    return CachedEmbedder(found, owned=True, breaker=breaker), None
 
 
 def require_model(settings: RetrievalSettings, off_because: str | None) -> None:

@@ -192,7 +192,7 @@ class Retriever:
         if self.reads_entities:
             self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         large = not of_items(where) and self.store.is_large(scope)
-        if large:
+        if large and embedded is not None:
             self._finish_vectors(scope)
 
         def read() -> list[Hit]:
@@ -204,7 +204,8 @@ class Retriever:
                     candidates = self._candidates(scope, query, where, told, most)
                     rows, matches = Rows.of(candidates), candidates.matches
                 else:
-                    rows, matches = self._rows(scope, opened, items=of_items(where)), None
+                    items, vectors = of_items(where), embedded is not None
+                    rows, matches = self._rows(scope, opened, items=items, vectors=vectors), None
                     told = embedded if self.derivations.has_model else None
                 search = self._ask(scope, query, where, rows, told, matches=matches)
                 if search is None:
@@ -213,7 +214,7 @@ class Retriever:
 
         return read_again(read)
 
-    def _rows(self, scope: Scope, opened: ExitStack, *, items: bool) -> Rows:
+    def _rows(self, scope: Scope, opened: ExitStack, *, items: bool, vectors: bool) -> Rows:
         """Return the user's records, with the vectors of all unless that takes too long.
 
         Args:
@@ -221,6 +222,7 @@ class Retriever:
             opened: a snapshot, which is left for a newer one where vectors have to be made, or
                 their model is looked at.
             items: whether items are asked for, and not memories.
+            vectors: whether the query has one, so that those of the records serve it.
         """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
@@ -232,7 +234,7 @@ class Retriever:
             index.checked_epoch = version.epoch
             opened.enter_context(self.store.snapshot())
             rows = index.rows(self.store, scope)
-        if rows.vectors.complete or not self.derivations.has_model:
+        if not vectors or rows.vectors.complete or not self.derivations.has_model:
             return rows
         opened.close()
         self._finish_vectors(scope)

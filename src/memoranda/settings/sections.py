@@ -80,6 +80,9 @@ class EmbeddingSettings(Section):
     """Address of a server that speaks OpenAI's format."""
     api_key: SecretStr | None = Field(default=None, examples=["-"])
     """Key for that server, where it wants one."""
+    timeout: float = Field(default=2.0, gt=0, examples=[1.0])
+    """Seconds that a search waits for that server. A server that took longer, or failed, is not
+    asked for a while, and words answer alone."""
     folder: Path | None = Field(default=None, examples=["~/models/minilm"])
     """Where the local model's files are, if not as usual."""
     threads: int = Field(default=1, ge=1, examples=[2])

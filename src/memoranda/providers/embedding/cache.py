@@ -6,8 +6,9 @@ What every embedder does with the texts it is given and the rows it returns.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -17,6 +18,7 @@ from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Embedder, TokenEmbedder
 from memoranda.model.query import EmbeddedText
+from memoranda.providers.circuit_breaker import CircuitBreaker
 
 Vectors = npt.NDArray[np.float32]
 
@@ -71,13 +73,21 @@ class CachedEmbedder:
     inner model works, so two threads may embed the same new text twice.
     """
 
-    def __init__(self, inner: Embedder, capacity: int = 1024, *, owned: bool = False) -> None:
+    def __init__(
+        self,
+        inner: Embedder,
+        capacity: int = 1024,
+        *,
+        owned: bool = False,
+        breaker: CircuitBreaker | None = None,
+    ) -> None:
         """Keep at most ``capacity`` vectors of ``inner``; the least recently used go first.
 
         Args:
             inner: the model.
             capacity: how many vectors are kept.
             owned: whether ``inner`` ends with this one.
+            breaker: through which ``inner`` is asked, where it is a server.
 
         Raises:
             InvalidInput: the capacity is below one.
@@ -89,6 +99,7 @@ class CachedEmbedder:
         self._reader = inner if isinstance(inner, TokenEmbedder) else None
         self._capacity = capacity
         self._owned = owned
+        self._breaker = breaker
         self._rows: OrderedDict[tuple[str, str], EmbeddedText] = OrderedDict()
         self._removals = 0
         self._lock = Lock()
@@ -112,27 +123,33 @@ class CachedEmbedder:
         """Return how many vectors are kept."""
         return len(self._rows)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], *, hurry: bool = False) -> Vectors:
         """Return unit rows as the inner embedder does; it gets only texts it has not seen.
 
         These go to it in one call, each once.
 
+        Args:
+            texts: what to embed.
+            hurry: whether somebody waits at a prompt: then a server has little time.
+
         Raises:
             EmbeddingError: the inner model failed; nothing is kept of the call.
         """
-        found = self._found(texts, "text")
+        found = self._found(texts, "text", hurry=hurry)
         empty = np.empty((0, self.dimensions), dtype=np.float32)
         return np.stack([each.vector for each in found]) if found else empty
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False, hurry: bool = False
+    ) -> list[EmbeddedText]:
         """Return what the inner embedder says of texts and, if it does, of their tokens."""
-        return self._found(texts, "query" if query else "tokens")
+        return self._found(texts, "query" if query else "tokens", hurry=hurry)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand, as the inner embedder does."""
         return [] if self._reader is None else self._reader.token_spans(text)
 
-    def _found(self, texts: Sequence[str], kind: str) -> list[EmbeddedText]:
+    def _found(self, texts: Sequence[str], kind: str, *, hurry: bool) -> list[EmbeddedText]:
         cleaned = well_formed(texts)
         keys = [(content_hash(text), kind) for text in cleaned]
         with self._lock:
@@ -142,10 +159,16 @@ class CachedEmbedder:
             removals = self._removals
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
         if missing:
-            fresh = dict(zip(missing, self._made(list(missing.values()), kind), strict=True))
-            self._keep(fresh, removals)
-            known |= fresh
+            make = partial(self._make, missing, kind, removals)
+            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
         return [known[key] for key in keys]
+
+    def _make(
+        self, missing: Mapping[tuple[str, str], str], kind: str, removals: int
+    ) -> dict[tuple[str, str], EmbeddedText]:
+        fresh = dict(zip(missing, self._made(list(missing.values()), kind), strict=True))
+        self._keep(fresh, removals)  # Also what comes too late for whoever asked.
+        return fresh
 
     def _made(self, texts: list[str], kind: str) -> list[EmbeddedText]:
         # Copies, because a view of one row would keep the whole batch in memory.
@@ -161,8 +184,10 @@ class CachedEmbedder:
             self._rows.clear()
 
     def close(self) -> None:
-        """Forget every vector, and close the inner embedder if it is this one's own."""
+        """Forget every vector, wait for no server, and close the inner embedder if it is owned."""
         self.clear()
+        if self._breaker is not None:
+            self._breaker.close()
         close = getattr(self._inner, "close", None)
         if self._owned and close is not None:
             close()

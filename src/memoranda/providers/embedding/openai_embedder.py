@@ -40,7 +40,6 @@ class OpenAIEmbedder:
         timeout: seconds for one request.
         send_dimensions: whether to ask for ``dimensions``; false for servers and
             models that refuse the parameter.
-        max_retries: how often a busy, failing or silent server is asked again.
 
     Attributes:
         name: model and dimensions, for example ``text-embedding-3-large@256``.
@@ -57,21 +56,19 @@ class OpenAIEmbedder:
         batch_size: int = 128,
         timeout: float = 30.0,
         send_dimensions: bool = True,
-        max_retries: int = 2,
     ) -> None:
-        """Make a client; nothing is sent yet.
+        """Make a client; nothing is sent yet, and no request is sent twice.
 
         Raises:
-            InvalidInput: ``dimensions``, ``batch_size``, ``timeout`` or ``max_retries``
-                is impossible.
+            InvalidInput: ``dimensions``, ``batch_size`` or ``timeout`` is impossible.
             ConfigError: there is no key for OpenAI's server, or the URL is not one.
         """
-        if dimensions < 1 or batch_size < 1 or timeout <= 0 or max_retries < 0:
+        if dimensions < 1 or batch_size < 1 or timeout <= 0:
             raise InvalidInput(
                 f"dimensions={dimensions} and batch_size={batch_size} must be at least 1, "
-                f"timeout={timeout} above 0 and max_retries={max_retries} not below 0"
+                f"and timeout={timeout} above 0"
             )
-        self._client = _client(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        self._client = _client(base_url, api_key, timeout)
         self._model = model
         self.dimensions = dimensions
         self.name = f"{model}@{dimensions}"
@@ -105,7 +102,7 @@ class OpenAIEmbedder:
         except openai.APIConnectionError as error:
             raise ModelUnavailable(
                 f"no answer from {self._client.base_url}: {error.__cause__ or error}; "
-                f"start the server, or correct base_url or timeout"
+                f"start the server, or correct base_url"
             ) from error
         except openai.APIStatusError as error:
             raise self._refused(error) from error
@@ -149,16 +146,14 @@ class OpenAIEmbedder:
         return kind(f"{said}; {remedy}")
 
 
-def _client(
-    base_url: str | None, api_key: str | None, *, timeout: float, max_retries: int
-) -> openai.OpenAI:
+def _client(base_url: str | None, api_key: str | None, timeout: float) -> openai.OpenAI:
     try:
         return openai.OpenAI(
             # A key from the environment belongs to OpenAI, not to another server.
             api_key=api_key or (NO_KEY if base_url else None),
             base_url=base_url,
             timeout=timeout,
-            max_retries=max_retries,
+            max_retries=0,  # Whoever asks decides when to ask again.
         )
     except openai.OpenAIError as error:
         raise ConfigError(

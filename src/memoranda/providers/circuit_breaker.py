@@ -1,0 +1,139 @@
+"""Calls to a server that may be slow, busy or away, so that nobody waits for it for long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from functools import partial
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+from memoranda.errors import ModelUnavailable
+
+Result = TypeVar("Result")
+
+# Seconds that a call may take for which nobody waits at a prompt.
+PATIENCE = 60.0
+
+
+class CircuitBreaker:
+    """Calls a server, and leaves it alone for a while after it failed (Nygard 2007).
+
+    Each call has a thread of its own, so that it ends in time however slowly an answer comes,
+    and so that closing waits for no server. An answer that comes too late still counts: the
+    server is there again. After the pause, the first call in a hurry is sent and not waited for:
+    only its success has the server asked as usual again. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        timeout: float,
+        *,
+        first: float = 15.0,
+        longest: float = 300.0,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Trust the server; times are in seconds.
+
+        Args:
+            server: its name, for messages.
+            timeout: how long a call in a hurry may take.
+            first: the pause after a first failure; it doubles from there.
+            longest: the longest pause.
+            timer: gives seconds that only grow.
+        """
+        self._server, self._timeout, self._timer = server, timeout, timer
+        self._first, self._longest = first, longest
+        self._failure: str | None = None
+        self._pause = self._until = 0.0
+        self._running: set[Future[Any]] | None = set()
+        self._lock = Lock()
+
+    def call(self, work: Callable[[], Result], *, hurry: bool) -> Result:
+        """Return what ``work`` returns, which asks the server.
+
+        Args:
+            work: raises ``ModelUnavailable`` where the server is busy or away.
+            hurry: whether somebody waits at a prompt.
+
+        Raises:
+            EmbeddingError: ``work`` raised it.
+            ModelUnavailable: there was no answer in time, it is not asked at present, or this is
+                closed.
+        """
+        outcome: Future[Result] = Future()
+        failure = self._admit(outcome)
+        run = partial(self._run, work, outcome, trial=failure is not None)
+        Thread(target=run, name="memoranda-server", daemon=True).start()
+        limit = self._timeout if hurry else PATIENCE
+        try:
+            return outcome.result(0 if failure and hurry else limit)
+        except FutureTimeout as error:
+            if failure and hurry:
+                raise ModelUnavailable(f"{failure}; it is being asked again") from error
+            remedy = "start the server, or raise embedding.timeout"
+            message = f"no answer from {self._server} within {limit:g} s; {remedy}"
+            outcome.cancel()
+            self._note(message, trial=failure is not None)
+            raise ModelUnavailable(message) from error
+        except CancelledError as error:
+            raise ModelUnavailable(f"{self._server} is not waited for: closed") from error
+
+    def close(self) -> None:
+        """Let everybody go who waits, and call no more."""
+        with self._lock:
+            running, self._running = self._running or (), None
+        for outcome in list(running):
+            outcome.cancel()
+
+    def _admit(self, outcome: Future[Result]) -> str | None:
+        """Register a call; return why the last one failed, if it did.
+
+        Raises:
+            ModelUnavailable: the server is not asked at present.
+        """
+        with self._lock:
+            if self._running is None:
+                raise ModelUnavailable(f"{self._server} is not asked any more: closed")
+            now = self._timer()
+            if self._failure is not None:
+                if now < self._until:
+                    left = f"it is asked again in {self._until - now:.0f} s"
+                    raise ModelUnavailable(f"{self._failure}; {left}")
+                self._until = now + self._pause  # One call tries it, and not each of many.
+            self._running.add(outcome)
+            outcome.add_done_callback(self._forget)
+            return self._failure
+
+    def _forget(self, outcome: Future[Any]) -> None:
+        if (running := self._running) is not None:
+            running.discard(outcome)
+
+    def _run(self, work: Callable[[], Result], outcome: Future[Result], *, trial: bool) -> None:
+        """Call the server, note how it is, and hand the result to whoever still waits."""
+        with suppress(InvalidStateError):  # Nobody does.
+            try:
+                result = work()
+            except Exception as error:  # noqa: BLE001 - goes to whoever called
+                if not outcome.cancelled():
+                    # A server that refuses a text is there.
+                    away = isinstance(error, ModelUnavailable)
+                    self._note(str(error) if away else None, trial=trial)
+                outcome.set_exception(error)
+            else:
+                self._note(None, trial=trial)
+                outcome.set_result(result)
+
+    def _note(self, failure: str | None, *, trial: bool) -> None:
+        """Note why a call failed, or ``None``; of calls that fail together the first counts."""
+        with self._lock:
+            if failure is None:
+                self._failure, self._pause = None, 0.0
+            elif trial or self._failure is None:
+                self._failure = failure
+                self._pause = min(self._longest, self._pause * 2 or self._first)
+                self._until = self._timer() + self._pause

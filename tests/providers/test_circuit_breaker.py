@@ -1,0 +1,151 @@
+"""The circuit breaker: nobody waits for a server for long, and one that failed has its rest."""
+
+from threading import Event, Thread
+
+import pytest
+
+from memoranda.errors import EmbeddingError, ModelUnavailable
+from memoranda.providers.circuit_breaker import CircuitBreaker
+
+PATIENCE = 20.0
+
+
+class Time:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self):
+        """Begin at 100 s."""
+        self.now = 100.0
+
+    def __call__(self):
+        """Return the seconds."""
+        return self.now
+
+
+@pytest.fixture
+def time():
+    """The clock of the breaker."""
+    return Time()
+
+
+@pytest.fixture
+def breaker(time):
+    """A breaker with pauses of 10, 20, 40 and then 60 seconds."""
+    return CircuitBreaker("the server", 0.05, first=10.0, longest=60.0, timer=time)
+
+
+def away():
+    """Fail as a server that is away."""
+    raise ModelUnavailable("the server is away")
+
+
+def refuse():
+    """Fail as a server that is there, and does not like the text."""
+    raise EmbeddingError("the text is too long")
+
+
+def answer():
+    """Return what a server answered."""
+    return "answer"
+
+
+def failed(breaker, work=answer, *, hurry=False):
+    """Return the message of a call that fails."""
+    with pytest.raises(ModelUnavailable) as caught:
+        breaker.call(work, hurry=hurry)
+    return str(caught.value)
+
+
+def test_a_server_that_failed_is_left_alone_longer_and_longer(breaker, time):
+    """The pause doubles up to the longest; the message says why, and how long it will be."""
+    assert breaker.call(answer, hurry=True) == "answer"
+    for pause in (10, 20, 40, 60, 60):
+        assert failed(breaker, away) == "the server is away"
+        asked = "the server is away; it is asked again in"
+        assert failed(breaker) == f"{asked} {pause} s"
+        time.now += pause - 1
+        assert failed(breaker, hurry=True) == f"{asked} 1 s"
+        time.now += 1
+    assert breaker.call(answer, hurry=False) == "answer"
+    assert failed(breaker, away) == "the server is away"
+    assert failed(breaker).endswith("asked again in 10 s")
+
+
+def test_a_refused_text_is_no_failure_of_the_server(breaker):
+    """The next text is sent as usual."""
+    with pytest.raises(EmbeddingError, match="too long"):
+        breaker.call(refuse, hurry=True)
+    assert breaker.call(answer, hurry=True) == "answer"
+
+
+def test_after_the_pause_nobody_in_a_hurry_waits_for_the_trial(breaker, time):
+    """The trial is sent; once it is answered the server is asked as usual."""
+    failed(breaker, away)
+    time.now += 10
+    release, ended = Event(), Event()
+
+    def slow():
+        assert release.wait(PATIENCE)
+        return "late"
+
+    message = failed(breaker, _then(slow, ended), hurry=True)
+    assert message == "the server is away; it is being asked again"
+    # Beside a trial there is no second one.
+    assert "asked again in" in failed(breaker, hurry=True)
+    release.set()
+    assert ended.wait(PATIENCE)
+    _settle(breaker)
+    assert breaker.call(answer, hurry=True) == "answer"
+
+
+def test_a_call_ends_in_time_and_its_late_answer_counts(breaker):
+    """A silent server is a failed one until its answer comes after all."""
+    release, ended = Event(), Event()
+
+    def slow():
+        assert release.wait(PATIENCE)
+
+    message = failed(breaker, _then(slow, ended), hurry=True)
+    assert message.startswith("no answer from the server within 0.05 s")
+    assert "asked again in 10 s" in failed(breaker)
+    release.set()
+    assert ended.wait(PATIENCE)
+    _settle(breaker)
+    assert breaker.call(answer, hurry=True) == "answer"
+
+
+def test_closing_waits_for_no_server(breaker):
+    """Whoever waits is let go at once, and nothing is asked afterwards."""
+    asked, release, told = Event(), Event(), []
+
+    def slow():
+        asked.set()
+        release.wait(PATIENCE)
+
+    waiting = Thread(target=lambda: told.append(failed(breaker, slow)))
+    waiting.start()
+    assert asked.wait(PATIENCE)
+    breaker.close()
+    waiting.join(PATIENCE)
+    release.set()
+    assert told == ["the server is not waited for: closed"]
+    assert failed(breaker) == "the server is not asked any more: closed"
+
+
+def _then(work, event):
+    def both():
+        try:
+            return work()
+        finally:
+            event.set()
+
+    return both
+
+
+def _settle(breaker):
+    """Wait until the breaker has noted a call that has just ended."""
+    for _ in range(2_000):
+        if breaker._failure is None:
+            return
+        Event().wait(0.01)
+    raise AssertionError("the answer did not count")
