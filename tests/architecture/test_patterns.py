@@ -9,7 +9,6 @@ ROOT = Path(memoranda.__file__).parent
 # These read what the program itself wrote, or what whoever runs it set: no text from outside.
 OWN_TEXT = {
     "model/short_repr.py",
-    "settings/formats.py",
     "settings/parsing.py",
     "settings/sections.py",
     "store/chroma/collections.py",

@@ -117,7 +117,7 @@ def test_a_wrong_file_is_one_line_and_explain_still_helps(run, file):
     """While settings are wrong, show fails with the place; explain and set still do their work."""
     file.write_text("\n[embedding]\nthreads = 0\n")
     line = one_line(run("show", code=1))
-    assert line.startswith(f"settings: {file}, line 3: embedding.threads=0 should be greater")
+    assert line.startswith(f"settings: {file}: embedding.threads=0 should be greater")
     assert line.endswith("see memoranda config explain embedding.threads")
     result = run("explain", "embedding.threads")
     assert "whole number, at least 1" in result.stdout
@@ -161,11 +161,11 @@ def test_explain_says_all_there_is(told, run, file):
     found = told("explain", "conversation.strategy")
     assert found["allowed"] == ["rolling_window", "recency", "importance", "hybrid"]
     assert (found["default"], found["value"]) == ("rolling_window", "hybrid")
-    assert (found["source"], found["line"]) == (str(file), 2)
+    assert found["source"] == str(file)
     assert found["variable"] == "MEMORANDA_CONVERSATION__STRATEGY"
     out = run("explain", "conversation.strategy").stdout
     assert found["meaning"].split(". ")[0] in out
-    for text in ("one of rolling_window, recency", "line 2", found["variable"], found["example"]):
+    for text in ("one of rolling_window, recency", found["variable"], found["example"]):
         assert text in " ".join(out.split())
 
 

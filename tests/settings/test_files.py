@@ -7,6 +7,7 @@ import pytest
 
 from memoranda import Settings, errors
 from memoranda.settings import fields as declared
+from memoranda.settings.configure import list_settings, put
 from memoranda.settings.settings import config_path
 
 TOML = """\
@@ -38,12 +39,22 @@ tokens:
   limits:
     gpt-4.1: 1_000
 """
+# A robot's own file, in which the section `memory` is ours.
+ROBOT = """\
+robot:
+  name: reachy
+llm:
+  temperature: 0.2
+memory:
+  context_window_size: 3
+"""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The user's configuration folder, which is empty, and nothing that names another."""
     monkeypatch.delenv("MEMORANDA_CONFIG")
+    monkeypatch.chdir(tmp_path)
     for name in ("XDG_CONFIG_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     path = config_path().parent
@@ -64,52 +75,43 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [("config.toml", TOML), ("config.yaml", YAML), ("config.yml", YAML)]
-)
-def test_each_name_in_the_folder_is_read(folder, name, content):
+def test_each_name_in_the_folder_is_read(folder, subtests):
     """Either format says the same, under the three names that are looked for."""
-    (folder / name).write_text(content)
-    assert config_path() == folder / name
-    settings = Settings()
-    assert settings.timezone == "UTC"
-    assert settings.embedding == Settings(embedding={"model": "none", "threads": 3}).embedding
-    assert (settings.conversation.summaries, settings.conversation.budget_share) == ("off", 0.5)
-    assert settings.tokens.limits == {"gpt-4.1": 1000}
+    for name, content in (("config.toml", TOML), ("config.yaml", YAML), ("config.yml", YAML)):
+        with subtests.test(name):
+            (folder / name).write_text(content)
+            assert config_path() == folder / name
+            settings = Settings()
+            assert settings.timezone == "UTC"
+            wanted = Settings(embedding={"model": "none", "threads": 3}).embedding
+            assert settings.embedding == wanted
+            talk = settings.conversation
+            assert (talk.summaries, talk.budget_share) == ("off", 0.5)
+            assert settings.tokens.limits == {"gpt-4.1": 1000}
+        (folder / name).unlink()
+    assert config_path() == folder / "config.toml"
+    assert Settings() == Settings(user="default")
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.toml", TOML), ("a.yaml", YAML), ("a.YML", YAML)])
-def test_the_variable_names_a_file_of_either_format(folder, written, name, content):
-    """MEMORANDA_CONFIG wins over the folder, whatever is in there."""
+def test_the_variable_names_a_file_of_either_format(folder, written, subtests):
+    """MEMORANDA_CONFIG wins over the folder; line ends and the mark of Windows change nothing."""
     for other in ("config.toml", "config.yaml"):
         (folder / other).write_text("nonsense: [")
-    written(name, content)
-    assert Settings().embedding.threads == 3
+    for name, content in (("a.toml", TOML), ("a.yaml", YAML), ("a.YML", YAML)):
+        for mark in (b"", b"\xef\xbb\xbf"):
+            with subtests.test(name, mark=mark):
+                written(name, mark + content.replace("\n", "\r\n").encode())
+                assert Settings().tokens.limits == {"gpt-4.1": 1000}
 
 
-def test_the_order_is_the_same_for_yaml(written, monkeypatch):
-    """File, environment, arguments: the later wins, value by value."""
-    written("a.yaml", YAML)
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "4")
-    settings = Settings(timezone="Asia/Tokyo")
-    assert (settings.timezone, settings.embedding.threads) == ("Asia/Tokyo", 4)
-    assert settings.embedding.model == "none"
-
-
-@pytest.mark.parametrize("pair", [("config.toml", "config.yaml"), ("config.yaml", "config.yml")])
-def test_two_files_are_an_error_that_names_both(folder, pair):
+def test_two_files_are_an_error_that_names_both(folder):
     """Nobody guesses which of two files is meant."""
+    pair = ("config.toml", "config.yml")
     for name in pair:
         (folder / name).write_text("")
     with pytest.raises(errors.ConfigError, match=r"keep one of them, or name it in") as caught:
         Settings()
     assert all(str(folder / name) in str(caught.value) for name in pair)
-
-
-def test_without_a_file_the_path_is_that_of_a_new_one(folder):
-    """A file that is made will be TOML, in the user's folder."""
-    assert config_path() == folder / "config.toml"
-    assert Settings() == Settings()
 
 
 def test_a_home_is_found_in_the_variable(folder, monkeypatch):
@@ -121,119 +123,118 @@ def test_a_home_is_found_in_the_variable(folder, monkeypatch):
     assert Settings(embedding={"folder": "~/models"}).embedding.folder == Path.home() / "models"
 
 
-def test_a_file_of_another_name_is_refused(written):
-    """The ending says the format; without one nobody guesses."""
+def test_the_file_of_a_small_agent_is_found(folder, tmp_path):
+    """S1.37: ``config/default.yaml`` counts if it has the section, and no other file is there."""
+    path = tmp_path / "config" / "default.yaml"
+    path.parent.mkdir(exist_ok=True)
+    for others in (
+        "web:\n  port: 80\n",
+        "memory: 512Mi\n",
+        "memory:\n  limit: 1\n",
+        "a: [",
+        "- a\n",
+    ):
+        path.write_text(others)
+        assert config_path() == folder / "config.toml"
+        assert Settings().conversation.window == 5
+    path.write_text(ROBOT)
+    assert Settings().conversation.window == 3
+    sources = {each.name: each.source for each in list_settings(Settings())}
+    assert Path(sources["memory.context_window_size"]).samefile(path)
+    (folder / "config.toml").write_text("")
+    assert Settings().conversation.window == 5
+
+
+def test_of_another_programs_file_the_section_alone_is_read(written):
+    """S1.37: beside ``memory`` a robot has sections of its own; a slip of the pen is none."""
+    path = written("robot.yaml", ROBOT)
+    settings = Settings()
+    assert (settings.conversation.window, settings.llm) == (3, Settings(_file=None).llm)
+    assert put("memory.context_window_size", "4").changed
+    before = path.read_bytes()
+    with pytest.raises(errors.ConfigError, match=r"another program's.*name a file of your own in"):
+        put("user", "ana")
+    assert path.read_bytes() == before
+    for slip in ("memory:\n  path: /m\nembeding:\n  model: none\n", "robot:\n  name: reachy\n"):
+        written("robot.yaml", slip)
+        with pytest.raises(errors.ConfigError, match="is unknown"):
+            Settings()
+
+
+WRONG_TOML = [b"timezone = ", b"\xff\xfe", b"[[embedding", b"a=" + b"[" * 3000]
+WRONG_YAML = [
+    ("user: [1", r"while parsing a flow sequence .* line 1, column 7"),
+    ("user: ana\n\tx: y", "line 2, column 1"),
+    ("user: ana\nuser: eva", 'found duplicate key "user" .* line 2, column 1'),
+    ("- user", r"it holds \['user'\], not names with values"),
+    ("just text", "it holds 'just text'"),
+    ("? [a]\n: b", "not names with values"),
+    ("user: ana\n---\nb: 2", "expected a single document"),
+    ("user: \x07", "special characters are not allowed"),
+    (b"\xff\xfe", "utf-8"),
+    ("a: " + "[" * 1000, "it nests too deeply"),
+]
+
+
+def test_a_file_that_cannot_be_understood_is_named(written, subtests):
+    """The message says which file, and why, with the line where the format's reader knows it."""
+    rows = [("a.toml", content, ":") for content in WRONG_TOML]
+    for name, content, why in [*rows, *(("a.yaml", *row) for row in WRONG_YAML)]:
+        with subtests.test(f"{name} {content!r:.20}"):
+            path = written(name, content)
+            with pytest.raises(errors.ConfigError, match=why) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"{path} cannot be understood: ")
+            assert "\n" not in str(caught.value)
     written("settings.conf", "user = 'ana'")
     with pytest.raises(errors.ConfigError, match=r"settings\.conf must be named \.toml, \.yaml"):
         Settings()
 
 
-@pytest.mark.parametrize(
-    "content", [b"timezone = ", b"\xff\xfe", b"[[embedding", b"a=" + b"[" * 3000]
-)
-def test_a_file_that_is_no_toml_is_named(written, content):
-    """The message says which file cannot be read."""
-    path = written("config.toml", content)
-    with pytest.raises(errors.ConfigError) as caught:
+def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    """An error of the machine is one of ours."""
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / ("x" * 300 + ".toml")))
+    with pytest.raises(errors.ConfigError, match=r"the settings file .* cannot be read: File"):
         Settings()
-    assert str(caught.value).startswith(f"{path} is not valid TOML: ")
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ("user: [1", r"while parsing a flow sequence \(at line 1, column 7\): expected"),
-        ("user: ana\n\tx: y", r"\(at line 2, column 1\)"),
-        ("user: ana\nuser: eva", r"'user' appears twice \(at line 2, column 1\)"),
-        ("- user", r"it holds a sequence, not names with values \(at line 1"),
-        ("just text", "it holds a scalar"),
-        ("a: &x b\nc: *x", r"settings take no aliases; repeat the value \(at line 1, column 4\)"),
-        ("a: &x\n  b: *x", "aliases"),
-        ("a: !!python/object:os.system b", "settings take no python/object"),
-        ("a: {<<: {b: c}}", "settings take no merge"),
-        ("? [a]\n: b", "is no name"),
-        ("a: 1\n---\nb: 2", "expected a single document"),
-        ("a: \x07", "special characters are not allowed"),
-        (b"\xff\xfe", "utf-8"),
-        ("a: " + "[" * 1000, "it nests too deeply"),
-    ],
-)
-def test_a_file_that_is_no_yaml_is_named(written, content, why):
-    """The message says which file, on which line, and why."""
-    path = written("config.yaml", content)
-    with pytest.raises(errors.ConfigError, match=why) as caught:
-        Settings()
-    assert str(caught.value).startswith(f"{path} is not valid YAML: ")
-
-
-@pytest.mark.parametrize("content", ["", "# nothing\n", "---\n", "embedding:\n", "user: ~\n", "{}"])
-def test_what_is_empty_in_yaml_sets_nothing(written, content):
-    """An empty file, group or value leaves the defaults."""
-    written("config.yaml", content)
-    assert Settings() == Settings(user="default")
-
-
-def test_yaml_means_what_the_setting_is(written):
-    """A word stays a word where the setting is text, and is read where it is not."""
-    written("config.yaml", "user: 007\nembedding:\n  background: no\n  model: 'null'\n")
+def test_yaml_means_what_the_setting_is(written, subtests):
+    """A word stays a word where the setting is text; what is empty sets nothing."""
+    written("a.yaml", "user: 007\nembedding:\n  background: no\n  model: 'null'\n")
     settings = Settings()
     assert (settings.user, settings.embedding.background) == ("007", False)
     assert settings.embedding.model == "null"
+    for content in ("", "# nothing\n", "---\n", "embedding:\n", "user: ~\n", "{}"):
+        with subtests.test(content):
+            written("a.yaml", content)
+            assert Settings() == Settings(user="default")
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize(("name", "content"), [("a.toml", TOML), ("a.yaml", YAML)])
-def test_a_file_of_windows_is_read(written, mark, name, content):
-    """Line ends and the byte order mark of other editors change nothing."""
-    written(name, mark + content.replace("\n", "\r\n").encode())
-    assert Settings().tokens.limits == {"gpt-4.1": 1000}
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.toml", '\n[embeding]\nmodel="none"', "line 2: embeding is unknown; did you mean emb"),
-        ("a.yaml", "embeding:\n  model: none", "line 1: embeding is unknown; did you mean emb"),
-        (
-            "a.toml",
-            'user="ana"\n[embedding]\n# so\nmodle="x"',
-            "line 4: embedding.modle is unknown; did you mean embedding.model?",
-        ),
-        (
-            "a.yaml",
-            "conversation:\n  strategy: hybrid\n  keep: 3",
-            "line 3: conversation.keep is unknown; did you mean",
-        ),
-        (
-            "a.toml",
-            "[conversation]\nstrategy = '''\nx\n'''\nkeep_recent = \"many\"",
-            "line 5: conversation.keep_recent='many' should be a valid integer",
-        ),
-        (
-            "a.yaml",
-            "conversation: {keep_recent: 0}",
-            "line 1: conversation.keep_recent='0' should be greater than or equal to 1; see",
-        ),
-        ("a.toml", "embedding = 3", "line 1: embedding is a group of settings, and int is none"),
-        (
-            "a.toml",
-            "tokens = {limits = {'gpt-4.1' = 'x'}}",
-            "line 1: tokens.limits.gpt-4.1='x' should be a valid integer",
-        ),
-        (
-            "a.yaml",
-            "conversation:\n  prune_at: 0.7\n  prune_to: 0.75",
-            "line 2 and 3: conversation: prune_to=0.75, prune_at=0.7 and aggressive_at=0.9 must",
-        ),
-    ],
-)  # fmt: skip
-def test_a_wrong_value_is_named_with_file_line_and_remedy(written, name, content, message):
-    """The message says in which line of which file, what is there, and what helps."""
-    path = written(name, content)
+def test_what_is_wrong_is_named_with_its_file_and_a_remedy(written, subtests):
+    """The message says in which file, what is there, and what helps."""
+    for content, message in [
+        ("embeding: {model: none}", "embeding is unknown; did you mean embedding?"),
+        ("embedding: {modle: x}", "embedding.modle is unknown; did you mean embedding.model?"),
+        ("conversation: {keep: 3}", "conversation.keep is unknown; did you mean"),
+        ("zzz: {keep: 3}", "zzz is unknown; memoranda config explain lists all there are"),
+        ("conversation: {keep_recent: many}",
+         "conversation.keep_recent='many' should be a valid integer"),
+        ("conversation: {keep_recent: 0}",
+         "conversation.keep_recent='0' should be greater than or equal to 1; see memoranda "),
+        ("embedding: 3", "embedding is a group of settings, and str is none; see"),
+        ("tokens: {limits: {gpt-4.1: x}}", "tokens.limits.gpt-4.1='x' should be a valid integer"),
+        ("conversation: {prune_at: 0.7, prune_to: 0.75}",
+         "conversation: prune_to=0.75, prune_at=0.7 and aggressive_at=0.9 must"),
+    ]:  # fmt: skip
+        with subtests.test(content):
+            path = written("a.yaml", content)
+            with pytest.raises(errors.ConfigError) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"settings: {path}: {message}")
+    path = written("a.toml", "[embedding]\nthreads = 0\nmodle = 'x'\n")
     with pytest.raises(errors.ConfigError) as caught:
         Settings()
-    assert str(caught.value).startswith(f"settings: {path}, {message}")
-    assert " memoranda config explain" in str(caught.value) or "did you mean" in str(caught.value)
+    assert str(caught.value).count(f"{path}: embedding.") == 2
 
 
 def test_a_wrong_key_is_in_no_message(written):
@@ -244,49 +245,25 @@ def test_a_wrong_key_is_in_no_message(written):
     assert "swordfish" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
+def test_a_wrong_variable_is_named(monkeypatch, subtests):
+    """The message begins with the variable, as it is written there."""
+    for name, value, message in [
         ("MEMORANDA_EMBEDDING__THREADS", "many", "embedding.threads='many' should be a valid int"),
         ("MEMORANDA_EMBEDDING", '{"threads": 0}', "embedding.threads=0 should be greater"),
         ("MEMORANDA_EMBEDDING__MODLE", "none", "embedding.modle is unknown; did you mean"),
         ("MEMORANDA_TOKENS__LIMITS__GPT", "x", "tokens.limits.gpt='x' should be a valid integer"),
-        ("memoranda_user", '{"a": 1}', None),
-    ],
-)
-def test_a_wrong_variable_is_named(monkeypatch, name, value, message):
-    """The message begins with the variable, as it is written there."""
-    monkeypatch.setenv(name, value)
-    if message is None:
-        assert Settings().user == value
-        return
-    with pytest.raises(errors.ConfigError) as caught:
-        Settings()
-    assert str(caught.value).startswith(f"settings: {name}: {message}")
-
-
-@pytest.mark.parametrize(
-    ("name", "single"),
-    [
-        ("MEMORANDA_EMBEDDING", "MEMORANDA_EMBEDDING__MODEL"),
-        ("MEMORANDA_TOKENS__LIMITS", "MEMORANDA_TOKENS__LIMITS__NAME"),
-    ],
-)
-def test_a_variable_that_is_no_json_is_named(monkeypatch, name, single):
-    """Where a whole group is given, the message says which variable, and what else would do."""
-    monkeypatch.setenv(name, "sk-swordfish")
-    with pytest.raises(
-        errors.ConfigError, match=f"{name} is no JSON object; .* {single}"
-    ) as caught:
+    ]:
+        with subtests.test(name), monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            with pytest.raises(errors.ConfigError) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"settings: {name}: {message}")
+    monkeypatch.setenv("memoranda_user", '{"a": 1}')
+    assert Settings().user == '{"a": 1}'
+    monkeypatch.setenv("MEMORANDA_EMBEDDING", "sk-swordfish")
+    with pytest.raises(errors.ConfigError, match=r'"embedding".*as a JSON object') as caught:
         Settings()
     assert "swordfish" not in str(caught.value)
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
-    """An error of the machine is one of ours."""
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / ("x" * 300 + ".toml")))
-    with pytest.raises(errors.ConfigError, match=r"the settings file .* cannot be read: File"):
-        Settings()
 
 
 def test_the_table_of_the_documents_is_that_of_the_model():

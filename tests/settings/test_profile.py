@@ -8,11 +8,12 @@ from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings, put, unset
-from memoranda.settings.profile import chroma_location, derive_settings, embedding_name, read_policy
+from memoranda.settings.nested import leaves, nest
+from memoranda.settings.profile import chroma_location, derive_settings, embedding_name
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
-FOLLOWING = derive_settings({"path": "/m"})
+FOLLOWING = leaves(derive_settings({"path": "/m"}))
 OWN = {
     "location": "mine.db",
     "conversation.window": 2,
@@ -90,19 +91,16 @@ def test_each_of_the_four_means_one_of_ours(written):
     assert settings.schedule.expire == "3600s"
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("all-MiniLM-L6-v2", "local"),
-        ("sentence-transformers/all-MiniLM-L6-v2", "local"),
-        ("local", "local"),
-        ("openai:text-embedding-3-small", "openai:text-embedding-3-small"),
-        ("BAAI/bge-m3", "sentence-transformers:BAAI/bge-m3"),
-    ],
-)
-def test_a_model_is_named_as_its_own_library_names_it(name, meant):
+def test_a_model_is_named_as_its_own_library_names_it():
     """The name of the seed is the local model, others are as they are called."""
-    assert embedding_name(name) == meant
+    names = {
+        "all-MiniLM-L6-v2": "local",
+        "sentence-transformers/all-MiniLM-L6-v2": "local",
+        "local": "local",
+        "openai:text-embedding-3-small": "openai:text-embedding-3-small",
+        "BAAI/bge-m3": "sentence-transformers:BAAI/bge-m3",
+    }
+    assert {name: embedding_name(name) for name in names} == names
 
 
 def test_a_path_is_the_folder_of_a_chroma_store(monkeypatch, tmp_path):
@@ -118,14 +116,12 @@ def test_the_policy_of_the_specification_comes_with_the_section(written):
     """S1.04 to S1.06, S1.15, S1.38: what the seed says beside its configuration is in force."""
     written("memory:\n  path: /m\n")
     settings = Settings()
-    policy = read_policy()
-    assert {named(place): value(settings, place) for place in policy} == {
-        named(place): wanted for place, wanted in policy.items()
-    }
-    assert policy["retention", "episode"] == "30d"
-    assert policy["retention", "fact"] == "forever"
-    assert policy["retention", "context"] == "day"
-    assert (policy["retrieval", "fusion"], policy["retrieval", "min_score"]) == ("cosine", 0.3)
+    kept = settings.retention
+    assert (kept.episode, kept.fact, kept.context) == ("30d", "forever", "day")
+    assert (settings.retrieval.fusion, settings.retrieval.min_score) == ("cosine", 0.3)
+    assert (settings.consolidation.automatic, settings.notes.automatic) == (False, False)
+    assert settings.schedule.expire_at_start
+    assert {place: value(settings, place) for place in FOLLOWING} == FOLLOWING
 
 
 def test_without_the_section_nothing_of_it_holds(written):
@@ -142,26 +138,22 @@ def test_without_the_section_nothing_of_it_holds(written):
         assert Settings().model_dump(exclude={"user"}) == usual.model_dump(exclude={"user"})
 
 
-@pytest.mark.parametrize("way", ["file", "environment", "argument"])
-@pytest.mark.parametrize("place", list(FOLLOWING), ids=named)
-def test_a_setting_of_its_own_wins_wherever_it_was_set(written, monkeypatch, place, way):
+def test_a_setting_of_its_own_wins_wherever_it_was_set(written, monkeypatch, subtests):
     """All that follows from the section can be said otherwise: in the file, or outside of it."""
-    own = OWN.get(named(place), explain(named(place)).default)
-    assert own != FOLLOWING[place][0]
-    group, _, name = named(place).partition(".")
-    text = "memory:\n  path: /m\n"
-    arguments = {}
-    if way == "file":
-        text += f"{group}:\n  {name}: {own}\n" if name else f"{group}: {own}\n"
-    elif way == "environment":
-        monkeypatch.setenv(f"MEMORANDA_{'__'.join(place).upper()}", str(own))
-    else:
-        arguments = {group: {name: own} if name else own}
-    written(text)
-    settings = Settings(**arguments)
-    assert value(settings, place) == own
-    others = {other: wanted for other, (wanted, _) in FOLLOWING.items() if other != place}
-    assert {other: value(settings, other) for other in others} == others
+    for place, follows in FOLLOWING.items():
+        own = OWN.get(named(place), explain(named(place)).default)
+        assert own != follows
+        group, _, name = named(place).partition(".")
+        line = f"{group}:\n  {name}: {own}\n" if name else f"{group}: {own}\n"
+        others = {other: wanted for other, wanted in FOLLOWING.items() if other != place}
+        for way in ("file", "environment", "argument"):
+            with subtests.test(named(place), way=way), monkeypatch.context() as patch:
+                written("memory:\n  path: /m\n" + (line if way == "file" else ""))
+                if way == "environment":
+                    patch.setenv(f"MEMORANDA_{'__'.join(place).upper()}", str(own))
+                settings = Settings(**(nest(place, own) if way == "argument" else {}))
+                assert value(settings, place) == own
+                assert {other: value(settings, other) for other in others} == others
 
 
 def test_the_section_can_come_from_anywhere(written, monkeypatch):
@@ -182,25 +174,22 @@ def test_a_group_made_by_the_caller_says_what_it_was_made_with(written):
     assert (chosen.episode, chosen.context) == ("30d", "1d")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("pth: /m", r"line 2: memory.pth is unknown; memory takes path, context_window_size, "),
-        ("ttl: 30", "embedding_model and cleanup_interval"),
-        ("cleanup_interval: hourly", r"line 2: memory.cleanup_interval='hourly' should be a valid"),
+def test_a_mistake_in_the_section_is_told(written, subtests):
+    """What is unknown names what is known, what is wrong says what it should be."""
+    for line, message in [
+        ("pth: /m", "memory.pth is unknown; did you mean memory.path?"),
+        ("cleanup_interval: hourly", "memory.cleanup_interval='hourly' should be a valid"),
         ("cleanup_interval: 0", "memory.cleanup_interval='0' should be greater"),
         ("context_window_size: 2.5", "memory.context_window_size='2.5' should be a valid integer"),
         ("path: ' '", "memory.path: ' ' names nothing; write a name"),
-        ("path: [a, b]", r"memory.path=\['a', 'b'\] should be a valid string"),
+        ("path: [a, b]", "memory.path=['a', 'b'] should be a valid string"),
         ("embedding_model: ''", "memory.embedding_model: '' names nothing"),
-    ],
-)
-def test_a_mistake_in_the_section_is_told_with_its_line(written, line, message):
-    """What is unknown names what is known, what is wrong says what it should be."""
-    path = written(f"memory:\n  {line}\n")
-    with pytest.raises(errors.ConfigError, match=message) as caught:
-        Settings()
-    assert str(caught.value).startswith(f"settings: {path}, line 2: ")
+    ]:
+        with subtests.test(line):
+            path = written(f"memory:\n  {line}\n")
+            with pytest.raises(errors.ConfigError) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"settings: {path}: {message}")
 
 
 def test_each_value_says_what_it_follows_from(written):
@@ -208,14 +197,11 @@ def test_each_value_says_what_it_follows_from(written):
     path = written("memory:\n  path: /m\nretention:\n  episode: 7d\n")
     told = {setting.name: setting.source for setting in list_settings(Settings())}
     assert told["memory.path"] == told["retention.episode"] == str(path)
-    assert told["location"] == "memory.path"
-    assert told["conversation.window"] == told["retrieval.fusion"] == "memory"
+    for follows in ("location", "conversation.window", "retrieval.fusion"):
+        assert told[follows] == "memory"
     assert told["user"] == "default"
     assert explain("location").value == "chroma:///m"
-    assert (explain("retrieval.min_score").source, explain("retrieval.min_score").line) == (
-        "memory",
-        None,
-    )
+    assert explain("retrieval.min_score").source == "memory"
 
 
 def test_the_section_is_set_and_unset_as_any(written):

@@ -31,36 +31,34 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
     assert Settings(embedding={"threads": 5}).embedding.threads == 5
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"colour": "red"}, "settings: colour is unknown"),
-        (
-            {"embedding": {"modle": "none"}},
-            r"embedding.modle is unknown; did you mean embedding.model\?",
-        ),
-        ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
-        ({"timezone": ""}, "timezone"),
-        ({"timezone": "../../etc/passwd"}, "timezone"),
-        (
-            {"retrieval": {"fusion": "magic"}},
-            "retrieval.fusion='magic' should be 'blend', 'rrf' or 'cosine'",
-        ),
-        ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
-        (
-            {"retention": {"fact": "soon"}},
-            "retention.fact: .*'soon' is no time span; write forever",
-        ),
-        ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
-        ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
-        ({"storage": {"busy_timeout": 0}}, "storage.busy_timeout"),
-        ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
-    ],
-)
-def test_a_wrong_setting_is_named_with_its_place(values, message):
+WRONG = [
+    ({"colour": "red"}, "settings: colour is unknown"),
+    ({"embeding": {"model": "none"}}, "embeding is unknown; did you mean embedding"),
+    (
+        {"embedding": {"modle": "none"}},
+        r"embedding.modle is unknown; did you mean embedding.model\?",
+    ),
+    ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
+    ({"timezone": ""}, "timezone"),
+    ({"timezone": "../../etc/passwd"}, "timezone"),
+    (
+        {"retrieval": {"fusion": "magic"}},
+        "retrieval.fusion='magic' should be 'blend', 'rrf' or 'cosine'",
+    ),
+    ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
+    ({"retention": {"fact": "soon"}}, "retention.fact: .*'soon' is no time span; write forever"),
+    ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
+    ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
+    ({"storage": {"busy_timeout": 0}}, "storage.busy_timeout"),
+    ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
+]
+
+
+def test_a_wrong_setting_is_named_with_its_place(subtests):
     """The message says where the fault is, what was given and what would do."""
-    with pytest.raises(errors.ConfigError, match=message):
-        Settings(**values)
+    for values, message in WRONG:
+        with subtests.test(f"{values}"), pytest.raises(errors.ConfigError, match=message):
+            Settings(**values)
 
 
 def test_a_folder_in_place_of_the_file_harms_nothing(file):
@@ -84,14 +82,13 @@ def test_an_api_key_is_in_no_text():
     assert "sk-secret" not in f"{settings!r} {settings} {settings.model_dump()}"
 
 
-@pytest.mark.parametrize("model", ["magic", "openai", "openai:", "sentence-transformers:", ""])
-def test_an_unknown_model_is_named(tmp_path, model):
+def test_an_unknown_model_is_named(tmp_path, subtests):
     """The message lists what there is; no file is made."""
-    with pytest.raises(
-        errors.ConfigError, match=r"embedding\.model=.* is unknown; use auto, local"
-    ):
-        Memory(tmp_path / "m.db", settings=Settings(embedding={"model": model}))
-    assert not (tmp_path / "m.db").exists()
+    unknown = r"embedding\.model=.* is unknown; use auto, local"
+    for model in ("magic", "openai", "openai:", "sentence-transformers:", ""):
+        with subtests.test(model), pytest.raises(errors.ConfigError, match=unknown):
+            Memory(tmp_path / "m.db", settings=Settings(embedding={"model": model}))
+        assert not (tmp_path / "m.db").exists()
 
 
 def test_a_location_can_be_set(tmp_path, monkeypatch):

@@ -50,9 +50,9 @@ def show(session: Session) -> None:
         memoranda config show --json
     """
     found = configure.list_settings(session.settings, **session.given)
-    file = configure.find_file()
-    state = "" if file.exists else "  (there is none yet)"
-    line = Text("settings file  ", "dim").append_text(safe_text(f"{file.path}{state}", "not dim"))
+    file = config_path()
+    state = "" if file.is_file() else "  (there is none yet)"
+    line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
     session.show(found, line, *show_settings(found))
 
 
@@ -135,8 +135,8 @@ def path(session: Session) -> None:
     Examples:
         memoranda config path
     """
-    found = configure.find_file()
-    session.show(found, safe_text(str(found.path)))
+    found = config_path()
+    session.show({"path": found, "exists": found.is_file()}, safe_text(str(found)))
 
 
 @command(models, "pull", base_url={"flags": ("--from",), "metavar": "URL"})
@@ -166,14 +166,14 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
 
 def show_settings(found: Iterable[Setting]) -> Iterator[RenderableType]:
     """Yield settings with their values and where these come from, group by group."""
-    return tabulate(map(_setting_row, found))
+    file = config_path()
+    return tabulate(_setting_row(each, file) for each in found)
 
 
-def _setting_row(setting: Setting) -> Row:
+def _setting_row(setting: Setting, file: Path) -> Row:
     style = "dim" if setting.source == DEFAULT else "bold"
     # The whole path of the file stands above the table.
-    here = setting.source == str(config_path())
-    source = Path(setting.source).name if here else setting.source
+    source = file.name if setting.source == str(file) else setting.source
     value = safe_text(format_value(setting.value), style)
     return *split_name(setting.name), value, safe_text(source, "dim")
 
@@ -198,11 +198,10 @@ def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
 
 def show_explanation(found: Explanation) -> RenderableType:
     """Return what a setting means, takes and is."""
-    line = "" if found.line is None else f", line {found.line}"
     known = found.source is not None
     rows = {
         "value": safe_text(format_value(found.value), "bold") if known else None,
-        "from": f"{found.source}{line}" if known else None,
+        "from": found.source if known else None,
         "default": format_value(found.default),
         "takes": found.type,
         "environment": found.variable,

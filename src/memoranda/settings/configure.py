@@ -10,20 +10,19 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.model.json_object import is_object_text
 from memoranda.model.short_repr import hide_password
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import MASK, Field
-from memoranda.settings.files import SettingsFile, rewrite
-from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
-from memoranda.settings.settings import Settings, config_path, origins
-from memoranda.settings.sources import set_variable
+from memoranda.settings.files import AGENT_SECTION, VARIABLE, SettingsFile, read_file, write_file
+from memoranda.settings.nested import MISSING, Place, merge, nest, value_at, without
+from memoranda.settings.settings import Settings, read_sources
+from memoranda.settings.sources import DEFAULT
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # What the settings are called together that are in no group.
@@ -59,7 +58,6 @@ class Explanation:
         value: its value in force, a secret only as asterisks; with a ``problem``, the text that
             is there.
         source: where that comes from, as in :class:`Setting`; ``None`` if that cannot be read.
-        line: the line of the file, if it comes from there.
         variable: the environment variable that sets it.
         example: the command that sets it.
         problem: why no settings are in force, if something is wrong in them.
@@ -72,7 +70,6 @@ class Explanation:
     default: Any
     value: Any
     source: str | None
-    line: int | None
     variable: str
     example: str
     problem: str | None = None
@@ -107,20 +104,6 @@ class SettingSummary:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsPath:
-    """Where the settings file is, and whether it is there."""
-
-    path: Path
-    exists: bool
-
-
-def find_file() -> SettingsPath:
-    """Return where the settings file is; it need not exist."""
-    path = config_path()
-    return SettingsPath(path=path, exists=path.is_file())
-
-
 def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[Setting]:
     """Return every setting in the order of declaration; of values by name, each by itself.
 
@@ -129,18 +112,16 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
         given: the option of a command line and its value, by the name of a setting over which
             it wins where it has one.
     """
-    known, found = origins(type(settings)), []
+    sources, found = read_sources(), []
     values = settings.model_dump(mode="json")
     for field in declared.fields(Settings):
         value = value_at(values, field.place)
         inside = [(*field.place, name) for name in value] if field.has_names else []
         for place in inside or [field.place]:
-            inner = value_at(values, place)
-            name, source = ".".join(place), known.source(place)
-            option, value = given.get(name, (source, None))
-            if value is None:
-                option, value = source, inner
-            found.append(Setting(name=name, value=_mask(field, value), source=option))
+            name, inner = ".".join(place), value_at(values, place)
+            option, text = given.get(name, ("", None))
+            source, shown = (sources.find(place)[0], inner) if text is None else (option, text)
+            found.append(Setting(name=name, value=_mask(field, shown), source=source))
     return found
 
 
@@ -165,10 +146,9 @@ def explain(name: str) -> Explanation:
         InvalidInput: there is no such setting; the message suggests the nearest.
     """
     field, place = declared.find(Settings, name)
-    known, value, problem = None, None, None
+    source, value, problem = None, None, None
     try:
-        known = origins()
-        value = known.value(place)
+        source, value = read_sources().find(place)
         value = value_at(Settings().model_dump(mode="json"), place)
     except ConfigError as error:
         problem = str(error)
@@ -179,9 +159,8 @@ def explain(name: str) -> Explanation:
         allowed=field.allowed,
         default=field.default if place == field.place else None,
         value=_mask(field, value),
-        source=None if known is None else known.source(place),
-        line=None if known is None else known.line(place),
-        variable=field.variable,
+        source=source,
+        variable=declared.variable(field.place),
         example=_example(field, place),
         problem=problem,
     )
@@ -202,19 +181,16 @@ def put(name: str, text: str) -> SettingChange:
     """
     field, place = declared.find(Settings, name)
     given = _parse_given(field, place, text)
-
-    def edit(file: SettingsFile) -> SettingsFile:
-        # As an argument it is tried even where the environment hides it.
-        others = replace(file, values=without(file.values, place))
-        made = _draft(others)(**with_value({}, place, given)).model_dump(mode="json")
-        after = _replace_names(file, place, given if field.is_secret else value_at(made, place))
-        _draft(after)()
-        return after
-
-    done = _rewrite(name, place, edit)
-    readable = os.name == "posix" and bool(done.path.stat().st_mode & OTHERS)
+    before = read_file()
+    # As an argument it is tried even where the environment hides it.
+    others = replace(before, values=without(before.values, place))
+    made = Settings(_file=others, **nest(place, given))
+    is_typed = field.is_secret or isinstance(given, Mapping)
+    value = given if is_typed else value_at(made.model_dump(mode="json"), place)
+    change = _write(name, place, before, before.with_value(place, value))
+    readable = os.name == "posix" and bool(change.path.stat().st_mode & OTHERS)
     shown = _mask(field, given)
-    return replace(done, value=shown, exposed=shown != given and readable)
+    return replace(change, value=shown, exposed=shown != given and readable)
 
 
 def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
@@ -230,7 +206,7 @@ def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, An
         ConfigError: the value is impossible, or the settings would contradict each other.
     """
     field, place = declared.find(Settings, name)
-    given = with_value(arguments, place, _parse_given(field, place, text))
+    given = merge(arguments, nest(place, _parse_given(field, place, text)))
     Settings(**given)
     return given
 
@@ -245,19 +221,14 @@ def unset(name: str) -> SettingChange:
         ConfigError: the others would contradict each other without it, or the file cannot be
             written. The file is as it was.
     """
-    place = tuple(name.split("."))
-    in_file = value_at(Settings.settings_file().values, place) is not MISSING
-    if not in_file and name not in declared.groups(Settings):
+    place, before = tuple(name.split(".")), read_file()
+    if value_at(before.values, place) is MISSING and name not in declared.groups(Settings):
         place = declared.find(Settings, name)[1]
-
-    def edit(file: SettingsFile) -> SettingsFile:
-        after = _remove(file, place)
-        wrong = _problem(after)
-        if wrong is not None and _problem(file) is None:
-            raise ConfigError(wrong)
-        return after
-
-    return _rewrite(name, place, edit)
+    after = before.with_value(place, MISSING)
+    problem = _problem(after)
+    if problem is not None and _problem(before) is None:
+        raise problem
+    return _write(name, place, before, after)
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -295,60 +266,36 @@ def _example(field: Field, place: Place) -> str:
 def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
     try:
         text.encode()
+        values = json.loads(text) if field.has_names and place == field.place else None
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{field.name}={text!r:.80} is no Unicode text") from error
-    if not field.has_names or place != field.place:
-        return text
-    if not is_object_text(text):
-        raise InvalidInput(
-            f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
-            f"{_example(field, place)}"
-        )
-    return dict(json.loads(text))
+    except (ValueError, RecursionError):
+        values = text
+    if values is None or isinstance(values, dict):
+        return text if values is None else values
+    raise InvalidInput(
+        f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
+        f"{_example(field, place)}"
+    )
 
 
-def _draft(file: SettingsFile) -> type[Settings]:
-    class SettingsDraft(Settings):
-        @classmethod
-        def settings_file(cls) -> SettingsFile:
-            return file
-
-    return SettingsDraft
-
-
-def _problem(file: SettingsFile) -> str | None:
+def _problem(file: SettingsFile) -> ConfigError | None:
     try:
-        _draft(file)()
+        Settings(_file=file)
     except ConfigError as error:
-        return str(error)
+        return error
     return None
 
 
-def _replace_names(file: SettingsFile, place: Place, value: Any) -> SettingsFile:
-    """Return the file with a value; of one with names, those that stay keep their lines."""
-    if not isinstance(value, Mapping):
-        return file.with_value(place, value)
-    there = value_at(file.values, place)
-    names = [*there, *value] if isinstance(there, Mapping) else value
-    for name in names:
-        file = file.with_value((*place, name), value.get(name, MISSING))
-    return file
-
-
-def _remove(file: SettingsFile, place: Place) -> SettingsFile:
-    there = value_at(file.values, place)
-    if isinstance(there, Mapping):
-        # One by one, so that the comments between them stay.
-        for name in there:
-            file = _remove(file, (*place, name))
-    return file.with_value(place, MISSING)
-
-
-def _rewrite(
-    name: str, place: Place, edit: Callable[[SettingsFile], SettingsFile]
-) -> SettingChange:
-    path = config_path()
-    changed = rewrite(path, edit)
-    hidden = value_at(origins().environment, place) is not MISSING
-    over = set_variable(place) if hidden else None
+def _write(name: str, place: Place, before: SettingsFile, after: SettingsFile) -> SettingChange:
+    path, (source, _) = after.path, read_sources(file=after).find(place)
+    if source in {DEFAULT, AGENT_SECTION} and value_at(after.values, place) is not MISSING:
+        raise ConfigError(
+            f"{path} is another program's, of which the section {AGENT_SECTION} alone is read; "
+            f"name a file of your own in {VARIABLE}"
+        )
+    changed = after.text != before.text
+    if changed:
+        write_file(after)
+    over = None if source in {DEFAULT, AGENT_SECTION, str(path)} else source
     return SettingChange(name=name, path=path, changed=changed, overridden_by=over)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -23,11 +22,9 @@ from memoranda.settings.nested import Place
 from memoranda.settings.one_of import OneOf
 
 PREFIX = "MEMORANDA_"
-JOINT = "__"
+DELIMITER = "__"
 # What is shown of a secret, however long it is.
 MASK = "**********"
-# Settings of a group up to which all are named where one is unknown.
-FEW = 4
 KINDS: Mapping[Any, str] = {
     str: "text",
     int: "whole number",
@@ -69,11 +66,6 @@ class Field:
         return ".".join(self.place)
 
     @property
-    def variable(self) -> str:
-        """The environment variable that sets it."""
-        return variable(self.place)
-
-    @property
     def summary(self) -> str:
         """The first sentence of its meaning, without its full stop."""
         return self.meaning.partition(". ")[0].removesuffix(".")
@@ -81,52 +73,26 @@ class Field:
 
 def variable(place: Place) -> str:
     """Return the name of the environment variable for ``place``."""
-    return PREFIX + JOINT.join(place).upper()
-
-
-def fields(model: type[BaseModel], within: Place = ()) -> Iterator[Field]:
-    """Yield every setting of ``model`` in the order of declaration."""
-    for name, info in model.model_fields.items():
-        place = (*within, name)
-        group = info.annotation
-        if isinstance(group, type) and issubclass(group, BaseModel):
-            yield from fields(group, place)
-        else:
-            yield _field(place, info, attribute_docstrings(model)[name])
-
-
-# Two threads that parse at once can make CPython 3.11 raise a SystemError.
-_PARSING = Lock()
+    return PREFIX + DELIMITER.join(place).upper()
 
 
 @cache
-def attribute_docstrings(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return what stands below each setting of ``model`` in its source.
-
-    Read when somebody asks what a setting means: reading it whenever the settings are imported
-    would take longer than all else about them.
-    """
-    found: defaultdict[str, str] = defaultdict(str)
-    with _PARSING:
-        tree = ast.parse(inspect.getsource(model))
-    for node in ast.walk(tree):
-        for setting, after in pairwise(node.body if isinstance(node, ast.ClassDef) else ()):
-            match setting, after:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
-                    value=ast.Constant(value=str(text))
-                ):
-                    found[name] = inspect.cleandoc(text)
-    return found
+def fields(model: type[BaseModel], within: Place = ()) -> tuple[Field, ...]:
+    """Return every setting of ``model`` in the order of declaration."""
+    found, meanings = list[Field](), _read_meanings(model)
+    for name, info in model.model_fields.items():
+        place, group = (*within, name), _group(info)
+        if group is None:
+            found.append(_field(place, info, meanings[name]))
+        else:
+            found += fields(group, place)
+    return tuple(found)
 
 
 def groups(model: type[BaseModel]) -> dict[str, str]:
     """Return the groups of settings by name, with the first sentence of what each is about."""
-    found = {}
-    for name, info in model.model_fields.items():
-        group = info.annotation
-        if isinstance(group, type) and issubclass(group, BaseModel):
-            found[name] = plain(group.__doc__ or "").partition(".")[0]
-    return found
+    found = {name: _group(info) for name, info in model.model_fields.items()}
+    return {name: _plain(g.__doc__ or "").partition(".")[0] for name, g in found.items() if g}
 
 
 def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
@@ -138,60 +104,79 @@ def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
     Raises:
         InvalidInput: there is no such setting; the message suggests the nearest.
     """
-    known = list(fields(model))
-    for each in known:
+    for each in fields(model):
+        inner = name.removeprefix(f"{each.name}.")
         if name == each.name:
             return each, each.place
-        inner = name.removeprefix(f"{each.name}.")
         if each.has_names and inner not in {name, ""}:
             return each, (*each.place, inner)
     if name in groups(model):
-        inside = next(each.name for each in known if each.place[0] == name)
+        inside = next(each.name for each in fields(model) if each.place[0] == name)
         raise InvalidInput(f"{name} is a group of settings; name one of them, such as {inside}")
-    raise InvalidInput(f"the setting {name!r:.80} is unknown; {suggestion(model, name)}")
+    raise InvalidInput(f"the setting {name!r:.80} is unknown; {suggest(model, name)}")
 
 
-def suggestion(model: type[BaseModel], name: str) -> str:
+def suggest(model: type[BaseModel], name: str) -> str:
     """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
-    near = next(iter(nearest(name, [*(each.name for each in fields(model)), *groups(model)])), None)
-    group = name.partition(".")[0]
-    inside = [each.place[-1] for each in fields(model) if each.place[:-1] == (group,)]
-    if 0 < len(inside) <= FEW:
-        return f"{group} takes {', '.join(inside[:-1])}{' and ' * bool(inside[1:])}{inside[-1]}"
-    return f"did you mean {near}?" if near else "memoranda config explain lists all there are"
+    for near in nearest(name, [*(each.name for each in fields(model)), *groups(model)]):
+        return f"did you mean {near}?"
+    return "memoranda config explain lists all there are"
 
 
-def plain(docstring: str) -> str:
+# Two threads that parse at once can make CPython 3.11 raise a SystemError.
+_PARSING = Lock()
+
+
+def _read_meanings(model: type[BaseModel]) -> Mapping[str, str]:
+    """Return the docstring below each setting of ``model``, read from its source when asked for.
+
+    Pydantic's ``use_attribute_docstrings`` reads them when the class is made, which takes longer
+    than all else about settings, and few processes ask what one means.
+    """
+    with _PARSING:
+        (made,) = ast.parse(inspect.getsource(model)).body
+    return {
+        ast.unparse(one.target): ast.literal_eval(text.value)
+        for one, text in pairwise(made.body if isinstance(made, ast.ClassDef) else ())
+        if isinstance(one, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
+def _group(info: FieldInfo) -> type[BaseModel] | None:
+    kind = info.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _plain(docstring: str) -> str:
     """Return a docstring as running text."""
     return " ".join(docstring.replace("``", "").split())
 
 
 def _field(place: Place, info: FieldInfo, meaning: str) -> Field:
-    kind, optional = info.annotation, False
-    if get_origin(kind) in {Union, types.UnionType}:
-        (kind,) = [each for each in get_args(kind) if each is not type(None)]
-        optional = True
-    origin, inner = get_origin(kind), get_args(kind)
-    allowed = tuple(map(str, inner)) if origin is Literal else ()
+    kind: Any = info.annotation
+    is_optional = get_origin(kind) in {Union, types.UnionType}
+    if is_optional:
+        kind = next(each for each in get_args(kind) if each is not types.NoneType)
+    inner = get_args(kind)
+    allowed = tuple(inner) if get_origin(kind) is Literal else ()
     for listed in (each for each in info.metadata if isinstance(each, OneOf)):
         allowed = listed.names()
     if allowed:
         words = f"one of {', '.join(allowed)}"
-    elif origin is dict:
+    elif inner:
         words = f"names, each with a {KINDS[inner[1]]}"
     else:
         limits = [(each, name) for each in info.metadata for name in BOUNDS if hasattr(each, name)]
         bounds = [f"{BOUNDS[name]} {getattr(each, name):g}" for each, name in limits]
         words = ", ".join([KINDS[kind], *bounds])
     default = info.get_default(call_default_factory=True, validated_data={})
-    (example,) = info.examples or [default]
     return Field(
         place=place,
-        meaning=plain(meaning),
+        meaning=_plain(meaning),
         default=default,
-        type=f"{words}; may be left out" if optional else words,
+        type=f"{words}; may be left out" if is_optional else words,
         allowed=allowed,
-        example=example,
+        example=info.examples[0] if info.examples else default,
         is_secret=kind is SecretStr,
-        has_names=origin is dict,
+        has_names=get_origin(kind) is dict,
     )

@@ -1,31 +1,35 @@
-"""The settings file: finding, reading and rewriting it.
+"""The settings file: finding, reading and changing it.
 
-Writers keep each other out by ``config.toml.lock`` beside the file, and a new text takes the
-place of the old one in one step. So nobody reads half a file, two writers never undo each
-other's change, and a writer that is killed leaves the file as it was.
+Values of YAML are read as text, as those of the environment are, and the setting's type says what
+they mean: ``summaries: off`` is the word, not the ``false`` that YAML 1.1 makes of it. An empty
+value, ``~`` and ``null`` leave the setting as it is without the file.
 """
+
+# The libraries are imported in functions: only who has such a file, or changes one, waits for it.
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
-from memoranda.settings.formats import Format, TomlFormat, YamlFormat, change
-from memoranda.settings.nested import Place
-from memoranda.text.files import PRIVATE, write_whole
+from memoranda.settings.nested import MISSING, Place, leaves, value_at
+from memoranda.text.files import write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
-# Seconds to wait for another writer, who needs a fraction of one.
-PATIENCE = 10.0
-BOM = b"\xef\xbb\xbf"
-FORMATS: Mapping[str, Format] = {".toml": TomlFormat(), ".yaml": YamlFormat(), ".yml": YamlFormat()}
+# Where a small agent has its section `memory`, beside sections of its own (requirement S1.37).
+AGENT_FILE = Path("config", "default.yaml")
+AGENT_SECTION = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,44 +38,47 @@ class SettingsFile:
 
     Attributes:
         path: where it is, whether or not it exists.
-        text: what is in it; line ends of Windows are a newline alone here.
-        values: what it says.
+        text: what is in it.
+        values: what it says, nested by group.
     """
 
     path: Path
     text: str = field(default="", repr=False)
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    def line(self, place: Place) -> int | None:
-        """Return the line on which ``place`` is set, counted from 1."""
-        known = format_of(self.path).lines(self.text) if self.text else {}
-        while place and place not in known:  # A value within one that is written on one line.
-            place = place[:-1]
-        return known.get(place)
-
     def with_value(self, place: Place, value: Any) -> SettingsFile:
-        """Return the file with ``value`` at ``place``, or nothing there if it is ``MISSING``.
+        """Return the file with ``value`` at ``place``, or none there if it is ``MISSING``.
 
         Raises:
             ConfigError: the file is written in a way that does not allow it.
         """
-        form = format_of(self.path)
+        there = value_at(self.values, place)
+        if value is MISSING and isinstance(there, Mapping):
+            return reduce(lambda file, name: file.with_value((*place, name), value), there, self)
+        if value is MISSING and there is MISSING:
+            return self
+        edit = _edit_toml if self.path.suffix.lower() == ".toml" else _edit_yaml
         try:
-            text = change(form, self.text, place, value)
-            return SettingsFile(self.path, text, form.parse(text))
-        except ValueError as error:
-            message = f"{self.path}: cannot change {'.'.join(place)}: {error}; edit the file"
-            raise ConfigError(message) from error
+            text = edit(self.text, place, value)
+            after = SettingsFile(self.path, text, parse(self.path, text))
+        # tomlkit's own errors are ValueErrors; others come of what stands in the way.
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ConfigError(f"{self.path} cannot be changed: {error}; edit the file") from error
+        if _others(after.values, place) != _others(self.values, place):
+            message = f"{self.path} is written in a way that cannot be changed here; edit the file"
+            raise ConfigError(message)
+        return after
 
 
 def config_path() -> Path:
     """Return the path of the settings file, which need not exist.
 
     It is what ``MEMORANDA_CONFIG`` names; otherwise ``config.toml``, ``config.yaml`` or
-    ``config.yml`` in the user's configuration folder, and the first where there is none.
+    ``config.yml`` in the user's configuration folder; otherwise ``config/default.yaml`` below the
+    working directory, if it has a small agent's section ``memory``.
 
     Raises:
-        ConfigError: there are several.
+        ConfigError: there are several in the folder.
     """
     named = os.environ.get(VARIABLE)
     if named:
@@ -86,23 +93,10 @@ def config_path() -> Path:
             f"there are several settings files: {' and '.join(map(str, present))}; "
             f"keep one of them, or name it in {VARIABLE}"
         )
-    return present[0] if present else folder / NAMES[0]
+    return present[0] if present else _agent_file() or folder / NAMES[0]
 
 
-def format_of(path: Path) -> Format:
-    """Return how the file at ``path`` is read.
-
-    Raises:
-        ConfigError: its name does not say.
-    """
-    form = FORMATS.get(path.suffix.lower())
-    if form is None:
-        message = f"the settings file {path} must be named .toml, .yaml or .yml, after its format"
-        raise ConfigError(message)
-    return form
-
-
-def read(path: Path | None = None) -> SettingsFile:
+def read_file(path: Path | None = None) -> SettingsFile:
     """Return the settings file at ``path``, or at :func:`config_path`; an empty one if absent.
 
     Raises:
@@ -112,62 +106,159 @@ def read(path: Path | None = None) -> SettingsFile:
         path = path or config_path()
         if not path.is_file():
             return SettingsFile(path)
-        raw = path.read_bytes()
+        text = path.read_bytes().decode("utf-8-sig")
+        return SettingsFile(path, text, parse(path, text))
     except OSError as error:
         message = f"the settings file {path or ''} cannot be read: {error.strerror or error}"
         raise ConfigError(message) from error
-    form = format_of(path)
-    try:
-        text = raw.decode("utf-8-sig")
-        if _ends_lines_with_crlf(raw):
-            text = text.replace("\r\n", "\n")
-        return SettingsFile(path, text, form.parse(text))
-    except (ValueError, RecursionError) as error:
-        why = "it nests too deeply" if isinstance(error, RecursionError) else error
-        raise ConfigError(f"{path} is not valid {form.name}: {why}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be understood: {error}") from error
 
 
-def rewrite(path: Path, edit: Callable[[SettingsFile], SettingsFile]) -> bool:
-    """Replace the file at ``path`` by what ``edit`` makes of it, at once or not at all.
+def write_file(file: SettingsFile) -> None:
+    """Put a settings file in the place of the one before, at once or not at all.
 
-    Others wait meanwhile, so that each change is made to what the one before left. The file
-    keeps its permissions, its way to end lines and, if it is a link, its place; a new one can
-    be read by its owner only.
-
-    Returns:
-        Whether the file is different now.
+    It keeps its permissions and, if it is a link, its place; only its owner can read a new one.
 
     Raises:
-        ConfigError: it cannot be read or written, or another writer does not come to an end.
+        ConfigError: it cannot be written.
     """
-    from filelock import SoftFileLock, Timeout  # noqa: PLC0415 - only who writes waits for it
-
-    format_of(path)
-    target = path.resolve()
-    lock = target.with_name(f"{target.name}.lock")
+    target = file.path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with SoftFileLock(lock, timeout=PATIENCE, mode=PRIVATE):
-            before = read(path)
-            after = edit(before)
-            changed = after.text != before.text
-            if changed:
-                _replace(target, after.text)
-    except Timeout as error:
-        message = f"{target} is being written by another process; if none is, delete {lock}"
-        raise ConfigError(message) from error
+        write_whole(target, [file.text.encode()])
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from error
-    return changed
+        raise ConfigError(f"{file.path} cannot be written: {error.strerror or error}") from error
 
 
-def _replace(target: Path, text: str) -> None:
-    """Put ``text`` in the place of a file in one step, with its line ends and its mark."""
-    old = target.read_bytes() if target.exists() else b""
-    if _ends_lines_with_crlf(old):
-        text = text.replace("\n", "\r\n")
-    write_whole(target, [text.encode("utf-8-sig" if old.startswith(BOM) else "utf-8")])
+def parse(path: Path, text: str) -> dict[str, Any]:
+    """Return the values in the text of a settings file.
+
+    Raises:
+        ConfigError: the file's name says no format.
+        ValueError: the text is not of that format; the message says why.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in {".toml", ".yaml", ".yml"}:
+        message = f"the settings file {path} must be named .toml, .yaml or .yml, after its format"
+        raise ConfigError(message)
+    try:
+        return _without_empty(tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text))
+    except RecursionError as error:
+        raise ValueError("it nests too deeply") from error
 
 
-def _ends_lines_with_crlf(raw: bytes) -> bool:
-    return 0 < raw.count(b"\n") == raw.count(b"\r\n")
+def _agent_file() -> Path | None:
+    """Return where a small agent's configuration is, if the working directory has one."""
+    from memoranda.settings.sections import MemorySettings
+
+    if not AGENT_FILE.is_file():
+        return None
+    try:
+        section = read_file(AGENT_FILE).values.get(AGENT_SECTION)
+    except ConfigError:
+        return None  # Another program's, in a form of its own.
+    is_ours = isinstance(section, Mapping) and section.keys() & MemorySettings.model_fields.keys()
+    return AGENT_FILE if is_ours else None
+
+
+def _parse_yaml(text: str) -> dict[str, Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import BaseConstructor
+    from ruamel.yaml.error import YAMLError
+
+    class TextConstructor(BaseConstructor):
+        """Makes text of every scalar but null."""
+
+    TextConstructor.add_constructor("tag:yaml.org,2002:null", lambda *_: None)
+    reader = YAML(typ="safe", pure=True)
+    reader.Constructor = TextConstructor
+    try:
+        values = reader.load(text)
+    except YAMLError as error:
+        raise ValueError(" ".join(str(error).partition("To suppress")[0].split())) from error
+    if not isinstance(values, dict | None) or not all(
+        isinstance(name, str) for name in values or ()
+    ):
+        raise ValueError(f"it holds {values!r:.40}, not names with values")
+    return values or {}
+
+
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values without those that are empty, and without groups that hold nothing."""
+    inner = {name: _without_empty(v) if isinstance(v, Mapping) else v for name, v in values.items()}
+    return {name: value for name, value in inner.items() if value is not None and value != {}}
+
+
+def _others(values: Mapping[str, Any], place: Place) -> dict[Place, Any]:
+    """Return all values but those at ``place``, inside it and around it, by their places."""
+    found = leaves(values).items()
+    return {
+        other: value
+        for other, value in found
+        if any(one != another for one, another in zip(other, place, strict=False))
+    }
+
+
+def _edit_toml(text: str, place: Place, value: Any) -> str:
+    """Return the text of a TOML file with another value, or without one."""
+    import tomlkit
+    from tomlkit.container import Container
+    from tomlkit.items import AoT, InlineTable, Table
+
+    document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
+    table: Any = document
+    for name in place[:-1]:
+        if not isinstance(table.get(name), Mapping):
+            table[name] = tomlkit.table()
+        table = table[name]
+    name, body = place[-1], table if isinstance(table, Container) else table.value
+    if value is MISSING:
+        del table[name]
+        return tomlkit.dumps(document)
+    lines = [key for key, item in body.body if key and not isinstance(item, AoT | Table)]
+    if name in table or not lines or isinstance(table, InlineTable):
+        table[name] = value
+    else:  # Added at the end it would stand below comments on what follows.
+        item = tomlkit.item(value)
+        item.trivia.indent = body[lines[-1]].trivia.indent
+        body._insert_after(lines[-1], tomlkit.key(name), item)  # noqa: SLF001 - the only way to say where
+    return tomlkit.dumps(document)
+
+
+def _edit_yaml(text: str, place: Place, value: Any) -> str:
+    """Return the text of a YAML file with another value, or with an empty one.
+
+    The name stays, since comments on what follows it would go with it.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap
+
+    engine, written = YAML(), io.StringIO()
+    engine.preserve_quotes, engine.width = True, 1 << 20
+    document = engine.load(text)
+    if document is None:
+        written.write(text)
+        document = CommentedMap()
+    group: Any = document
+    for name in place[:-1]:
+        if not isinstance(group.get(name), Mapping):
+            group[name] = CommentedMap()
+        group = group[name]
+    name, value = place[-1], None if value is MISSING else _quote(value)
+    if name in group:
+        group[name] = value
+    else:  # Above the last name if that has a comment, which is likely to be about what follows.
+        last = next(reversed(group), None)
+        group.insert(len(group) - (last in group.ca.items), _quote(name), value)
+    engine.dump(document, written)
+    return written.getvalue()
+
+
+def _quote(value: Any) -> Any:
+    """Return a text in quotes where it has, or begins with, what only stands in them."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    # ruamel.yaml itself does not quote what begins like an indicator within braces.
+    odd = isinstance(value, str) and (not value.isprintable() or value[:1] in {*"?-:"})
+    return DoubleQuotedScalarString(value) if odd else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 Place = tuple[str, ...]
@@ -10,7 +10,7 @@ MISSING: Final = object()
 
 
 def value_at(values: Any, place: Place) -> Any:
-    """Return what stands at ``place``, or :data:`MISSING`."""
+    """Return the value at ``place``, or :data:`MISSING`."""
     for name in place:
         if not isinstance(values, Mapping) or name not in values:
             return MISSING
@@ -18,33 +18,35 @@ def value_at(values: Any, place: Place) -> Any:
     return values
 
 
-def walk(values: Mapping[str, Any], within: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Yield each place that holds something, groups before what is in them."""
+def leaves(values: Mapping[str, Any], within: Place = ()) -> dict[Place, Any]:
+    """Return every value that is no group, by its place."""
+    found: dict[Place, Any] = {}
     for name, value in values.items():
-        yield (*within, name), value
-        if isinstance(value, Mapping):
-            yield from walk(value, (*within, name))
+        place = (*within, name)
+        found |= leaves(value, place) if isinstance(value, Mapping) else {place: value}
+    return found
 
 
-def with_value(values: Mapping[str, Any], place: Place, value: Any) -> dict[str, Any]:
-    """Return a copy of ``values`` with ``value`` at ``place``; what is in the way gives way."""
+def merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of both mappings; where both have one, the stronger's."""
+    merged = dict(weaker)
+    for name, above in stronger.items():
+        below = merged.get(name, {})
+        are_groups = isinstance(below, Mapping) and isinstance(above, Mapping)
+        merged[name] = merge(below, above) if are_groups else above
+    return merged
+
+
+def nest(place: Place, value: Any) -> dict[str, Any]:
+    """Return a mapping that holds ``value`` at ``place`` and nothing else."""
     name, *rest = place
-    if rest:
-        inner = values.get(name)
-        value = with_value(inner if isinstance(inner, Mapping) else {}, tuple(rest), value)
-    return {**values, name: value}
+    return {name: nest(tuple(rest), value) if rest else value}
 
 
 def without(values: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return a copy of ``values`` without what is at ``place``; its group stays, if empty."""
+    """Return a copy of ``values`` without the value at ``place``; its group stays, if empty."""
     name, *rest = place
     inner = values.get(name)
     if rest and isinstance(inner, Mapping):
         return {**values, name: without(inner, tuple(rest))}
     return {key: value for key, value in values.items() if rest or key != name}
-
-
-def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of ``values`` without the groups that hold nothing."""
-    inner = {name: without_empty(v) if isinstance(v, Mapping) else v for name, v in values.items()}
-    return {name: value for name, value in inner.items() if value != {}}

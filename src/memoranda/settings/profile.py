@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from memoranda.settings.nested import MISSING, Place, value_at, walk, with_value
+from memoranda.settings.nested import merge
 from memoranda.settings.sections import MemorySettings
 
-NAME = "memory"
 PATH = "~/.reachy/memory"
 TURNS = 5
 MODEL = "all-MiniLM-L6-v2"
@@ -31,57 +28,33 @@ OWN_MODELS = frozenset({"auto", "local", "none"})
 FILE = Path(__file__).with_name("profile.toml")
 
 
-@cache
-def read_policy() -> Mapping[Place, Any]:
-    """Return what comes with the section beside its four names, by place."""
-    found = walk(tomllib.loads(FILE.read_text("utf-8")))
-    return {place: value for place, value in found if not isinstance(value, Mapping)}
-
-
-def apply_profile(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``values`` of settings with what follows from their section ``memory``.
-
-    Without that section, or with a wrong one, they stay as they are.
-    """
-    whole = dict(values)
-    for place, (value, _) in derive_settings(values.get(NAME)).items():
-        group = whole.get(place[0])
-        if isinstance(group, BaseModel):  # Made by the caller: what it was made with counts.
-            whole[place[0]] = {name: getattr(group, name) for name in group.model_fields_set}
-        if value_at(whole, place) is MISSING:
-            whole = with_value(whole, place, value)
-    return whole
-
-
-def derive_settings(section: Any) -> dict[Place, tuple[Any, Place]]:
-    """Return what follows from a section ``memory``: each setting's value and what it is from.
+def derive_settings(section: Any) -> dict[str, Any]:
+    """Return what follows from a section ``memory``, nested by group.
 
     Args:
         section: the section as it was written, checked or not. Nothing follows from a wrong one,
             or from one that sets nothing.
     """
     try:
-        given = MemorySettings.model_validate(section)
+        given = MemorySettings.model_validate(section or {})
     except ValidationError:
         return {}
     if not any(value is not None for _, value in given):
         return {}
-    messages = 2 * (given.context_window_size or TURNS)
-    values: dict[Place, tuple[Any, str]] = {
-        ("location",): (chroma_location(given.path or PATH), "path"),
-        ("embedding", "model"): (embedding_name(given.embedding_model or MODEL), "embedding_model"),
-        ("conversation", "window"): (messages // 2, "context_window_size"),
-        ("conversation", "max_messages"): (messages, "context_window_size"),
-        ("conversation", "keep_recent"): (min(KEPT_WHOLE, messages), "context_window_size"),
-        ("schedule", "expire"): (f"{given.cleanup_interval or INTERVAL}s", "cleanup_interval"),
-    }
-    return {
-        **{
-            place: (value, (NAME,) if getattr(given, name) is None else (NAME, name))
-            for place, (value, name) in values.items()
+    turns = given.context_window_size or TURNS
+    return merge(
+        tomllib.loads(FILE.read_text("utf-8")),
+        {
+            "location": chroma_location(given.path or PATH),
+            "embedding": {"model": embedding_name(given.embedding_model or MODEL)},
+            "conversation": {
+                "window": turns,
+                "max_messages": 2 * turns,
+                "keep_recent": min(KEPT_WHOLE, 2 * turns),
+            },
+            "schedule": {"expire": f"{given.cleanup_interval or INTERVAL}s"},
         },
-        **{place: (value, (NAME,)) for place, value in read_policy().items()},
-    }
+    )
 
 
 def chroma_location(path: str) -> str:

@@ -12,11 +12,10 @@ from datetime import tzinfo
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
-    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -24,13 +23,20 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
+from memoranda.model.checks import nearest
 from memoranda.model.short_repr import PasswordlessRepr
 from memoranda.settings import sections
-from memoranda.settings.files import SettingsFile, config_path, read
-from memoranda.settings.profile import apply_profile
-from memoranda.settings.sources import Origins, explain_errors, explain_not_json, refuse_variables
+from memoranda.settings.files import AGENT_SECTION, SettingsFile, config_path, read_file
+from memoranda.settings.profile import derive_settings
+from memoranda.settings.sources import (
+    ARGUMENT,
+    ENVIRONMENT,
+    Sources,
+    explain_errors,
+    refuse_variables,
+)
 
-__all__ = ["Settings", "config_path", "origins"]
+__all__ = ["Settings", "config_path", "read_sources"]
 
 
 class Settings(PasswordlessRepr, BaseSettings):
@@ -69,31 +75,20 @@ class Settings(PasswordlessRepr, BaseSettings):
     http: sections.HttpSettings = sections.HttpSettings()
     mcp: sections.McpSettings = sections.McpSettings()
 
-    def __init__(self, **values: Any) -> None:
-        """Read file and environment; ``values`` win over both."""
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            message = explain_errors(error, Settings, origins(type(self), values))
-            # It says all that pydantic's does, in words of ours.
-            raise ConfigError(message) from None
-        except SettingsError:
-            raise ConfigError(explain_not_json(Settings)) from None
-        refuse_variables(Settings)
+    def __init__(self, *, _file: SettingsFile | None = None, **values: Any) -> None:
+        """Read file and environment; ``values`` win over both.
 
-    @classmethod
-    def settings_file(cls) -> SettingsFile:
-        """Return the file that is read for these settings.
-
-        Raises:
-            ConfigError: it cannot be read, or there are several.
+        Args:
+            _file: the settings file as it would be, in place of the one that there is.
+            values: settings, nested by group.
         """
-        return read()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return apply_profile(values)
+        sources = read_sources(values, _file)
+        try:
+            super().__init__(**sources.merged())
+        except ValidationError as error:
+            # It says all that pydantic's does, in words of ours.
+            raise ConfigError(explain_errors(error, Settings, sources)) from None
+        refuse_variables(Settings)
 
     @field_validator("user")
     @classmethod
@@ -117,10 +112,9 @@ class Settings(PasswordlessRepr, BaseSettings):
     def settings_customise_sources(  # type: ignore[override]
         cls, settings_cls: type[BaseSettings], **usual: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources: arguments, environment, file."""
-        file = InitSettingsSource(settings_cls, dict(cls.settings_file().values))
-        # The library names each source; two of the usual ones are enough.
-        return usual["init_settings"], usual["env_settings"], file
+        """Take what :func:`read_sources` has found, and nothing else."""
+        del settings_cls
+        return (usual["init_settings"],)
 
     def with_values(self, **groups: Mapping[str, Any]) -> Self:
         """Return settings with other values in some groups; nothing checks these."""
@@ -139,10 +133,36 @@ class Settings(PasswordlessRepr, BaseSettings):
             raise ConfigError(message) from error
 
 
-def origins(made: type[Settings] = Settings, arguments: Mapping[str, Any] | None = None) -> Origins:
-    """Return where the values of ``made(**arguments)`` come from.
+def read_sources(
+    arguments: Mapping[str, Any] | None = None, file: SettingsFile | None = None
+) -> Sources:
+    """Return the sources of the settings, first what follows from the section ``memory``.
 
     Raises:
-        ConfigError: the settings file cannot be read.
+        ConfigError: the file cannot be read, or a variable of the environment is no JSON.
     """
-    return Origins(arguments or {}, EnvSettingsSource(made)(), made.settings_file())
+    file = file or read_file()
+    try:
+        environment = EnvSettingsSource(Settings)()
+    except SettingsError as error:
+        message = f"settings: {error}; a group, and values by name, are written as a JSON object"
+        raise ConfigError(message) from None
+    given = {
+        name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
+        for name, value in (arguments or {}).items()
+    }
+    levels = {str(file.path): _own_part(file.values), ENVIRONMENT: environment, ARGUMENT: given}
+    section = Sources(levels).merged().get(AGENT_SECTION)
+    return Sources({AGENT_SECTION: derive_settings(section), **levels})
+
+
+def _own_part(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a file that are for memoranda.
+
+    Of a file with a section ``memory`` and others that are not ours, nor nearly called like one of
+    ours, that is the section alone: the rest is another program's (requirement S1.37).
+    """
+    known = Settings.model_fields
+    others = [name for name in values if name not in known and not nearest(name, known)]
+    is_anothers = others and AGENT_SECTION in values
+    return {AGENT_SECTION: values[AGENT_SECTION]} if is_anothers else values

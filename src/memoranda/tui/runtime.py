@@ -15,7 +15,7 @@ from memoranda.model.chat import ChatModel, OnText
 from memoranda.model.events import Callback, Event
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange
-from memoranda.settings.nested import without, without_empty
+from memoranda.settings.nested import without
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY
 
@@ -133,7 +133,7 @@ class ChatRuntime:
 
     def _drop(self, name: str) -> None:
         self._changed.pop(name, None)
-        self._open(self._session, without_empty(without(self._arguments, tuple(name.split(".")))))
+        self._open(self._session, without(self._arguments, tuple(name.split("."))))
 
     def _open(self, session: str, arguments: Mapping[str, Any]) -> None:
         """Open memory and agent, and close those before once the new ones are there."""
