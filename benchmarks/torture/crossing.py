@@ -19,10 +19,10 @@ from typing import Any
 
 from benchmarks.torture.calls import arguments, of_schema, verbs_of
 from benchmarks.torture.figures import Figure, Tally, Task, place_of
-from benchmarks.torture.verbs import opened
-from memoranda import Memory
+from memoranda import Memory, Settings
 from memoranda.errors import MemorandaError
-from memoranda.model.clock import SystemClock
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.testing.embedders import HashEmbedder
 
 CANARY = re.compile(r"\bquokka[a-h][a-l]\b", re.IGNORECASE)
 # Names of others, some of them nearly Ana's.
@@ -172,6 +172,17 @@ class _Hostile:
         """Return a file that is not there yet."""
         self._numbers += 1
         return self._folder / f"written-{self._numbers}.jsonl"
+
+
+def opened(location: Path | str, clock: Clock) -> Memory:
+    """Open Ana's memory, without any work in the background."""
+    settings = Settings(
+        timezone="UTC",
+        embedding={"background": False},
+        consolidation={"automatic": False},
+        schedule={"in_background": False},
+    )
+    return Memory(location, user="ana", settings=settings, embedder=HashEmbedder(), clock=clock)
 
 
 def run(task: Task) -> list[Figure]:

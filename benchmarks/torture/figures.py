@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import memoranda
@@ -65,13 +65,6 @@ class Task:
     def over(self) -> bool:
         """Whether the time is up."""
         return self.left <= 0
-
-    def part(self, share: float, name: str) -> Task:
-        """Return a task for a share of the time that is left, in a folder below."""
-        folder = self.folder / name
-        folder.mkdir(parents=True)
-        until = time.monotonic() + share * max(0.0, self.left)
-        return replace(self, folder=folder, until=until)
 
 
 @dataclass(slots=True)

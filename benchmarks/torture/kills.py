@@ -1,7 +1,6 @@
-"""Writers that are killed with ``kill -9`` at random moments, on a file and on a folder of Chroma.
+"""Writers that are killed with ``kill -9`` at random moments, on a file of SQLite.
 
-On SQLite eight processes write for four users, and one more searches all the while. A folder of
-Chroma serves one process, so there one writer is killed again and again. ``postgres_kills`` does
+Eight processes write for four users, and one more searches all the while. ``postgres_kills`` does
 the same on PostgreSQL, whose server is killed, too.
 """
 
@@ -13,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -47,14 +45,6 @@ SHOWN = 8
 KILLED = (0, -9)
 
 
-def run(task: Task) -> list[Figure]:
-    """Return the figures of all stores that are installed."""
-    if find_spec("chromadb") is None:
-        return on_sqlite(task.part(0.95, "sqlite"))
-    figures = on_sqlite(task.part(0.75, "sqlite"))
-    return [*figures, on_chroma(task.part(0.8, "chroma"))]
-
-
 @dataclass(slots=True)
 class _Running:
     """A writer as it is now, and how to start it anew."""
@@ -64,7 +54,7 @@ class _Running:
     lives: int = 1
 
 
-def on_sqlite(task: Task) -> list[Figure]:
+def run(task: Task) -> list[Figure]:
     """Return what became of eight writers on one file, and how long searches took meanwhile."""
     file = str(task.folder / "memory.db")
     for user in USERS:  # The searching process opens a file that is there.
@@ -131,21 +121,6 @@ def kill_beside_searches(
     return Ended(kills, wrong, read_log(log))
 
 
-def on_chroma(task: Task) -> Figure:
-    """Return what became of one writer on a folder of Chroma."""
-    location = f"chroma://{task.folder / 'folder'}"
-    with forked() as context:
-        roles = [("w0", USERS[0])]
-        kills, wrong = _kill(
-            context, task, location, roles, time.monotonic() + 0.7 * task.left, slower=20
-        )
-    # In a process of its own: Chroma keeps threads and locks in whoever opened a folder.
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(checked, (location, task.folder, roles))
-    found.errors += wrong
-    return figure_of("kill -9, one process on a Chroma folder", kills, found)
-
-
 @contextmanager
 def forked() -> Iterator[ForkServerContext]:
     """Give what forks processes of one that has loaded everything, so that a start costs little."""
@@ -163,8 +138,6 @@ def _kill(
     location: str,
     roles: Sequence[tuple[str, str]],
     until: float,
-    *,
-    slower: float = 1.0,
 ) -> tuple[int, list[str]]:
     """Kill writers and start them anew until the time is up; return how often, and wrong ends.
 
@@ -174,7 +147,6 @@ def _kill(
         location: of the store.
         roles: name and user of each.
         until: when all of them are killed.
-        slower: how many times longer than usual each lives.
     """
     rng = random.Random(task.seed)  # noqa: S311 - no secret
 
@@ -194,7 +166,7 @@ def _kill(
         running.append(_Running(start, start(0)))
     kills, wrong = 0, []
     while time.monotonic() < until:
-        time.sleep(min(slower * rng.uniform(*PAUSE), max(0.0, until - time.monotonic())))
+        time.sleep(min(rng.uniform(*PAUSE), max(0.0, until - time.monotonic())))
         victim = rng.choice(running)
         wrong += _end(victim.process)
         kills += 1

@@ -13,17 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 from benchmarks.measure import show
-from benchmarks.torture import (
-    corrupting,
-    crossing,
-    failing,
-    fuzzing,
-    kills,
-    long_texts,
-    postgres_kills,
-    pumping,
-    slow_sockets,
-)
+from benchmarks.torture import crossing, kills, postgres_kills
 from benchmarks.torture.figures import Figure, Task, sandbox
 
 
@@ -44,13 +34,7 @@ class Part:
 
 # A new part is one more line here: a function from a task to figures. The longest come first.
 PARTS: dict[str, Part] = {
-    "failing": Part(failing.run, 15),
-    "fuzzing": Part(fuzzing.run, 6),
     "crossing": Part(crossing.run, 5),
-    "corruption": Part(corrupting.run, 4),
-    "patterns": Part(pumping.run, 2),
-    "texts": Part(long_texts.run, 2),
-    "sockets": Part(slow_sockets.run, 0.2, alone=True),
     "postgres": Part(postgres_kills.run, 5, alone=True),
     "kills": Part(kills.run, 8, alone=True),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from analyzers import PlainNames, WordAnalyzer
-from samples import EXTRACTOR, User
+from samples import User
 
 from memoranda.errors import StoreError
 from memoranda.store.sqlite import SqliteStore
@@ -79,41 +79,6 @@ def copied(path, tmp_path):
 def open_at(path):
     """Open the database at ``path``."""
     return SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames())
-
-
-def test_a_lost_log_is_told(open_store, copied, caplog):
-    """A log that was removed after a kill is warned of, listed, and accepted by a rebuild."""
-    User(open_store()).remember("tea")
-    path = copied("", "-shm")
-    lost = open_at(path)
-    assert "write-ahead log" in caplog.text
-    assert any("write-ahead log" in line for line in lost.verify())
-    lost.close()
-    again = open_at(path)
-    assert any("restore a backup" in line for line in again.verify())
-    assert any("write-ahead log" in line for line in again.rebuild(EXTRACTOR))
-    assert again.verify() == []
-    again.close()
-
-
-def test_a_log_that_is_there_is_not_missed(open_store, copied):
-    """After a kill everything is read from the log, and nothing is told as lost."""
-    User(open_store()).remember("tea")
-    killed = open_at(copied("", "-shm", "-wal"))
-    assert User(killed).page() == ["tea"]
-    assert killed.verify() == []
-    killed.close()
-
-
-def test_a_log_that_was_read_out_is_not_missed(open_store, copied):
-    """A log of which everything is in the database may go."""
-    store = open_store()
-    User(store).remember("tea")
-    store._writer.raw.execute("PRAGMA wal_checkpoint").fetchall()
-    killed = open_at(copied("", "-shm"))
-    assert killed.verify() == []
-    assert User(killed).page() == ["tea"]
-    killed.close()
 
 
 def test_what_a_reader_left_locked_is_unlocked(open_store, copied):

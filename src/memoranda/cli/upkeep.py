@@ -13,7 +13,7 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, Session, command, complete
 from memoranda.cli.worker import WorkerCommand, stage_outcome
-from memoranda.errors import InvalidInput, NotADatabase
+from memoranda.errors import InvalidInput
 from memoranda.maintenance.audit import REMEDIES
 from memoranda.maintenance.learned import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
@@ -26,7 +26,6 @@ from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.memory_stats import show_stats
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.store.locations import MEMORY
-from memoranda.store.sqlite import salvage
 from memoranda.text.patterns import compile_pattern
 
 LONGEST = 100
@@ -100,7 +99,7 @@ def doctor(
 
     Args:
         reembed: Make every vector anew, with the present model.
-        rebuild: Derive index, links and vector queue anew; keep what cannot be read aside.
+        rebuild: Derive index, links and vector queue anew; touches nothing else.
         purge: Overwrite what erased text left in the files.
 
     Examples:
@@ -111,13 +110,7 @@ def doctor(
     # A machine can be looked at before there is a memory; one that is named has to be there.
     is_new = session.location is not None and not session.location.exists()
     looks = is_new and session.shared.db is None and not (reembed or rebuild or purge)
-    try:
-        memory = session.memory(at=MEMORY if looks else None, all_users=True)
-    except NotADatabase:
-        if not rebuild or session.location is None or not session.location.is_file():
-            raise
-        session.note(salvage(str(session.location)))
-        memory = session.memory(all_users=True)
+    memory = session.memory(at=MEMORY if looks else None, all_users=True)
     if looks:
         session.note(f"there is no memory at {session.location} yet: this is the machine alone")
     if rebuild:

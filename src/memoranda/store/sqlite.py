@@ -7,12 +7,11 @@ connection, and everything takes turns.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -24,8 +23,6 @@ from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
-from memoranda.store.salvage import LOOKALIKE, fitting_rows, insert_salvaged, readable_rows
-from memoranda.store.sql.damage import write_aside
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
     NONE,
@@ -38,18 +35,9 @@ from memoranda.store.sql.database import (
     Values,
 )
 from memoranda.store.sql.dialect import Dialect, schema_steps
-from memoranda.store.sql.health import LOG_LOST, LOST_LOG
 from memoranda.store.sql.store import DatabaseStore
-from memoranda.store.sql.transaction import PURGE, SET_META
-from memoranda.store.sqlite_files import (
-    INDEX,
-    LOG,
-    OpenedFile,
-    create_private,
-    log_is_lost,
-    new_file,
-    unlock_index,
-)
+from memoranda.store.sql.transaction import PURGE
+from memoranda.store.sqlite_files import OpenedFile, create_private, new_file, unlock_index
 from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
@@ -76,11 +64,6 @@ STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
 """
-# Tables and indexes, but for those that FTS5 and SQLite make for themselves.
-SCHEMA = """
-SELECT type, name, tbl_name, sql FROM sqlite_schema
-WHERE name NOT LIKE 'records_fts_%' AND name NOT LIKE 'sqlite_stat%' ORDER BY type, name
-"""
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
     capabilities.FULL_TEXT: "FTS5, with each user's own statistics",
@@ -89,6 +72,11 @@ CAPABILITIES = {
     capabilities.PROCESSES: "any number on one file",
     capabilities.PURGE: "free pages are overwritten",
 }
+DAMAGED = (
+    "{path} is damaged, or no database of memoranda's ({error}); choose another path, restore a "
+    "backup, or save what can be read: sqlite3 {path} .recover | sqlite3 saved.db, see "
+    "docs/reliability.md"
+)
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
     apsw.BusyError | apsw.LockedError: (
         errors.StoreBusy,
@@ -97,13 +85,7 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
             "setting storage.busy_timeout"
         ),
     ),
-    apsw.NotADBError | apsw.CorruptError: (
-        errors.NotADatabase,
-        (
-            "{path} is not a memoranda database, or it is damaged ({error}); choose another path, "
-            "restore a backup, or save what can be read: memoranda doctor --rebuild"
-        ),
-    ),
+    apsw.NotADBError | apsw.CorruptError: (errors.NotADatabase, DAMAGED),
     apsw.FullError: (
         errors.StoreFull,
         "no space left to write {path}; free some space, nothing stored was lost",
@@ -119,13 +101,6 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
-DAMAGED = ".damaged"
-MADE_ANEW = (
-    "{path} was damaged, and was made anew with all rows that could be read; what it was is kept "
-    "in {kept}: look at what it holds, then delete it"
-)
-NOTHING: Mapping[str, Sequence[Mapping[str, Any]]] = {}
-log = logging.getLogger("memoranda.store")
 
 
 class ErrorTranslator:
@@ -326,19 +301,14 @@ class SqliteDatabase(Database[SqliteConnection]):
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
         self._idle: list[SqliteConnection] = []
         self._pool_lock = threading.Lock()
-        self.file = None if self.in_memory else Path(self.location)
         self._errors = ErrorTranslator(self.location)
         self._write_lock = threading.RLock()
-        lost = False
         if not self.in_memory:
             create_private(self.location)
             unlock_index(self.location)
-            lost = log_is_lost(self.location)
         self._writer = self._open()
         try:
             self._migrate()
-            if lost:
-                self._tell_of_lost_log()
         except BaseException:
             self.close()
             raise
@@ -455,21 +425,7 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
-        found: list[str] = []
-        # FTS5 checks itself against the structure it last read; a query makes it read again.
-        checks = {
-            "full-text index": "SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'",
-            "SQLite": "PRAGMA integrity_check",
-        }
-        for name, sql in checks.items():
-            try:
-                rows = connection.all(sql)
-            except apsw.CorruptError as error:
-                found.append(f"{name}: cannot be checked ({error})")
-                continue
-            found += [f"SQLite: {row[0]}" for row in rows if row[0] not in {"ok", 1}]
-        if not self.in_memory and connection.all(SCHEMA) != intact_schema():
-            found.append("SQLite: the schema is not what it was made as")
+        found = [f"SQLite: {line}" for line in _integrity(connection)]
         broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
         if broken:
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
@@ -487,12 +443,6 @@ class SqliteDatabase(Database[SqliteConnection]):
                 connection.raw.execute(sql).fetchall()
                 connection.raw.execute(f"PRAGMA user_version = {number}")
             connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-    def _tell_of_lost_log(self) -> None:
-        """Warn of it, and keep that for ``verify``: once opened, the files tell no more."""
-        log.warning("%s: %s", self.location, LOST_LOG)
-        with suppress(errors.StoreReadOnly), self.write() as connection:
-            connection.run(SET_META, {"name": LOG_LOST, "value": "1"})
 
     def _version(self, raw: apsw.Connection) -> int:
         """Return how many steps of the schema the database has seen; reads only.
@@ -569,11 +519,16 @@ class SqliteDatabase(Database[SqliteConnection]):
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
-@cache
-def intact_schema() -> list[Row]:
-    """Return what ``SCHEMA`` gives where nothing is damaged."""
-    with closing(SqliteDatabase(MEMORY)) as database, database.read() as connection:
-        return connection.all(SCHEMA)
+def _integrity(connection: SqlConnection) -> list[str]:
+    """Return what SQLite finds wrong with the file and its full-text index."""
+    found: list[str] = []
+    # FTS5 checks itself against the structure it last read; a query makes it read again.
+    for sql in ("SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'", "PRAGMA integrity_check"):
+        try:
+            found += [row[0] for row in connection.all(sql) if row[0] not in {"ok", 1}]
+        except apsw.CorruptError as error:
+            found.append(f"{sql}: {error}")
+    return found
 
 
 class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
@@ -652,55 +607,16 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             return told_by_others(connection, self._user_key(connection, scope), texts)
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Derive index, links and queues anew, and make a damaged file anew; say what was wrong."""
-        found: list[str] = []
-        try:
-            found = super().rebuild(extractor)
-        except errors.StoreError as error:
-            if type(error) not in {errors.StoreError, errors.NotADatabase}:
-                raise  # Full, busy, closed or read-only.
-            found = [str(error)]
-        if self._is_whole():
-            return found
-        return [*found, self._salvage(), *super().rebuild(extractor)]
-
-    def _is_whole(self) -> bool:
-        """Return whether SQLite finds nothing wrong with the file; what FTS5 has is derived."""
-        try:
-            with self.read() as connection:
-                lines = self.problems(connection)
-        except errors.StoreError:
-            return False
-        return not any(line.startswith("SQLite: ") and "FTS5" not in line for line in lines)
-
-    def _salvage(self) -> str:
-        """Make the file anew with every row that can be read; return where the old one is.
+        """Make the derived rows of a sound file anew; return what was different.
 
         Raises:
-            StoreBusy: another process has it open.
+            NotADatabase: SQLite finds the file damaged, which no row made anew could mend.
         """
-        with self._lend_writer() as connection, self._pool_lock:
-            for idle in self._idle:
-                idle.raw.close()
-            self._idle.clear()
-            try:
-                # Nobody else may have it open: its log goes, and from here on it is locked.
-                connection.raw.execute("PRAGMA journal_mode = DELETE").fetchall()
-                connection.raw.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
-                connection.raw.execute("BEGIN EXCLUSIVE; COMMIT")
-                kept = write_aside(self.file, b"", DAMAGED)
-                with (
-                    closing(apsw.Connection(str(kept))) as copy,
-                    copy.backup("main", connection.raw, "main") as backup,
-                ):
-                    backup.step()
-                small = {table: readable_rows(connection.raw, table) for table in LOOKALIKE}
-                _made_anew(self.location, kept.read_bytes(), small)
-            finally:
-                connection.raw.close()
-                self._opened = None
-                self._writer = self._open()
-        return MADE_ANEW.format(path=self.location, kept=kept)
+        with self.read() as connection:
+            damage = [line for line in _integrity(connection) if "fts" not in line.lower()]
+        if damage:
+            raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
+        return super().rebuild(extractor)
 
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
@@ -742,54 +658,3 @@ class _SharedFile:
         data = self._file.xRead(size, self._at) if size > 0 else b""
         self._at += len(data)
         return data
-
-
-def _made_anew(
-    path: str, content: bytes, more: Mapping[str, Sequence[Mapping[str, Any]]] = NOTHING
-) -> None:
-    """Put a file with the sound rows of a damaged one in its place.
-
-    Args:
-        path: the damaged file.
-        content: its bytes.
-        more: rows of tables that were read otherwise.
-
-    Raises:
-        NotADatabase: no row of memoranda's is in it; it is left as it is.
-    """
-    found = fitting_rows(content)
-    if not found["records"] and not found["messages"]:
-        message = f"{path} holds nothing of memoranda's that can be read; restore a backup"
-        raise errors.NotADatabase(message)
-    made = Path(f"{path}.new")
-    for suffix in ("", LOG, INDEX):
-        Path(f"{made}{suffix}").unlink(missing_ok=True)
-    with closing(SqliteDatabase(str(made))) as database, database.write() as connection:
-        insert_salvaged(connection, found | dict(more))
-    made.replace(path)
-
-
-def salvage(path: str) -> str:
-    """Make a file anew that is too damaged to be opened; return what was done.
-
-    No process can have it open, as none can open it.
-
-    Raises:
-        NotADatabase: no row of memoranda's is in it; it is left as it is.
-        StoreReadOnly: its folder cannot be written.
-    """
-    file = Path(path)
-    try:
-        content = file.read_bytes()
-        kept = write_aside(file, content, DAMAGED)
-        try:
-            _made_anew(path, content)
-        except BaseException:
-            kept.unlink()
-            raise
-        for suffix in (LOG, INDEX):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-    except OSError as error:
-        message = f"{path} cannot be made anew: {error.strerror}; check the permissions"
-        raise errors.StoreReadOnly(message) from error
-    return MADE_ANEW.format(path=path, kept=kept)

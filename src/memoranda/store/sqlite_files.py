@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +16,6 @@ from pathlib import Path
 from memoranda.errors import InvalidInput, StoreError, StoreReadOnly
 
 LOG, INDEX = "-wal", "-shm"
-# The head of the index of a log: version, whether it is filled, frames of the log; and, behind a
-# copy of the head, how many of these frames are in the database (SQLite's walformat).
-HEAD, VERSION = struct.Struct("<I8xB3xI76xI"), 3_007_000
 _creating = threading.Lock()
 
 
@@ -86,22 +82,6 @@ def unlock_index(path: str) -> None:
             with suppress(FileNotFoundError):
                 if mode & ~stat.S_IMODE(beside.stat().st_mode) & stat.S_IWUSR:
                     beside.chmod(mode)
-
-
-def log_is_lost(path: str) -> bool:
-    """Return whether somebody removed a log with transactions that the database does not have.
-
-    The index of a log stays where a process was killed, and tells of every transaction; who
-    closes a database removes both. Where both were removed, nothing tells of it.
-    """
-    if Path(path + LOG).exists():
-        return False
-    try:
-        with Path(path + INDEX).open("rb") as file:
-            version, filled, frames, copied = HEAD.unpack(file.read(HEAD.size))
-    except (OSError, struct.error):
-        return False
-    return bool(version == VERSION and filled and frames > copied)
 
 
 class OpenedFile:

@@ -109,10 +109,6 @@ class ChromaStore(SqlStore):
         return self._replicas.change(STORE_ITSELF if scope is None else scope.user, carry_out)
 
     @property
-    def _file(self) -> Path | None:
-        return self._place.path if isinstance(self._place, Folder) else None
-
-    @property
     def location(self) -> str:
         """The location as it is given to ``Memory``, without a token."""
         return str(self._place)
@@ -272,8 +268,7 @@ class ChromaStore(SqlStore):
                 def work(replica: Replica, rows: list[dict[str, str]] = rows) -> list[str]:
                     with replica.write() as connection:
                         connection.run_many(TAKE_TEXT, rows)
-                    made_by = self._analyzer, self.names, extractor
-                    return health.rebuild(replica, *made_by, self._file)
+                    return health.rebuild(replica, self._analyzer, self.names, extractor)
 
                 found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
                 with replicas.reading(user) as replica:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -73,8 +72,8 @@ class DamageLog:
         if table not in self._told:
             self._told.add(table)
             log.warning(
-                "%s: damaged rows (%s) are left out, the first as %s; memoranda doctor lists "
-                "them, memoranda doctor --rebuild keeps them aside",
+                "%s: rows of %s that cannot be read are left out, the first as %s; "
+                "memoranda doctor lists them",
                 self._location,
                 table,
                 why,
@@ -256,10 +255,7 @@ class Database(ABC, Generic[C]):
         location: where it is, without secrets.
         full_text: its index of terms.
         damage: what its driver raises where what is derived is damaged.
-        file: the file that it is in, if that is on this machine.
     """
-
-    file: Path | None = None
 
     BEGIN_SNAPSHOT: ClassVar[str]
     full_text: FullText

@@ -166,12 +166,6 @@ def columns(table: str) -> dict[str, str]:
 
 
 @cache
-def added_defaults(table: str) -> tuple[int, ...]:
-    """Return the defaults of the columns that migrations add: rows of before do not hold them."""
-    return tuple(int(rest.split("DEFAULT")[1]) for _, _, rest in _added(table))
-
-
-@cache
 def backfill() -> tuple[str, ...]:
     """Return the statements of migrations that fill what they add: rows of before need them."""
     return tuple(FILLING.findall("\n".join(schema_steps())))
@@ -180,16 +174,6 @@ def backfill() -> tuple[str, ...]:
 def _added(table: str) -> list[tuple[str, str, str]]:
     added = re.compile(rf"^ALTER TABLE {table} ADD COLUMN (\w+) (\w+)([^;]*);", re.MULTILINE)
     return added.findall("\n".join(schema_steps()))
-
-
-@cache
-def primary_key(table: str) -> tuple[str, ...]:
-    """Return the columns of a table's primary key."""
-    declared = _declared(table)
-    listed = re.search(r"^    PRIMARY KEY \((.*)\)", declared, re.MULTILINE)
-    if listed:
-        return tuple(listed[1].split(", "))
-    return tuple(name for name, _, rest in COLUMN.findall(declared) if "PRIMARY KEY" in rest)
 
 
 def _declared(table: str) -> str:

@@ -1,32 +1,42 @@
-"""Verifies and rebuilds what is derived: terms, links, sources, queues, counts.
+"""Verifies a store, and makes its derived rows anew: terms, links, sources, queues, counts.
 
-What is derived can always be made again from what is canonical. ``verify`` compares the two,
-``rebuild`` makes them equal.
+``verify`` compares what is derived with what is canonical, and ``rebuild`` derives it again. No row
+that nothing derives is ever mended: a wrong one is a fault to be told of, not to be hidden.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memoranda.errors import StoreError
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
-from memoranda.store.sql import entities
-from memoranda.store.sql.damage import REMEDY, damaged_rows, keep_aside
-from memoranda.store.sql.database import Database, Row, SqlConnection, indexed
-from memoranda.store.sql.dialect import FOLDER, backfill, tables
+from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed
+from memoranda.store.sql.dialect import tables
 from memoranda.store.sql.entities import EntityWriter
-from memoranda.store.sql.rows import RowShape, dump, insertion, noted_lines, read_strings
+from memoranda.store.sql.rows import (
+    DAMAGE,
+    MESSAGES,
+    OBJECT,
+    OPTIONAL_TIME,
+    RECORDS,
+    SPAN_LIST,
+    TIME,
+    dump,
+    insertion,
+    noted_lines,
+    read_strings,
+    removed_message,
+)
 from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
+# How many rows that cannot be read are named.
+MOST_NAMED = 100
 BATCH = 1_000
 NEXT_KEYS = """
 SELECT key FROM records WHERE user_key = :user AND key > :last ORDER BY key LIMIT :limit
@@ -37,28 +47,144 @@ LINKS = "SELECT folded FROM record_entities l WHERE @partition(l) AND record_key
 UNLINK = "DELETE FROM record_entities WHERE @partition(record_entities) AND record_key = :key"
 BETWEEN = "user_key = :user AND key > :first AND key <= :last"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
-LOG_LOST = "log_lost"
-LOST_LOG = (
-    "its write-ahead log (-wal) was removed after a process was killed, and with it what was "
-    "stored last"
-)
-LOST_LOG_REMEDY = "put the log back or restore a backup, or accept it with doctor --rebuild"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
+# The tables of which every row is made of rows of others.
+DERIVED: Final = frozenset(
+    {
+        "derivations",
+        "entities",
+        "entity_name_keys",
+        "entity_names",
+        "noteworthy_epochs",
+        "record_entities",
+        "record_sources",
+        "token_vectors",
+        "vectors",
+    }
+)
+# What finds each kind of difference: a query for the names of the rows.
+CROSS_CHECKS: Final[Mapping[str, str]] = {
+    "rows filed under another user": """
+SELECT DISTINCT 'message ' || m.id FROM messages m
+    JOIN conversations c ON c.key = m.conversation_key WHERE c.user_key <> m.user_key
+UNION ALL SELECT 'record ' || r.id FROM records r
+    JOIN vectors v ON v.record_key = r.key WHERE r.user_key <> v.user_key
+UNION ALL SELECT 'links of ' || r.id FROM records r
+    JOIN record_entities l ON l.record_key = r.key JOIN entities e ON e.key = l.entity_key
+    WHERE r.user_key <> l.user_key OR r.user_key <> e.user_key
+""",
+    "records neither embedded nor waiting": """
+SELECT id FROM records WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors
+    UNION ALL SELECT record_key FROM derivations WHERE work = 'vectors')
+""",
+    "vectors of the wrong length": """
+SELECT record_key FROM vectors WHERE length(embedding) <> 2 *
+    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
+""",
+    "retired records that are still derived from": """
+SELECT id FROM records WHERE indexed = 0 AND key IN (SELECT record_key FROM vectors
+    UNION ALL SELECT record_key FROM derivations UNION ALL SELECT record_key FROM record_entities)
+""",
+    "entities that no record mentions": """
+SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)
+""",
+    "conversations with a wrong number of messages": """
+SELECT c.id FROM conversations c LEFT JOIN (
+    SELECT conversation_key, count(*) AS held, max(position) AS last FROM messages GROUP BY 1
+) m ON m.conversation_key = c.key
+WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.last, -1)
+""",
+}
+# What makes derived rows anew, beside terms, sources, names and links.
+DERIVE: Final = (
+    """
+DELETE FROM vectors WHERE NOT EXISTS (
+    SELECT 1 FROM records r WHERE r.key = vectors.record_key AND r.user_key = vectors.user_key
+    AND r.indexed = 1
+) OR length(embedding) <> 2 *
+    (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
+""",
+    "DELETE FROM token_vectors WHERE record_key NOT IN (SELECT record_key FROM vectors)",
+    """
+DELETE FROM derivations WHERE NOT EXISTS (
+    SELECT 1 FROM records r WHERE r.key = derivations.record_key
+    AND r.user_key = derivations.user_key AND r.indexed = 1)
+""",
+    """
+INSERT INTO derivations (work, record_key, user_key)
+SELECT 'vectors', key, user_key FROM records
+WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors) ON CONFLICT DO NOTHING
+""",
+    """
+DELETE FROM record_entities WHERE NOT EXISTS (
+    SELECT 1 FROM records r
+    JOIN entities e ON e.user_key = r.user_key
+    JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
+        AND n.entity_key = e.key
+    WHERE r.key = record_entities.record_key AND r.user_key = record_entities.user_key
+    AND e.key = record_entities.entity_key AND r.indexed = 1)
+""",
+    """
+DELETE FROM entity_names WHERE NOT EXISTS (
+    SELECT 1 FROM record_entities l
+    WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)
+""",
+    "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
+    """
+UPDATE conversations SET message_count =
+    (SELECT count(*) FROM messages WHERE conversation_key = conversations.key)
+""",
+    """
+UPDATE conversations SET next_position = 1 + greatest(next_position - 1, cleared_through, coalesce(
+    (SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))
+""",
+)
 Problems = list[str]
 
 
-@cache
-def checks() -> dict[str, list[str]]:
-    """Return for each check of ``checks.toml`` what finds it and what mends it, in their order."""
-    text = (FOLDER / "checks.toml").read_text("utf-8")
-    decided = {"apart": entities.APART, "not_alone": entities.NOT_ALONE}
-    found = {}
-    for name, row in tomllib.loads(text).items():
-        place = {"table": row["table"].format(**decided), "where": row["where"]}
-        mend = row.get("mend", ["DELETE FROM {table} WHERE {where}"])
-        find = "SELECT {show} FROM {table} WHERE {where}".format(**place, show=row["show"])
-        found[name] = [find, *(sql.format(**place) for sql in mend)]
-    return found
+class StoredRows(NamedTuple):
+    """The rows of a table of which some column has to be decoded.
+
+    Attributes:
+        columns: those that are read, the one that names a row first.
+        decode: makes values of a row of these, or raises one of ``DAMAGE``.
+    """
+
+    columns: tuple[str, ...]
+    decode: Callable[[Row], object]
+
+
+def _times(row: Row) -> object:
+    return [OPTIONAL_TIME.read(each) for each in row[1:]]
+
+
+DECODED: Final[Mapping[str, StoredRows]] = {
+    "records": StoredRows(("id", *RECORDS.names), lambda row: RECORDS.fields(row[1:])),
+    "messages": StoredRows(("id", *MESSAGES.names), lambda row: MESSAGES.fields(row[1:])),
+    "conversations": StoredRows(("id", "created_at", "ended_at", "deleted_at"), _times),
+    "sessions": StoredRows(("session_id", "first_seen_at", "consolidated_at"), _times),
+    "tombstones": StoredRows(("id", "at"), _times),
+    "removed_messages": StoredRows(
+        ("tombstone_key", "message"), lambda row: removed_message(row[1])
+    ),
+    "prunings": StoredRows(("id", "spans"), lambda row: SPAN_LIST.read(row[1])),
+    "history": StoredRows(
+        ("record_id", "at", "detail"), lambda row: (TIME.read(row[1]), OBJECT.read(row[2]))
+    ),
+    "notes_bases": StoredRows(("folder", "lines"), lambda row: noted_lines(row[1])),
+}
+
+
+def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
+    """Yield the name of each row that cannot be decoded, and why: every read leaves it out."""
+    columns, decode = DECODED[table]
+    for number, row in enumerate(connection.rows(f"SELECT {', '.join(columns)} FROM {table}"), 1):
+        try:
+            if row is None:
+                raise ValueError(NO_UTF8)
+            decode(row)
+        except DAMAGE as error:
+            yield f"{f'row {number}' if row is None else row[0]}: {error}"
 
 
 def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
@@ -106,26 +232,25 @@ def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> P
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
-        for each in tables():
-            with _damage(each, problems, database.damage):
-                problems += [f"{row}; {REMEDY}" for row in damaged_rows(connection, each)]
-        for name, (find, *_) in checks().items():
+        for table in DECODED:
+            with _damage(table, problems, database.damage):
+                name = f"rows of {table} that cannot be read, and are left out"
+                problems += report(name, [*damaged_rows(connection, table)], MOST_NAMED)
+        for name, sql in CROSS_CHECKS.items():
             with _damage(name, problems, database.damage):
-                problems += report(name, [str(row[0]) for row in connection.all(find)])
+                problems += report(name, [str(row[0]) for row in connection.all(sql)])
         with _damage("texts", problems, database.damage):
             altered = [each.id for each, _ in _altered(connection)]
             problems += report("records changed behind memoranda's back", altered)
         with _damage("full-text index", problems, database.damage):
             problems += _index_problems(connection, database, analyzer)
         with _damage("sources and names", problems, database.damage):
-            for name, table in _derived_tables(connection, names).items():
-                held = connection.all(f"SELECT {', '.join(table.columns)} FROM {table.name}")
-                wrong = table.rows.keys() ^ set(held)
-                problems += report(name, sorted({table.rows.get(row, str(row)) for row in wrong}))
+            for name, derived in _derived_tables(connection, names).items():
+                held = connection.all(f"SELECT {', '.join(derived.columns)} FROM {derived.name}")
+                wrong = derived.rows.keys() ^ set(held)
+                problems += report(name, sorted({derived.rows.get(row, str(row)) for row in wrong}))
         with _damage("notes", problems, database.damage):
             problems += _notes_problems(connection)
-        if meta(connection, LOG_LOST):
-            problems.append(f"{LOST_LOG}; {LOST_LOG_REMEDY}")
         if meta(connection, PURGE):
             problems.append(UNPURGED)
     return problems
@@ -140,12 +265,12 @@ def _damage(name: str, problems: Problems, damage: type[Exception]) -> Iterator[
         problems.append(f"{name}: cannot be checked ({error})")
 
 
-def report(name: str, found: list[str]) -> Problems:
-    """Return a line about what was found, if anything was."""
+def report(name: str, found: list[str], most: int = SAMPLE) -> Problems:
+    """Return a line about what was found, if anything was, with so many examples at most."""
     if not found:
         return []
-    more = ", …" if len(found) > SAMPLE else ""
-    return [f"{name}: {len(found)} ({', '.join(found[:SAMPLE])}{more})"]
+    more = ", …" if len(found) > most else ""
+    return [f"{name}: {len(found)} ({', '.join(found[:most])}{more})"]
 
 
 def _altered(connection: SqlConnection) -> list[tuple[StoredText, str]]:
@@ -167,15 +292,10 @@ class StoredText(NamedTuple):
     enriched: int | None
 
 
-STORED_TEXT = RowShape(
-    **{name: each.__forward_arg__ for name, each in StoredText.__annotations__.items()}
-)
-
-
 def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> list[StoredText]:
     """Return the texts of records, without those that are damaged."""
     made = connection.made(
-        lambda row: StoredText(*STORED_TEXT.require(row)),
+        StoredText._make,
         "records",
         "SELECT key, user_key, id, content, content_hash, term_count, kind, enriched_at "
         f"FROM records WHERE {where} ORDER BY key",
@@ -223,9 +343,6 @@ class DerivedTable(NamedTuple):
     rows: dict[Row, str]
 
 
-SPELLING = RowShape(user="int", entity="int", folded="str", name="str")
-
-
 def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, DerivedTable]:
     """Return the tables that are made anew, by what is wrong where their rows are others."""
     cited = connection.made(
@@ -233,11 +350,7 @@ def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, 
         "records",
         "SELECT user_key, key, id, source_ids FROM records",
     )
-    spelled = connection.made(
-        SPELLING.require,
-        "entity_names",
-        "SELECT user_key, entity_key, folded, name FROM entity_names",
-    )
+    spelled = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
     return {
         "sources filed under another record": DerivedTable(
             "record_sources",
@@ -253,7 +366,7 @@ def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, 
             ("user_key", "name_key", "entity_key", "folded"),
             {
                 (user, key, entity, folded): name
-                for user, entity, folded, name in filter(None, spelled)
+                for user, entity, folded, name in spelled
                 for key in names.keys(name)
             },
         ),
@@ -280,20 +393,16 @@ def _notes_problems(connection: SqlConnection) -> Problems:
 
 
 def rebuild(
-    database: Database[Any],
-    analyzer: Analyzer,
-    names: NameMatcher,
-    extractor: EntityExtractor,
-    file: Path | None,
+    database: Database[Any], analyzer: Analyzer, names: NameMatcher, extractor: EntityExtractor
 ) -> Problems:
-    """Derive again what can be derived; return the problems that were there before.
+    """Make the derived rows anew, and touch no other; return the problems there were before.
 
-    What cannot be read is kept aside, see ``damage.py``.
+    Raises:
+        StoreError: rows that nothing derives would have been lost; nothing was changed.
     """
     problems = verify(database, analyzer, names)
     with database.write() as connection:
-        problems += keep_aside(connection, file)
-        connection.run("DELETE FROM meta WHERE name = :name", {"name": LOG_LOST})
+        before = _count_canonical(connection)
         reindex(connection, database, analyzer)
         # The text is canonical: its hash follows it, and its vector is of another text.
         altered = [
@@ -302,7 +411,7 @@ def rebuild(
         ]
         for sql in (HASH_ANEW, UNEMBED):
             connection.run_many(sql, altered)
-        for sql in (*backfill(), *(sql for _, *mend in checks().values() for sql in mend)):
+        for sql in DERIVE:
             connection.run(sql)
         for table in _derived_tables(connection, names).values():
             connection.run(f"DELETE FROM {table.name}")
@@ -311,7 +420,25 @@ def rebuild(
         relinked = _link_again(connection, names, extractor)
         for (user,) in connection.all("SELECT key FROM users"):
             EntityWriter(connection, user, names).obey_decisions()
+        _require_all(before, _count_canonical(connection), database.location)
     return problems + report("records linked to other entities", relinked)
+
+
+def _count_canonical(connection: SqlConnection) -> dict[str, int]:
+    """Return how many rows each table holds that nothing derives."""
+    canonical = (table for table in tables() if table not in DERIVED)
+    return {table: connection.value(f"SELECT count(*) FROM {table}") for table in canonical}
+
+
+def _require_all(before: dict[str, int], after: dict[str, int], location: str) -> None:
+    """Refuse to end a rebuild after which a table holds another number of rows than before."""
+    for table, rows in before.items():
+        if after[table] != rows:
+            message = (
+                f"{location}: the rebuild would have left {after[table]} of {rows} rows in "
+                f"{table}, so nothing was changed; make a backup and report this"
+            )
+            raise StoreError(message)
 
 
 def _link_again(

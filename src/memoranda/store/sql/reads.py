@@ -62,7 +62,6 @@ from memoranda.store.sql.rows import (
     SPAN_LIST,
     STORED_FLOAT,
     Row,
-    RowShape,
     conversation,
     decode_namespace,
     dump,
@@ -290,12 +289,6 @@ LAST_RUNS = """
 SELECT substr(name, length(:job) + 1), done_due, done_at, done_counts
 FROM leases WHERE done_due IS NOT NULL ORDER BY name
 """
-# What a row has where no class of the model has the same.
-TEXT = RowShape(key="int", content="str")
-USED = RowShape(stage="str", model="str", **{each.name: str(each.type) for each in fields(Usage)})
-DECISION = RowShape(folded="str", target="str")
-TOKENS = RowShape(key="int", size="int", tokens="any")
-ENTITY = RowShape(key="int", id="str", name="str", type="str", times="int")
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
     AND (CAST(:agent AS text) IS NULL OR agent = :agent) ORDER BY agent, folder
@@ -534,7 +527,7 @@ class SqlReads:
 
     def ask_texts(self, scope: Scope, ordinals: Sequence[int]) -> Callable[[], dict[int, str]]:
         """Return what waits for what these records say, as far as they exist."""
-        asked: Any = self._ask(TEXT.require, "records", scope, TEXTS, keys=dump(list(ordinals)))
+        asked: Any = self._ask(tuple, "records", scope, TEXTS, keys=dump(list(ordinals)))
         return lambda: dict(asked())
 
     def records(
@@ -681,7 +674,7 @@ class SqlReads:
         counts = [field.name for field in fields(Usage)]
         return [
             StageUsage(stage, model, Usage(**dict(zip(counts, used, strict=True))))
-            for stage, model, *used in self._made(USED.require, "model_usage", scope, USAGE)
+            for stage, model, *used in self._made(tuple, "model_usage", scope, USAGE)
         ]
 
     def job_runs(self) -> list[JobRun]:
@@ -836,9 +829,7 @@ class SqlReads:
         }
         with self.snapshot(), self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
-            rows = connection.made(
-                ENTITY.require,
-                "entities",
+            rows = connection.all(
                 f"{COUNTED} WHERE {clause.sql}{chosen} GROUP BY e.key, e.id, e.name, e.type "
                 "ORDER BY times DESC, e.name, e.key LIMIT :limit",
                 clause.values | asked,
@@ -852,12 +843,11 @@ class SqlReads:
                     mention_count=row[4],
                 )
                 for row in rows
-                if row is not None
             ]
 
     def decisions(self, scope: Scope) -> dict[str, str]:
         """Return to which names' entities persons gave names."""
-        found: Any = self._made(DECISION.require, "entity_decisions", scope, DECIDED)
+        found: Any = self._made(tuple, "entity_decisions", scope, DECIDED)
         return dict(found)
 
     # Conversations
@@ -1013,7 +1003,7 @@ def read_vectors(
 
 def _tokens(row: Row) -> Row:
     """Return ordinal, size and vectors of the tokens of a record; raises where it is damaged."""
-    _, size, blob = TOKENS.require(row)
+    _, size, blob = row
     if size < 1 or len(blob) % size:
         message = f"{len(blob)} bytes are no tokens of {size}"
         raise ValueError(message)

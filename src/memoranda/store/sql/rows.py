@@ -8,7 +8,7 @@ from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
-from types import MappingProxyType, NoneType
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -38,15 +38,6 @@ Row = Sequence[Any]
 
 # What is raised where a value is made of a damaged row.
 DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionError)
-# The types of a column's values, by the annotation of the field that they are of.
-PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (float, int),
-    "bool": (int, bool),
-    "bytes": (bytes,),
-    "None": (NoneType,),
-}
 
 # How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
@@ -128,54 +119,6 @@ def decode_namespace(text: str) -> tuple[str, ...]:
     return tuple(json.loads(f"[{text[:-1]}]")) if text else ()
 
 
-class RowShape:
-    """The types that the values of a row have: a file that was damaged keeps to none.
-
-    Args:
-        expected: the annotation of each value, such as ``str | None``; one that is no plain type
-            is not looked at.
-    """
-
-    def __init__(self, **expected: str) -> None:
-        """Look up the types."""
-        self._names = tuple(expected)
-        parts = [annotation.split(" | ") for annotation in expected.values()]
-        self._allowed = tuple(
-            {kind for part in each for kind in PLAIN[part]} if PLAIN.keys() >= {*each} else None
-            for each in parts
-        )
-        self._sound: set[tuple[type, ...]] = set()
-
-    def require(self, row: Row) -> Row:
-        """Return a row whose values have these types.
-
-        Raises:
-            TypeError: one has another.
-        """
-        types = tuple(map(type, row))
-        if types not in self._sound:  # There are few combinations, and many rows.
-            for name, allowed, kind in zip(self._names, self._allowed, types, strict=False):
-                if allowed is not None and kind not in allowed:
-                    message = f"{name} is of type {kind.__name__}"
-                    raise TypeError(message)
-            self._sound.add(types)
-        return row
-
-    def require_all(self, rows: Sequence[Row]) -> Mapping[str, Sequence[Any]]:
-        """Return the columns of rows whose values have these types, by name.
-
-        Raises:
-            TypeError: one has another.
-        """
-        columns = [*zip(*rows, strict=True)] or [()] * len(self._names)
-        for name, allowed, values in zip(self._names, self._allowed, columns, strict=True):
-            if allowed is not None and not allowed.issuperset(map(type, values)):
-                wrong = {each.__name__ for each in map(type, values) if each not in allowed}
-                message = f"{name} is of type {min(wrong)}"
-                raise TypeError(message)
-        return dict(zip(self._names, columns, strict=True))
-
-
 class Columns:
     """The columns of the fields of a dataclass: each has the name of its field.
 
@@ -190,20 +133,10 @@ class Columns:
         self, model: type[Any], codecs: dict[str, Codec], without: str = "", **renamed: str
     ) -> None:
         """Look up the fields."""
-        kept = [each for each in fields(model) if each.name != without]
-        self._fields = tuple(each.name for each in kept)
-        self._shape = RowShape(
-            **{each.name: "any" if each.name in codecs else str(each.type) for each in kept}
-        )
+        self._fields = tuple(each.name for each in fields(model) if each.name != without)
         self.names = tuple(renamed.get(name, name) for name in self._fields)
         self._codecs = tuple((name, *codecs[name]) for name in self._fields if name in codecs)
         self._get = attrgetter(*self._fields)
-
-    @property
-    def readers(self) -> dict[str, Callable[[Any], Any]]:
-        """What reads the values that are not kept as they are, by column."""
-        columns = dict(zip(self._fields, self.names, strict=True))
-        return {columns[name]: read for name, _, read in self._codecs}
 
     def selected(self, table: str, **others: str) -> str:
         """Return the columns as a query names them; ``others`` has those with another name."""
@@ -227,7 +160,7 @@ class Columns:
         Raises:
             ValueError: the row is damaged; or another of ``DAMAGE``.
         """
-        values = dict(zip(self._fields, self._shape.require(row), strict=False))
+        values = dict(zip(self._fields, row, strict=False))
         for name, _, read in self._codecs:
             try:
                 values[name] = read(values[name])
@@ -245,6 +178,7 @@ RECORDS = Columns(
         "event_until": OPTIONAL_TIME,
         "created_at": TIME,
         "valid_until": OPTIONAL_TIME,
+        "confidence": Codec(float, float),
         "last_accessed": OPTIONAL_TIME,
         "strength_at": OPTIONAL_TIME,
         "enriched_at": OPTIONAL_TIME,
@@ -294,10 +228,9 @@ PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
 JOB_RUNS = Columns(JobRun, {"due": TIME, "finished_at": TIME, "counts": OBJECT})
-INDEX_ROW = RowShape(
-    **{name: each.__forward_arg__ for name, each in IndexRow.__annotations__.items()}
-)
 KINDS = frozenset(Kind)
+# What ranking calculates with.
+INDEX_NUMBERS = ("ordinal", "length", "terms", "event_ms", "created_ms", "confidence")
 FIRST_MS = to_ms(datetime.min.replace(tzinfo=UTC))
 LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
@@ -372,20 +305,21 @@ def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
         TypeError: a row is damaged.
         ValueError: the same.
     """
-    columns = INDEX_ROW.require_all(rows)
-    if not KINDS.issuperset(columns["kind"]):
-        message = f"kind is {min(set(columns['kind']) - KINDS)!r}"
+    made = [*map(IndexRow._make, rows)]
+    if not KINDS.issuperset(row.kind for row in made):
+        message = f"kind is {min({row.kind for row in made} - KINDS)!r}"
         raise ValueError(message)
+    for name in INDEX_NUMBERS:
+        wrong = {type(getattr(row, name)).__name__ for row in made} - {"int", "float"}
+        if wrong:
+            message = f"{name} is of type {min(wrong)}"
+            raise TypeError(message)
     for name in ("event_ms", "created_ms", "event_until_ms"):
-        moments = [moment for moment in columns[name] if moment is not None]
+        moments = [moment for moment in map(attrgetter(name), made) if moment is not None]
         if moments and not FIRST_MS <= min(moments) <= max(moments) <= LAST_MS:
             message = f"{name} is the time of no date"
             raise ValueError(message)
-    made = [*map(IndexRow._make, rows)]
-    # A number beyond these is damaged, but says nothing that ranking could not do without.
-    if all(0 <= confidence <= 1 for confidence in columns["confidence"]):
-        return made
-    return [row._replace(confidence=min(max(row.confidence, 0.0), 1.0)) for row in made]
+    return made
 
 
 def pruning(row: Row) -> Pruning:

@@ -438,7 +438,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
-        return health.rebuild(self, self._analyzer, self.names, extractor, self.file)
+        return health.rebuild(self, self._analyzer, self.names, extractor)
 
 
 def match_postings(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
