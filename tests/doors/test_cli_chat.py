@@ -5,6 +5,7 @@ import stat
 
 import pytest
 from model_server import ModelServer, failing, running, said, stopping, talked
+from tables import each_row
 
 from memoranda import Memory
 from memoranda.notes.prompt_history import KEPT, MOST, PromptHistory, history_file
@@ -371,7 +372,7 @@ def test_a_wrong_forget_says_so(talk, line):
     assert talk(line, code=1).stderr.startswith("error: ")
 
 
-@pytest.mark.parametrize("options", [("--model", "nobody:x"), ("--session", " ")])
+@each_row("options", [("--model", "nobody:x"), ("--session", " ")])
 def test_wrong_options_are_one_line(run, options):
     """An option that cannot be used ends it with one line, before anything is read."""
     result = run(*options, code=1)

@@ -19,6 +19,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.cells import cell_len
 from rich.console import Console
+from tables import each_row
 
 from memoranda import Memory
 from memoranda.agent import Agent
@@ -240,7 +241,7 @@ def test_no_line_is_wider_than_the_terminal(live, columns):
     assert wide == []
 
 
-@pytest.mark.parametrize("piece", [1, 3, 1_000])
+@each_row("piece", [1, 3, 1_000])
 def test_words_are_whole_at_the_edge(piece):
     """However an answer comes in pieces, words are not broken, and line ends are as they were."""
     file = io.StringIO()

@@ -11,6 +11,7 @@ from importlib import import_module
 import pytest
 import typer
 from rich.cells import cell_len
+from tables import each_row
 from typer.testing import CliRunner
 
 from memoranda import Memory
@@ -123,7 +124,7 @@ def test_json_has_the_fields_of_the_results(told):
     assert told("search", "tea", "--min-score", "1") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         ("search", "bell red"),
@@ -222,7 +223,7 @@ def test_erase_without_a_terminal_wants_a_yes(told, run, tmp_path):
     run("show", record["id"], code=1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         ("users", "delete", "default"),
@@ -330,7 +331,7 @@ def test_export_import_backup(run, told, tmp_path):
     assert "exists" in run("backup", "copy.db", code=1).stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         ("show", "fact_none"),
@@ -382,13 +383,13 @@ def test_a_wrong_setting_is_named(run, monkeypatch):
     assert "many" in line
 
 
-@pytest.mark.parametrize("arguments", [("search",), ("serach", "x"), ("list", "--limit", "x")])
+@each_row("arguments", [("search",), ("serach", "x"), ("list", "--limit", "x")])
 def test_wrong_usage_is_exit_2(run, arguments):
     """Wrong usage is told as such, and apart from failures."""
     assert "Error" in run(*arguments, code=2).stderr
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_row("name", COMMANDS)
 def test_every_command_explains_itself(run, name):
     """Each command has a help with a one-line summary, and takes the shared options."""
     out = run(name, "--help").stdout
@@ -451,7 +452,7 @@ def test_a_store_that_is_not_there_is_not_made(run, tmp_path, command):
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("command", READING)
+@each_row("command", READING)
 def test_a_user_who_is_not_there_is_named_with_those_who_are(run, tmp_path, command):
     """A command that reads names the users of the store, the most like first."""
     for user in ("ana", "bruno", "carla"):
@@ -547,7 +548,7 @@ def test_a_misspelt_command_or_option_is_told_the_right_one(run):
     assert "--kind" in run("search", "x", "--kid", "fact", code=2).stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "offered"),
     [
         ("memoranda se", {"search"}),
@@ -572,7 +573,7 @@ def test_an_entity_that_is_nearly_named_is_suggested(run):
     assert "memoranda entities lists" in run("entity", "Qqqq", code=1).stderr
 
 
-@pytest.mark.parametrize("group", ["conversations", "entities", "facts"])
+@each_row("group", ["conversations", "entities", "facts"])
 def test_options_of_a_list_need_no_list(told, run, group):
     """What lists by itself takes the options of its list; a misspelt command is named as one."""
     run("remember", "Ana Silva moved to Ghent")

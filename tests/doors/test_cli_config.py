@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from rich.cells import cell_len
+from tables import each_row
 
 from memoranda import Settings
 
@@ -107,7 +108,7 @@ def test_what_is_wrong_is_one_line_and_changes_nothing(run, file, arguments, say
     assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize("arguments", [("set",), ("set", "user"), ("unset",), ("sett", "a", "b")])
+@each_row("arguments", [("set",), ("set", "user"), ("unset",), ("sett", "a", "b")])
 def test_wrong_usage_is_exit_2(run, arguments):
     """Too little, or a command that there is not, is told as wrong usage."""
     run(*arguments, code=2)
@@ -214,7 +215,7 @@ def test_a_variable_that_sets_nothing_is_refused(run, monkeypatch):
     assert "MEMORANDA_EMBEDING__MODEL sets nothing; did you mean MEMORANDA_EMB" in problem
 
 
-@pytest.mark.parametrize("name", ["show", "explain", "set", "unset", "path"])
+@each_row("name", ["show", "explain", "set", "unset", "path"])
 def test_each_command_explains_itself(run, name):
     """Each has a help with examples, and takes the shared options."""
     out = run(name, "--help").stdout

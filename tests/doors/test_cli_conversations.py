@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.cells import cell_len
+from tables import each_row
 from typer.testing import CliRunner
 
 from memoranda import Memory
@@ -459,7 +460,7 @@ def test_an_empty_conversation_is_drawn(run, drawn, tmp_path):
     assert "Memory: 0 messages" in drawn("show", "empty", "--explain")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_row("name", COMMANDS)
 def test_every_command_explains_itself(run, name):
     """Each command has a help with an example, and takes the shared options."""
     out = run(name, "--help").stdout

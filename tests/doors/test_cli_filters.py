@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory
 
@@ -34,7 +35,7 @@ def _tasks(tmp_path, monkeypatch, told):
         assert (record["metadata"], record["tags"]) == (metadata, tags)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "places"),
     [
         ((), [0, 1, 2]),
@@ -75,7 +76,7 @@ def test_pages_by_offset_join(told, run):
     assert "--offset 2" in run("list", "--limit", "2").stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "reason"),
     [
         (("list", "--metadata", "priority"), "write key=value, key!=value or key>=3"),

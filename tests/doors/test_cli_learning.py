@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.cells import cell_len
+from tables import each_row
 
 from memoranda import Memory
 from memoranda.memory import services_of
@@ -448,7 +449,7 @@ def test_stored_text_cannot_drive_the_terminal(run, told):
     assert "[red]Rome[/]" in " ".join(run("facts", "show", id_).stdout.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["consolidate", "maintain", "audit", "stats", "facts", "facts list", "facts show", "entities",
      "entities merge", "entities split"],

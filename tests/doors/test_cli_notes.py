@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory
 from memoranda.notes.git import NotesGit
@@ -361,7 +362,7 @@ def test_notes_of_users_are_apart(run, told, remember):
     assert json.loads(run("search", "Lisbon", "--user", "bruno", "--json").stdout) == []
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each_row("command", COMMANDS)
 def test_help_has_examples(run, command):
     """Each command's help has an example of it."""
     assert f"memoranda notes {command}" in run(command, "--help").stdout

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from mcp import MCPError
 from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
+from tables import each_row
 
 from memoranda import Settings, errors
 from memoranda.mcp.http import ListenAddress, bound
@@ -62,7 +63,7 @@ def post(url, body=HELLO, token=ANA, **headers):
     return httpx2.post(url, headers=HEADERS | wanted | sent, timeout=PATIENCE, **content)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_a_token_opens_the_memory_of_its_user_alone(mode, url):
     """Another user's memory is neither found nor read, recalled, counted or forgotten."""
 
@@ -91,7 +92,7 @@ def test_a_token_opens_the_memory_of_its_user_alone(mode, url):
     anyio.run(main)
 
 
-@pytest.mark.parametrize("token", [None, "wrong-token-0123456789", ANA[:-1], "tökën"])
+@each_row("token", [None, "wrong-token-0123456789", ANA[:-1], "tökën"])
 def test_without_a_token_nothing_is_answered(token, url):
     """Every request needs a token that is known; otherwise 401 says how to ask."""
     wanted = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
@@ -112,7 +113,7 @@ def test_a_session_is_of_the_token_that_began_it(url):
     assert post(url, LIST, Mcp_Session_Id=session).status_code == 200
 
 
-@pytest.mark.parametrize("revision", MODES.values())
+@each_row("revision", MODES.values())
 def test_foreign_hosts_and_origins_are_refused(revision, url):
     """A page elsewhere can ask neither under its own name nor by one that it had rebound."""
     version = {"MCP_Protocol_Version": revision}
@@ -192,7 +193,7 @@ def test_eight_clients_at_once_lose_nothing(url):
     assert found == contents
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_nobody_hears_of_the_memory_of_another(mode, url):
     """Who watches a memory of another user is told nothing, and of their own is told."""
 
@@ -231,7 +232,7 @@ def test_without_tokens_this_machine_alone_is_served(servers):
     assert not list(folder.glob("agent.db-wal"))
 
 
-@pytest.mark.parametrize("text", ["0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"])
+@each_row("text", ["0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"])
 def test_other_machines_need_a_token(text):
     """An address that others can reach is refused while no tokens are set, with the remedy."""
     with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0\.0\.1"):
@@ -253,7 +254,7 @@ def test_an_address_that_is_taken_is_said():
             bound(taken, Settings().mcp)
 
 
-@pytest.mark.parametrize("text", ["", "8000", ":8000", "a:", "a:b", "a:65536", "a:-1", "::1:80"])
+@each_row("text", ["", "8000", ":8000", "a:", "a:b", "a:65536", "a:-1", "::1:80"])
 def test_what_is_no_address_is_told(text):
     """HOST:PORT is needed, with an IPv6 host in brackets."""
     with pytest.raises(errors.InvalidInput, match="is no address; write HOST:PORT"):

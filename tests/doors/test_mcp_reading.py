@@ -6,6 +6,7 @@ import pytest
 from mcp import MCPError
 from mcp_clients import MODES, asked, served, value
 from mcp_types import INVALID_PARAMS
+from tables import each_row
 
 
 async def text(client, uri):
@@ -52,7 +53,7 @@ def test_the_newest_insight_is_a_resource(tmp_path):
     assert asked(work, memory=memory) == ("", "Ana is busy with Lisbon")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_a_record_is_a_resource(mode):
     """A record is read by its id with its source, and listed as a template."""
 
@@ -67,7 +68,7 @@ def test_a_record_is_a_resource(mode):
     assert [each.uri_template for each in templates] == ["memoranda://records/{id}"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_what_is_not_there_is_the_protocols_error(mode):
     """An unknown, forgotten or impossible id, an unknown resource and prompt: invalid params."""
 
@@ -88,7 +89,7 @@ def test_what_is_not_there_is_the_protocols_error(mode):
     assert found[0].message == "there is no memory 'none'"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_the_prompts_are_these(mode):
     """``recall`` puts memory before a question; the other asks to store what matters."""
 

@@ -10,6 +10,7 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp_clients import BASIC, FULL, MODES, PATIENCE, asked, refusal, served, value
+from tables import each_row
 
 from memoranda import Memory, Settings, errors
 from memoranda.mcp.tools import told_to_client
@@ -19,7 +20,7 @@ from memoranda.testing.embedders import HashEmbedder
 PLAIN = Settings(embedding={"model": "none"})
 
 
-@pytest.mark.parametrize(("which", "expected"), [("basic", BASIC), ("full", FULL)])
+@each_row(("which", "expected"), [("basic", BASIC), ("full", FULL)])
 def test_the_tools_are_these(which, expected):
     """``basic`` serves the three tools of seed 001 alone, ``full`` those of the design."""
 
@@ -60,7 +61,7 @@ def test_only_what_takes_memories_away_is_destructive():
     assert destructive == {"forget_memory", "correct_fact"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_the_three_tools_return_what_s1_says(mode):
     """store, search and forget have the results of the requirement, and fields beside them."""
 
@@ -144,7 +145,7 @@ def test_a_known_fact_is_not_stored_twice():
     assert first == second
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "problem"),
     [
         ({"content": "My password is hunter2xx9"}, "content seems to hold a password"),
@@ -154,7 +155,7 @@ def test_a_known_fact_is_not_stored_twice():
         ({"content": "<memoranda-memory note='x'>old</memoranda-memory>"}, "memory had told"),
     ],
 )
-@pytest.mark.parametrize("kind", ["fact", "conversation"])
+@each_row("kind", ["fact", "conversation"])
 def test_secrets_orders_and_echoes_are_not_stored(arguments, problem, kind):
     """What an agent sends becomes no memory if it is a secret, an order or memory's own words."""
 
@@ -257,7 +258,7 @@ def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
     assert narrowed == [["1", "2", "3"], ["2", "3"], ["1", "2"], ["2"], ["3"], []]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "arguments", "told"),
     [
         (
@@ -286,7 +287,7 @@ def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
         ("dream", {}, "tool='dream' is unknown"),
     ],
 )
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_a_wrong_call_is_told_what_is_wrong(tool, arguments, told, mode):
     """It is an error of the tool that names value and remedy, and the session goes on."""
 
@@ -300,7 +301,7 @@ def test_a_wrong_call_is_told_what_is_wrong(tool, arguments, told, mode):
     assert "pydantic" not in said
 
 
-@pytest.mark.parametrize("which", ["basic", "full"])
+@each_row("which", ["basic", "full"])
 def test_older_names_of_tools_are_understood(which):
     """Seed 004 calls two of them search_memory and remember_fact."""
 
@@ -412,7 +413,7 @@ class Meeting(LateMemory):
         return super().of(user)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_calls_of_one_session_run_side_by_side(mode):
     """A call that waits keeps no other of its session from being answered."""
 

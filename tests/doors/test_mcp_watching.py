@@ -14,6 +14,7 @@ from mcp_types import (
     UnsubscribeRequest,
     UnsubscribeRequestParams,
 )
+from tables import each_row
 
 from memoranda.mcp import watching as door
 from memoranda.serving.late import LateMemory
@@ -21,7 +22,7 @@ from memoranda.serving.late import LateMemory
 NOTES = "memoranda://notes/MEMORY.md"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_who_watches_hears_of_each_change(mode):
     """The notes and a record are told when a call has changed them, and nothing else is."""
     ear = Ear()
@@ -82,7 +83,7 @@ class Broken(LateMemory):
         raise ZeroDivisionError(message)
 
 
-@pytest.mark.parametrize(("mode", "level"), [("legacy", "info"), ("auto", "error")])
+@each_row(("mode", "level"), [("legacy", "info"), ("auto", "error")])
 def test_who_asks_for_the_log_hears_that_a_call_failed(mode, level):
     """A client that sets a level hears of an unexpected failure, and nothing of what is inside."""
     ear = Ear()
@@ -106,7 +107,7 @@ async def set_level(client, level):
     await client.session.send_request(request, EmptyResult)
 
 
-@pytest.mark.parametrize(("mode", "level"), [("legacy", None), ("legacy", "alert"), ("auto", None)])
+@each_row(("mode", "level"), [("legacy", None), ("legacy", "alert"), ("auto", None)])
 def test_who_does_not_ask_for_the_log_hears_nothing(mode, level):
     """Without a level, or with one above errors, a failure is the answer to the call alone."""
     ear = Ear()
@@ -121,7 +122,7 @@ def test_who_does_not_ask_for_the_log_hears_nothing(mode, level):
     assert ear.heard == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_row("mode", MODES)
 def test_the_id_of_a_memory_is_completed_from_words(mode):
     """Words that find a memory complete its id; an unknown argument has no completions."""
 

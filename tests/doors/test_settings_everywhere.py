@@ -9,6 +9,7 @@ import pytest
 from model_server import ModelServer, running
 from settings_doors import DOORS, command, visit
 from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight
+from tables import each_row
 from typer.testing import CliRunner
 
 from memoranda import Agent, Memory, Settings
@@ -189,7 +190,7 @@ def look(tmp_path, server, monkeypatch, request):
     return start
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "door"),
     [(name, door) for name in EFFECTS for door in DOORS if door not in EFFECTS[name].without],
 )
@@ -198,8 +199,8 @@ def test_each_effect_is_seen_at_each_door(look, name, door):
     effect = EFFECTS[name]
     before, after = effect.change
     unlike = (
-        look(effect, door, {name: before}, "before"),
-        look(effect, door, {name: after}, "after"),
+        look(effect, door, {name: before}, f"{name} {door} before"),
+        look(effect, door, {name: after}, f"{name} {door} after"),
     )
     assert unlike[0] != unlike[1]
 

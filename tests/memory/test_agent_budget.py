@@ -8,6 +8,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noting import agent_of, calling, chosen, noting, talking
+from tables import each_row
 
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
@@ -60,7 +61,7 @@ def test_the_counts_of_the_provider_teach_the_next_budget(tmp_path):
         assert scale == pytest.approx(1.25, rel=0.05)
 
 
-@pytest.mark.parametrize(("tokens", "requests"), [(1, 1), (0, 1), (10**7, 1), (4_000, 3)])
+@each_row(("tokens", "requests"), [(1, 1), (0, 1), (10**7, 1), (4_000, 3)])
 def test_a_count_that_cannot_be_of_this_text_teaches_nothing(tmp_path, tokens, requests):
     """Far too few, far too many, or the sum of several requests."""
     with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:

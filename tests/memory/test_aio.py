@@ -5,6 +5,7 @@ import inspect
 import threading
 
 import pytest
+from tables import each_row
 
 from memoranda import AsyncMemory, Conversation, Memory, Settings, errors
 from memoranda.aio import AsyncConversation
@@ -27,7 +28,7 @@ def shape(method):
     return [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("direct", "waiting", "different"),
     # len() cannot be awaited, and only wiring puts a conversation over a transcript.
     [(Memory, AsyncMemory, {"open"}), (Conversation, AsyncConversation, {"count", "over"})],

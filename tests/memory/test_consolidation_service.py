@@ -6,6 +6,7 @@ from contextlib import closing
 from threading import Event, Thread
 
 import pytest
+from tables import each_row
 
 from memoranda import Settings, errors
 from memoranda.errors import LLMError
@@ -75,7 +76,7 @@ def test_a_time_without_a_zone_is_refused():
         rules.consolidate([said], "")
 
 
-@pytest.mark.parametrize("messages", ["x", b"x", 7, {"role": "user", "content": "x"}])
+@each_row("messages", ["x", b"x", 7, {"role": "user", "content": "x"}])
 def test_what_is_no_list_of_messages_is_refused(messages):
     """The message says what is wanted."""
     with (
@@ -170,7 +171,7 @@ def test_the_time_out_ends_the_waiting(tmp_path):
     assert "[raw-fallback]" in notes.history()[0].text
 
 
-@pytest.mark.parametrize("said", [[], [{"role": "user", "content": " "}], [{"no": "role"}]])
+@each_row("said", [[], [{"role": "user", "content": " "}], [{"no": "role"}]])
 def test_a_talk_of_nothing_is_refused(said):
     """Messages that say nothing are an error of ours, and no entry."""
     with closing(ConsolidationService(settings=UTC)) as rules, pytest.raises(errors.InvalidInput):

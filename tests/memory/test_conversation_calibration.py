@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 from talks import REPLY, alone, chatter, fill, heard, lawful, remembering, sized
 
 from memoranda import Settings, errors
@@ -55,7 +56,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
+@each_row("form", FORMS)
 def test_usage_comes_in_the_forms_of_the_providers(form):
     """A number, or the usage of OpenAI's and Anthropic's replies, with cached tokens."""
     chat = alone(system="You plan trips.")
@@ -86,7 +87,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@each_row("wrong", WRONG)
 def test_what_is_no_usage_is_refused(wrong):
     """The message shows the value, and nothing is learned."""
     chat = alone()

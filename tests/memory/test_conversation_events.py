@@ -7,6 +7,7 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 from talks import (
     ALL,
     EVENTS,
@@ -246,7 +247,7 @@ def test_a_task_that_begins_is_told_with_its_message(chat):
     assert boundary.title is None
 
 
-@pytest.mark.parametrize("wrong", ["", "prune", "PRUNED", None, 5, "remembered"])
+@each_row("wrong", ["", "prune", "PRUNED", None, 5, "remembered"])
 def test_an_unknown_event_is_refused(chat, wrong):
     """The message lists the events there are."""
     with pytest.raises(
@@ -256,7 +257,7 @@ def test_an_unknown_event_is_refused(chat, wrong):
         chat.on(wrong, print)
 
 
-@pytest.mark.parametrize("wrong", [None, "print", 5])
+@each_row("wrong", [None, "print", 5])
 def test_what_cannot_be_called_is_refused(chat, wrong):
     """A subscriber that could only fail is refused at once, not logged at each event."""
     with pytest.raises(errors.InvalidInput, match="callback="):

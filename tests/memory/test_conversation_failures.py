@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from tables import each_row
 from talks import (
     FINISHED,
     NEXT,
@@ -123,7 +124,7 @@ def test_a_task_boundary_is_not_forgotten_when_its_pruning_fails():
     assert chat.view().messages[-2].content == NEXT
 
 
-@pytest.mark.parametrize("error", FAILURES[:3], ids=lambda error: type(error).__name__)
+@each_row("error", FAILURES[:3])
 def test_a_pruning_that_was_asked_for_says_why_it_failed(error):
     """R6.3: who asks hears of the failure, and can ask again; nothing changed."""
     chat, transcript = failing(max_messages=99)

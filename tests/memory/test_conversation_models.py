@@ -1,6 +1,7 @@
 """What a model's name decides: the window, and how tokens are counted (R2.1, R2.3, R8.2)."""
 
 import pytest
+from tables import each_row
 from talks import alone, chatter, fill, heard, lawful, meter, remembering
 
 from memoranda import Conversation, Memory, Settings
@@ -14,7 +15,7 @@ def with_tokens(**tokens):
     return Settings(tokens=tokens, timezone="UTC", embedding={"model": "none"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "window"),
     [
         ("gpt-4", 8_192),

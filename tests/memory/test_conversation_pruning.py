@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 from talks import (
     ALL,
     REPLY,
@@ -149,7 +150,7 @@ def test_no_trigger_takes_the_newest_or_the_last_request(sizes, strategy, keep, 
         assert strategy == "recency" or chat.by_role("user")[-1].id in live(chat)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, True, False, "100", 2.5, (), float("nan")])
+@each_row("wrong", [0, -1, True, False, "100", 2.5, (), float("nan")])
 def test_pruning_to_what_is_no_number_is_refused(wrong):
     """R6.3: the message names the value, and nothing changed."""
     chat = alone(system="You plan trips.")
@@ -269,7 +270,7 @@ def test_a_full_window_is_not_pruned_with_every_message(count, most, pins, syste
     assert sum(cut.messages for cut in cuts(chat)) <= count
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_long_talk_of_every_strategy_is_pruned_rarely(strategy):
     """Over 400 messages with tools, prunings stay rare and every view is lawful."""
     chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=6)
@@ -285,7 +286,7 @@ def test_long_talk_of_every_strategy_is_pruned_rarely(strategy):
     assert chat.view(ALL).pruned == ()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_one_long_result_does_not_take_the_talk_with_it(strategy):
     """Law 1: a long result is shortened; what was said before it is no part of the price."""
     chat = alone(context_limit=8_000, strategy=strategy)

@@ -9,6 +9,7 @@ from dialogues import dialogues
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 from talks import (
     ALL,
     FINISHED,
@@ -68,7 +69,7 @@ def accountable(chat, receipt):
         assert cut.why
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_receipts_of_every_trigger_say_what_left(strategy):
     """Each of the five triggers leaves a receipt that covers exactly what left the view."""
     chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=2, system="You plan.")

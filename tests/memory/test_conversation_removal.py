@@ -10,6 +10,7 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 from talks import ALL, PATIENCE, alone, chosen, exchange, fill, heard, remembering, sized
 
 from memoranda import AsyncMemory, Conversation, errors
@@ -287,7 +288,7 @@ def test_bad_input_changes_nothing(chat):
     assert chat.remove(first.id) == first
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_many_hands_at_once(kind):
     """Threads that add, pop and replace leave what some order of them would: none is lost twice."""
     with opened(kind) as again:

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 from talks import ALL, PATIENCE, chosen, fill, heard, lawful, places, remembering, sized
 
 from memoranda import Conversation
@@ -138,7 +138,7 @@ class Interrupted(MemoryTranscript):
             act()
 
 
-@pytest.mark.parametrize("other", ["start_session", "clear", "prune"])
+@each_row("other", ["start_session", "clear", "prune"])
 def test_an_added_message_is_returned_as_it_stands(other):
     """Also where another hand took it out of view before ``add`` returned."""
     limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
@@ -155,8 +155,8 @@ def test_an_added_message_is_returned_as_it_stands(other):
     assert [m.position for m in lawful(one, 800).messages][-3:] == [5, 6, 7]
 
 
-@pytest.mark.parametrize("pinned", [0, 8])
-@pytest.mark.parametrize(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
+@each_row("pinned", [0, 8])
+@each_row(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
 def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
     limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 from talks import STRATEGIES, alone, chosen, exchange, fill, lawful, remembering, sized
 
 from memoranda import errors
@@ -47,8 +48,8 @@ def run(*, stable, sizes=SIZES, summaries="off", **arguments):
     return chat, contexts, pruned
 
 
-@pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("strategy", ["rolling_window", "importance", "hybrid"])
+@each_row("limits", LIMITS)
+@each_row("strategy", ["rolling_window", "importance", "hybrid"])
 def test_most_contexts_only_grow(strategy, limits):
     """Nine of ten contexts begin with the whole of the one before; without it far fewer do."""
     shares = {}
@@ -61,8 +62,8 @@ def test_most_contexts_only_grow(strategy, limits):
     assert shares[True][1] > shares[False][1] + 0.05
 
 
-@pytest.mark.parametrize("summaries", ["off", "extractive"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("summaries", ["off", "extractive"])
+@each_row("strategy", STRATEGIES)
 def test_a_context_changes_only_where_a_pruning_is_told(strategy, summaries):
     """The steps are those of the receipts: between two of them nothing in view changes."""
     limits = LIMITS["tokens"]

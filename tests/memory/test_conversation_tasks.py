@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from tables import each_row
 from talks import (
     FINISHED,
     NEXT,
@@ -42,7 +42,7 @@ def contents(messages):
     return [message.content for message in messages]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_a_finished_task_leaves_when_the_next_begins(strategy):
     """Workflow 3: the old task is out, but for the newest messages; an event and a receipt tell."""
     chat = alone(keep_recent=3, strategy=strategy)
@@ -198,7 +198,7 @@ def test_many_messages_at_once_are_cut_at_the_last_boundary():
     assert shown == contents(other.messages)[boundary.position :]
 
 
-@pytest.mark.parametrize("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
+@each_row("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
 def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
     """R5.2: the old task goes whole; of the current one no more than has to."""
     other = alone(settings=chosen(at_task_boundary="keep"))

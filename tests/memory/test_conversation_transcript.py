@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
+from tables import each_row
 
 from memoranda import Conversation, Message, errors
 from memoranda.model.models import ToolCall, ToolResult
@@ -184,7 +185,7 @@ def test_what_goes_out_comes_in_again(chat):
 CALL = ToolCall("c", "look_up")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"role": "robot"}, "role='robot' is unknown; use one of system, user, assistant, tool"),
@@ -221,7 +222,7 @@ def test_a_message_that_cannot_be_is_refused(chat, arguments, message):
     assert len(chat.context("hello").messages) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "message"),
     [
         ("hello", "messages must be a list, got 'hello'"),

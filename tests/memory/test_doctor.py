@@ -3,6 +3,7 @@
 import stat
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.store.locations import file_of, place
@@ -36,7 +37,7 @@ def test_a_sound_memory_is_well(opened, tmp_path):
     assert checks["journal"].ok
 
 
-@pytest.mark.parametrize(("wanted", "ok"), [(True, True), (False, None)])
+@each_row(("wanted", "ok"), [(True, True), (False, None)])
 def test_vectors_of_words_find_their_canary_where_there_are_any(wanted, ok):
     """With the local model; and where a setting turns them off, they are neither well nor ill."""
     with Memory(":memory:", settings=Settings(retrieval={"token_vectors": wanted})) as memory:

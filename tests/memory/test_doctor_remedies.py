@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.maintenance.doctor import REINSTALL, Doctor
@@ -21,7 +21,7 @@ def found(memory):
     return {check.name: check for check in memory.doctor()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fusion", "min_score", "model", "fast"),
     [
         each

@@ -6,6 +6,7 @@ import pytest
 from dialogues import dialogues
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
 
 from memoranda.conversation.conversation_store import expand_place, message_at
@@ -141,7 +142,7 @@ def test_what_is_shortened_says_so():
     assert line.tokens < 500 < line.message.tokens
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_a_strategy_is_told_in_words(strategy):
     """Two sentences say what the strategy keeps, and what stays whatever it says (R7.5)."""
     chat = alone(strategy=strategy, keep_recent=7)

@@ -8,6 +8,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
+from tables import each_row
 
 from memoranda import Conversation, Memory
 from memoranda.errors import MemorandaError
@@ -115,7 +116,7 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "verb", "argument"),
     [(name, *each) for name, holder in CLASSES.items() for each in verbs(holder)],
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from noting import noting
+from tables import each_row
 
 from memoranda import AsyncMemory, Settings, errors
 from memoranda.model.models import MEMORY_KINDS
@@ -176,7 +177,7 @@ def test_no_item_is_learned_from(tmp_path):
         assert memory.audit().entries == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"namespace": ("a",)}, "an item needs a key"),

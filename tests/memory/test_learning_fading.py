@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, fact, facts, remembering, tables, talk
+from tables import each_row
 
 from memoranda.testing.clocks import FrozenClock
 
@@ -98,7 +99,7 @@ def test_what_is_protected_never_fades(memory):
     assert memory.get(porto.id).confidence == 1.0
 
 
-@pytest.mark.parametrize(("threshold", "left"), [(0.0, 2), (0.05, 2), (0.5, 0)])
+@each_row(("threshold", "left"), [(0.0, 2), (0.05, 2), (0.5, 0)])
 def test_the_threshold_is_a_setting(threshold, left):
     """``decay.threshold`` says from where a fact is retired; 0 is never."""
     with closing(remembering(settings=by_hand(decay={"threshold": threshold}))) as memory:

@@ -21,6 +21,7 @@ from learning_talks import (
     talk,
     watched,
 )
+from tables import each_row
 
 from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
@@ -256,7 +257,7 @@ LIVES = {
 }
 
 
-@pytest.mark.parametrize("order", list(permutations(LIVES)))
+@each_row("order", list(permutations(LIVES)))
 def test_in_whatever_order_sessions_are_read_the_same_is_believed(order):
     """What was said last is on top, also if it was read first (out-of-order sessions)."""
     with closing(remembering()) as memory:

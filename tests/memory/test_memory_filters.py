@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tables import each_row
 
 from memoranda import UNSET, errors
 
@@ -16,7 +17,7 @@ def stored(request, opened, wordless, tmp_path):
     return opened(location, embedder=None, settings=wordless)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "expected"),
     [
         ({"year": {"gt": 1990}}, ["two"]),
@@ -41,7 +42,7 @@ def test_operators_filter_every_read(stored, metadata, expected):
     assert stored.count(metadata=metadata) == len(texts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("condition", "remedy"),
     [
         ({"gtt": 1}, "write gt "),

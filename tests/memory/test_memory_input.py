@@ -4,6 +4,7 @@ import sqlite3
 from datetime import UTC, datetime
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings, errors
 from memoranda.testing.embedders import HashEmbedder
@@ -91,7 +92,7 @@ def kept(plain):
     assert plain.verify() == []
 
 
-@pytest.mark.parametrize(("content", "message"), WRONG_CONTENT)
+@each_row(("content", "message"), WRONG_CONTENT)
 def test_content_that_cannot_be_stored_is_refused(kept, content, message):
     """Empty, non-text and unstorable contents are named, and nothing is written."""
     record = kept.records()[0]
@@ -105,7 +106,7 @@ def test_content_that_cannot_be_stored_is_refused(kept, content, message):
             verb()
 
 
-@pytest.mark.parametrize(("arguments", "message"), WRONG_ARGUMENTS)
+@each_row(("arguments", "message"), WRONG_ARGUMENTS)
 def test_arguments_that_cannot_be_stored_are_refused(kept, arguments, message):
     """Each impossible argument of remember is named, alone and in a list."""
     with pytest.raises(errors.InvalidInput, match=message):
@@ -114,7 +115,7 @@ def test_arguments_that_cannot_be_stored_are_refused(kept, arguments, message):
         kept.remember_many(["fine", {"content": "fine", **arguments}])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "message"),
     [
         ("one text", r"items must be a list, got 'one text'"),
@@ -132,14 +133,14 @@ def test_what_is_no_list_of_items_is_refused(kept, items, message):
         kept.remember_many(items)
 
 
-@pytest.mark.parametrize(("arguments", "message"), WRONG_SEARCHES)
+@each_row(("arguments", "message"), WRONG_SEARCHES)
 def test_a_search_that_cannot_be_made_is_refused(kept, arguments, message):
     """Each impossible argument of search is named."""
     with pytest.raises(errors.InvalidInput, match=message):
         kept.search(**{"query": "tea"} | arguments)
 
 
-@pytest.mark.parametrize(("id", "message"), WRONG_IDS)
+@each_row(("id", "message"), WRONG_IDS)
 def test_what_is_no_id_is_refused(kept, id, message):
     """An id of the wrong type or form is named by every verb that takes one."""
     for verb in (
@@ -154,7 +155,7 @@ def test_what_is_no_id_is_refused(kept, id, message):
             verb()
 
 
-@pytest.mark.parametrize("id", ["fact_unknown", "'; DROP TABLE records; --", "🙂", "x" * 10_000])
+@each_row("id", ["fact_unknown", "'; DROP TABLE records; --", "🙂", "x" * 10_000])
 def test_unknown_ids_are_nothing_or_not_found(kept, id):
     """An id that does not exist is None, or NotFound that names it and the user."""
     assert kept.get(id) is None
@@ -171,7 +172,7 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
         kept.records(after=id)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("verb", "message"),
     [
         (lambda m: m.records(limit=0), "limit=0 must be a whole number"),
@@ -207,7 +208,7 @@ def test_other_arguments_are_checked_too(kept, verb, message):
     assert kept.conversations() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         '"',
@@ -294,7 +295,7 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("location", "message"),
     [
         ("s3://bucket/x", "location 's3://…' is unknown; use a file, :memory:, postgresql:"),

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda import Memory, Settings, errors
 from memoranda.providers.embedding.model_files import find
@@ -189,7 +190,7 @@ def test_a_newer_fact_beats_an_older_one_and_a_doubted_one_loses(opened):
     assert hits[2].why.confidence == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "query"),
     [
         ("我昨天在里斯本买了一辆红色的自行车", "自行车"),

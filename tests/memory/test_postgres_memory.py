@@ -19,6 +19,7 @@ from postgres_server import (
     running_server,
 )
 from psycopg.sql import SQL, Identifier, Literal
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError, StoreUnreachable
@@ -105,7 +106,7 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
     assert shown.startswith(f"postgresql://{role.as_string()[1:-1]}@/memory_")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "error", "complaint"),
     [
         ("postgresql://ana@127.0.0.1:1/none?connect_timeout=2", StoreUnreachable, "look at host"),

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from learning_talks import DAY, by_hand, clock_of, contents, facts, remembering, talk
+from tables import each_row
 
 PORTO = "The user lives in Porto."
 NUTS = "The user is allergic to peanuts."
@@ -189,8 +190,8 @@ LONG = "Remember that I live in Rome, and the plan is: " + ", then ".join(
 )
 
 
-@pytest.mark.parametrize("content", ["Tea \n\n is   what I  drink:\nI live in Rome.", LONG])
-@pytest.mark.parametrize("fenced", [True, False])
+@each_row("content", ["Tea \n\n is   what I  drink:\nI live in Rome.", LONG])
+@each_row("fenced", [True, False])
 def test_records_that_recall_wrote_otherwise_teach_nothing_either(content, fenced):
     """A record that recall put on one line, or shortened, is no news when its line comes back."""
     with closing(remembering()) as memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tables import each_row
 
 from memoranda.agent import Agent
 from memoranda.model.requests import RequestOutcome
@@ -81,7 +82,7 @@ def test_a_change_ends_what_was_asked_to_be_kept(memory):
     assert [each for each in facts(memory) if "Genoa" in each]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("Remember that my password is hunter2!x", "secret"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from tables import each_row
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from memoranda import Conversation, Settings
@@ -243,7 +244,7 @@ def test_long_results_give_way_before_any_of_the_newest_does():
     assert steps[-1][1] < 10
 
 
-@pytest.mark.parametrize("strategy", ["importance", "hybrid"])
+@each_row("strategy", ["importance", "hybrid"])
 def test_the_pruning_flow_of_the_requirements(strategy):
     """PF1: above 80 % the lowest scores leave, but none of the last ten; a marker tells."""
     chat = alone(system="You plan trips.", context_limit=1_000, strategy=strategy)
@@ -284,7 +285,7 @@ def calls(act):
     return made
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each_row("strategy", STRATEGIES)
 def test_every_step_costs_the_same_at_any_length(strategy):
     """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made."""
     chat = alone(context_limit=1_000, strategy=strategy)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remembering, talk
+from tables import each_row
 
 from memoranda import AsyncMemory, Settings
 from memoranda.errors import InvalidInput, StoreClosed
@@ -69,7 +70,7 @@ def test_there_are_ten_and_six(memory):
     assert tuple(tool.name for tool in memory.consolidator_tools()) == CONSOLIDATOR
 
 
-@pytest.mark.parametrize("name", [*AGENT, *CONSOLIDATOR])
+@each_row("name", [*AGENT, *CONSOLIDATOR])
 def test_each_is_described_by_a_valid_schema(tools, name):
     """A JSON schema of an object, each property described, nothing more allowed; plain JSON."""
     tool = tools[name]
@@ -90,7 +91,7 @@ def test_each_is_described_by_a_valid_schema(tools, name):
     }
 
 
-@pytest.mark.parametrize("name", [*AGENT, *CONSOLIDATOR])
+@each_row("name", [*AGENT, *CONSOLIDATOR])
 def test_frameworks_can_look_at_them(tools, name):
     """Name, description and signature are where functions have them, and fit the schema."""
     tool = tools[name]
@@ -450,7 +451,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name", [*AGENT, *CONSOLIDATOR])
+@each_row("name", [*AGENT, *CONSOLIDATOR])
 def test_no_argument_of_a_model_is_raised(memory, tools, name):
     """Whatever a model gives for an argument, the answer is a short text."""
     talk(memory, "s", "I live in Porto.")
@@ -473,7 +474,7 @@ def test_no_argument_of_a_model_is_raised(memory, tools, name):
     assert memory.verify() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     ["{", "nonsense", "[]", "5", "null", '"x"', '{"query": }', 7, [], "\ud800", '{"query": 1e999}'],
 )

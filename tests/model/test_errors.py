@@ -3,21 +3,21 @@
 import inspect
 import pickle
 
-import pytest
+from tables import each_row
 
 from memoranda import errors
 
 ALL = [item for _, item in inspect.getmembers(errors, inspect.isclass)]
 
 
-@pytest.mark.parametrize("error", ALL)
+@each_row("error", ALL)
 def test_one_root_catches_all(error):
     """``except MemorandaError`` catches every error, and each is in the drawn tree."""
     assert issubclass(error, errors.MemorandaError)
     assert error.__name__ in errors.__doc__
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         errors.BudgetTooSmall(needed=120, budget=100),

@@ -6,6 +6,7 @@ import typing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 import memoranda
 from memoranda import Agent, AsyncMemory, Conversation, Memory
@@ -102,7 +103,7 @@ def test_an_address_shows_no_password():
     assert line == "Memory(location='postgresql://ana:…@host:5432/db')"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "postgresql://ana:tiger@host/db",
@@ -126,7 +127,7 @@ def test_no_password_of_an_address_is_shown(address):
     assert "…" in hide_password(address)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "postgresql://ana@host:5432/db?application_name=a@b",

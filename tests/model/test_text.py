@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, content_hash, storable
@@ -41,7 +42,7 @@ def test_white_space_is_kept():
         assert clean(text, "content") == text
 
 
-@pytest.mark.parametrize("value", [None, 5, b"tea", ["tea"], True])
+@each_row("value", [None, 5, b"tea", ["tea"], True])
 def test_what_is_no_text_is_refused(value):
     """Other types are named in the error."""
     with pytest.raises(InvalidInput, match=f"content must be text, got {type(value).__name__}"):

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, from_ms, require_aware, to_ms
@@ -43,14 +44,14 @@ def test_rounding_is_down_before_1970_too():
     assert to_ms(EPOCH + timedelta(microseconds=999)) == 0
 
 
-@pytest.mark.parametrize("value", [datetime(2026, 1, 1), "2026-01-01", 5, None, START.date()])  # noqa: DTZ001
+@each_row("value", [datetime(2026, 1, 1), "2026-01-01", 5, None, START.date()])  # noqa: DTZ001
 def test_what_is_no_aware_datetime_is_refused(value):
     """Naive datetimes and other things are refused by name, with what to write instead."""
     with pytest.raises(InvalidInput, match=r"event_time.*(time zone|timezone)"):
         require_aware(value, "event_time")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "moment",
     [
         datetime.min.replace(tzinfo=timezone(timedelta(hours=5))),

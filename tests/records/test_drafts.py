@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.model.clock import IdFactory
@@ -59,7 +60,7 @@ def test_a_plan_holds_the_record_and_the_reason(ingest, clock):
     assert plan.reason == "because"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "prefix", "days"),
     [("fact", "fact_", None), ("conversation", "ep_", 30), ("context", "ctx_", 0.5)],
 )
@@ -70,7 +71,7 @@ def test_each_kind_has_its_prefix_and_its_end(ingest, clock, kind, prefix, days)
     assert record.valid_until == (None if days is None else clock.now() + timedelta(days=days))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "trust"),
     [
         (None, Trust.PERSON),
