@@ -61,11 +61,21 @@ def __getattr__(name: str) -> Any:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     if name == "__version__":
-        value: Any = import_module("memoranda.model.installed").installed_version()
+        value: Any = _read_version()
     else:
         value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _read_version() -> str:
+    """Return the version of the installed package."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - takes long
+
+    try:
+        return version("memoranda")
+    except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
+        return "unknown"
 
 
 def __dir__() -> list[str]:

@@ -29,8 +29,7 @@ from memoranda.model.events import Events
 from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
 from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.query import Filter, Order
-from memoranda.model.reports import StageReport
-from memoranda.model.requests import RequestReceipt
+from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.erasing import Eraser, NotesEraser

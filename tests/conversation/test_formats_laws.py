@@ -10,8 +10,8 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.conversation.formats.render import FORMS, render
+from memoranda.model.chat import FAILED, OPENING
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
-from memoranda.model.provider_rules import FAILED, OPENING
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

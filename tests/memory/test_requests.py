@@ -6,7 +6,7 @@ import pytest
 from tables import each_row
 
 from memoranda.agent import Agent
-from memoranda.model.requests import RequestOutcome
+from memoranda.model.reports import RequestOutcome
 
 
 def facts(memory):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memoranda import Memory, Settings, errors
-from memoranda.model.requests import RequestOutcome
+from memoranda.model.reports import RequestOutcome
 
 SAID = "The wifi password is sunflower and the desk is blue."
 MASKED = "The wifi password is […] and the desk is blue."

@@ -28,7 +28,7 @@ from memoranda.model.models import (
     ToolCall,
     ToolResult,
 )
-from memoranda.model.requests import RequestReceipt
+from memoranda.model.reports import RequestReceipt
 from memoranda.model.short_repr import ShortRepr, line_of
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model

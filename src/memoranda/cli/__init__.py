@@ -20,9 +20,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
+import memoranda
 from memoranda.cli.command import AsJson, CommandGroup, Database, User, show_warnings
-from memoranda.model.installed import installed_version
-from memoranda.model.process_memory import share_free_memory
+from memoranda.providers.embedding.process_memory import share_free_memory
 from memoranda.serving.signals import SIGNALLED
 
 __all__ = ["app", "main"]
@@ -83,7 +83,7 @@ app = typer.Typer(
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
     if value:
-        typer.echo(f"memoranda {installed_version()}")
+        typer.echo(f"memoranda {memoranda.__version__}")
         raise typer.Exit
 
 

@@ -29,7 +29,7 @@ from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.query import Filter, RecordRelation
-from memoranda.model.requests import RequestReceipt
+from memoranda.model.reports import RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings

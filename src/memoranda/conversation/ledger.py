@@ -29,9 +29,9 @@ from memoranda.conversation.particulars import (
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
-from memoranda.model.lost_connections import read_again
 from memoranda.model.models import ConversationInfo, Message, MessageSpan, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
+from memoranda.model.query import read_again
 from memoranda.tokens.catalog import Catalog
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands

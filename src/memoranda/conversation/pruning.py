@@ -33,7 +33,7 @@ from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
-from memoranda.model.requests import RequestReceipt
+from memoranda.model.reports import RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import entry_points
 
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import unknown
-from memoranda.model.installed import installed_plugins
 from memoranda.settings.one_of import STRATEGIES as NAMES
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
@@ -130,7 +130,7 @@ def find_strategy(given: object) -> Strategy:
 
 @cache
 def _installed(name: str) -> Strategy:
-    found = installed_plugins(NAMES.group)[name]
+    found = entry_points(group=NAMES.group)[name]
     what = f"strategy={name!r}, the entry point {found.value} of {NAMES.group},"
     try:
         loaded = found.load()

@@ -14,7 +14,7 @@ from memoranda.learning.claims import Claim
 from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
 from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.models import Message
-from memoranda.model.requests import RequestOutcome, RequestReceipt
+from memoranda.model.reports import RequestOutcome, RequestReceipt
 
 log = logging.getLogger("memoranda.requests")
 

@@ -27,12 +27,12 @@ from mcp_types import (
 )
 from pydantic import AnyHttpUrl, ValidationError
 
+import memoranda
 from memoranda.errors import MemorandaError
 from memoranda.mcp.reading import add_prompts, add_resources, complete
 from memoranda.mcp.tools import MemoryTools, failure, told_to_client
 from memoranda.mcp.watching import Watchers, changed
 from memoranda.model.checks import unknown
-from memoranda.model.installed import installed_version
 from memoranda.serving.late import LateMemory
 from memoranda.tools.tool import ALIASES
 
@@ -145,7 +145,7 @@ def build(
         title="memoranda",
         description="The memory that any LLM agent can be given.",
         instructions=INSTRUCTIONS,
-        version=installed_version(),
+        version=memoranda.__version__,
         tools=MemoryTools(memory).tools(tools),
         token_verifier=verifier,
         auth=None if verifier is None else issuer,

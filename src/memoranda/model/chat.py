@@ -1,4 +1,7 @@
-"""The port of a chat model: messages in, a reply with text and tool calls out."""
+"""The port of a chat model: messages in, a reply with text and tool calls out.
+
+And what the providers of models have in common: which ids and pictures they take, and what not.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from memoranda.model.checks import content_hash
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 
 # Called with each piece of a reply as it comes.
 OnText = Callable[[str], None]
+
+# Stands for the user where a conversation would begin with the assistant.
+OPENING = "(start)"
+# Stands for the text of an error without any.
+FAILED = "(The tool failed and said nothing.)"
+# The pictures that all take, by what these may be called.
+MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
+MEDIA["image/jpg"] = "image/jpeg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +76,19 @@ class ChatModel(Protocol):
             LLMError: it failed beyond the retries, or took too long; ``error.usage`` says what
                 was spent all the same. Once words were told, nothing is tried again.
         """
+
+
+def sendable_id(given: str, taken: set[str], accepts: Callable[[str], object], longest: int) -> str:
+    """Return the id under which a call is sent, and take it.
+
+    One that the provider accepts stays as it is; any other becomes a hash of itself, which does
+    not depend on what else is sent. Of those that are ``taken``, the later are numbered.
+    """
+    sendable = given if accepts(given) else f"call_{content_hash(given)}"
+    chosen, number = sendable, 1
+    while chosen in taken:
+        number += 1
+        ending = f"_{number}"
+        chosen = sendable[: longest - len(ending)] + ending
+    taken.add(chosen)
+    return chosen

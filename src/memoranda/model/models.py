@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import Enum, StrEnum
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -461,34 +460,6 @@ class TokenMatch:
     cosine: float
 
 
-class TokenMatches(Sequence[TokenMatch]):
-    """Which words of a record answer which of a query, found when somebody asks for them."""
-
-    def __init__(self, compare: Callable[[], Sequence[TokenMatch]] = tuple) -> None:
-        """Take what compares the words."""
-        self._compare = compare
-
-    @cached_property
-    def _found(self) -> tuple[TokenMatch, ...]:
-        return tuple(self._compare())
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return the match at a place, or those of a slice."""
-        return self._found[place]
-
-    def __len__(self) -> int:
-        """Return how many matches there are."""
-        return len(self._found)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the other has the same matches."""
-        return isinstance(other, Sequence) and self._found == tuple(other)
-
-    def __hash__(self) -> int:
-        """Return a number that equal ones share."""
-        return hash(self._found)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Why(ShortRepr):
     """Why a record was found: its score is the arms' shares, times the three factors.
@@ -511,7 +482,7 @@ class Why(ShortRepr):
     speaker: str | None = None
     before: str | None = None
     after: str | None = None
-    words: Sequence[TokenMatch] = TokenMatches()
+    words: Sequence[TokenMatch] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         """One line: the arms, largest share first."""

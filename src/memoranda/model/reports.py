@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
@@ -132,3 +133,40 @@ class MemoryStats(ShortRepr):
     notes: str
     upkeep: tuple[JobRun, ...] = ()
     server: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class RequestOutcome(StrEnum):
+    """What became of a request."""
+
+    # A statement or an instruction is kept from now on.
+    REMEMBERED = "remembered"
+    # An instruction was taken back, and holds no more.
+    ENDED = "ended"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReceipt(ShortRepr):
+    """What a message asked of memory, and what became of it.
+
+    Attributes:
+        outcome: whether it was done.
+        content: what is kept, holds no more, or is not kept; empty where that is a secret.
+        record: the id of the fact, where there is one.
+        because: why it was refused; empty where it was not.
+    """
+
+    outcome: RequestOutcome
+    content: str
+    record: str | None = None
+    because: str = ""
+
+    @property
+    def line(self) -> str:
+        """What a person is told of it, such as ``Remembered: My locker is 212``."""
+        if self.outcome is RequestOutcome.REMEMBERED:
+            return f"Remembered: {self.content}"
+        if self.outcome is RequestOutcome.ENDED:
+            return f"No longer kept: {self.content}"
+        what = f": {self.content.rstrip('.。')}" if self.content else ""
+        return f"Not remembered{what}, because {self.because}."

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import MISSING, Field, fields
-from datetime import datetime
-from enum import Enum
+from dataclasses import Field, fields
 from typing import Any
 from urllib.parse import unquote
 
@@ -42,15 +40,14 @@ class ShortRepr:
     def __repr__(self) -> str:
         """Return the class and the fields that say something."""
         shown: Any = self
-        values = {each.name: getattr(shown, each.name) for each in fields(shown) if each.repr}
-        usual = {each.name: _default(each) for each in fields(shown)}
-        told = {name: value for name, value in values.items() if not _is_usual(value, usual[name])}
+        values = {each: getattr(shown, each.name) for each in fields(shown) if each.repr}
+        told = {each.name: value for each, value in values.items() if not _is_usual(value, each)}
         return line_of(type(shown).__name__, told)
 
 
 def line_of(name: str, values: Mapping[str, Any]) -> str:
     """Return ``name`` with these values as one line of at most ``LONGEST`` characters."""
-    line = f"{name}({', '.join(f'{field}={_short(value)}' for field, value in values.items())})"
+    line = f"{name}({', '.join(f'{field}={_shorten(value)}' for field, value in values.items())})"
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]}…)"
 
 
@@ -70,31 +67,13 @@ def hide_password(address: str) -> str:
     return shown
 
 
-def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+def _is_usual(value: Any, field: Field[Any]) -> bool:
+    return value is None or value == field.default or value in ((), {}, [])
 
 
-def _is_usual(value: Any, default: Any) -> bool:
-    if value is None:
-        return True
-    return type(value) is type(default) and bool(value == default)
-
-
-def _short(value: Any) -> str:
-    match value:
-        case Enum():
-            text = str(value.value)
-        case datetime():
-            text = value.isoformat(" ", "minutes")
-        case float():
-            text = f"{value:.3g}"
-        case str():
-            line = " ".join(hide_password(value)[: 4 * SHOWN].split())
-            text = repr(line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…")
-        case int():
-            text = str(value)
-        case Collection():
-            text = f"<{len(value)}>"
-        case _:
-            text = f"{type(value).__name__}({getattr(value, 'id', None) or '…'})"
-    return text
+def _shorten(value: Any) -> str:
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return f"<{len(value)}>"
+    line = " ".join(hide_password(str(value))[: 4 * SHOWN].split())
+    line = line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+    return repr(line) if type(value) is str else line

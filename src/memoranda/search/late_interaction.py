@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +126,26 @@ def weigh_question_before(rows: Rows, evidence: Floats) -> Floats:
     fade = np.exp((middles[before] - middles[before + 1]) / FADE).astype(np.float32)
     answers[order[before + 1]] = fade * evidence[order[before]]
     return answers
+
+
+class TokenMatches(Sequence[TokenMatch]):
+    """The words of a record that answer those of a query, compared when somebody asks for them."""
+
+    def __init__(self, compare: Callable[[], Sequence[TokenMatch]]) -> None:
+        """Take what compares the words."""
+        self._compare = compare
+
+    @cached_property
+    def _found(self) -> Sequence[TokenMatch]:
+        return self._compare()
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return the match at a place, or those of a slice."""
+        return self._found[place]
+
+    def __len__(self) -> int:
+        """Return how many matches there are."""
+        return len(self._found)
 
 
 def explain_match(

@@ -15,17 +15,7 @@ from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
-from memoranda.model.lost_connections import read_again
-from memoranda.model.models import (
-    ArmEvidence,
-    Hit,
-    Kind,
-    Record,
-    Scope,
-    TokenMatch,
-    TokenMatches,
-    Why,
-)
+from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import (
     Candidates,
@@ -34,6 +24,7 @@ from memoranda.model.query import (
     RecordTokens,
     TermMatches,
     Vector,
+    read_again,
 )
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
@@ -49,6 +40,7 @@ from memoranda.search.late_interaction import (
     FUNCTION_WORD,
     MOST_CANDIDATES,
     QuestionTokens,
+    TokenMatches,
     compare_tokens,
     count_candidates,
     explain_match,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
-
-from memoranda.model.installed import installed_plugins
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class OneOf:
 
     def names(self) -> tuple[str, ...]:
         """Return all names there are now: our own, then those of installed packages."""
-        return tuple(dict.fromkeys([*self.own, *sorted(installed_plugins(self.group))]))
+        return tuple(dict.fromkeys([*self.own, *sorted(entry_points(group=self.group).names)]))
 
     def check(self, name: str) -> str:
         """Return ``name`` if there is such a one; installed packages are only asked if need be."""

@@ -15,8 +15,7 @@ from memoranda.model.json_object import parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter
-from memoranda.model.reports import MemoryStats
-from memoranda.model.requests import RequestOutcome, RequestReceipt
+from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
 from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction

@@ -34,9 +34,9 @@ from memoranda.conversation.formats.raw import (
     send_item,
 )
 from memoranda.errors import InvalidInput
+from memoranda.model.chat import FAILED, MEDIA, OPENING, sendable_id
 from memoranda.model.checks import EPOCH, refuse_unknown
 from memoranda.model.models import Image, Marker, Message, ToolCall
-from memoranda.model.provider_rules import FAILED, MEDIA, OPENING, sendable_id
 from memoranda.text.patterns import compile_pattern
 
 NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
@@ -158,7 +158,7 @@ def _convert(messages: Sequence[Message], form: str) -> list[Json]:
     parts = [part for each in parts if (part := _sent_part(each, form))]
     named = [call.id for message in messages for call in message.tool_calls]
     named += [_answered(message) for message in messages if message.role == "tool"]
-    known = {name: sendable_id(name, set(), ID_FORMS[form], LONGEST_ID) for name in named}
+    known = {name: sendable_id(name, set(), ID_FORMS[form].fullmatch, LONGEST_ID) for name in named}
     sent = [(part, known) for part in parts]
     if form == "openai":
         return _chat(sent, None)
@@ -241,7 +241,7 @@ def _with_ids(parts: Iterable[ContextPart], form: str) -> Iterator[SentPart]:
     """
     taken: set[str] = set()
     for part in parts:
-        own, ids = set[str]() if form == "openai" else taken, ID_FORMS[form]
+        own, ids = set[str]() if form == "openai" else taken, ID_FORMS[form].fullmatch
         yield part, {call.id: sendable_id(call.id, own, ids, LONGEST_ID) for call in _calls(part)}
 
 

@@ -28,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
-from memoranda.model.process_memory import release_memory
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
+from memoranda.providers.embedding.process_memory import release_memory
 from memoranda.providers.embedding.quantized import quantized_weights
 from memoranda.text.terms import DEFAULT, stop_words
 

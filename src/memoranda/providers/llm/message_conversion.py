@@ -35,7 +35,7 @@ from pydantic_ai import (
 from pydantic_ai.messages import ModelRequestPart, repair_messages
 
 from memoranda.errors import InvalidInput
-from memoranda.model.provider_rules import FAILED, MEDIA, OPENING, sendable_id
+from memoranda.model.chat import FAILED, MEDIA, OPENING, sendable_id
 from memoranda.providers.llm.spec import ModelSpec
 from memoranda.text.patterns import compile_pattern
 
@@ -126,7 +126,9 @@ class _MessageConverter:
             return
         self._open = [(call.tool_call_id, call) for call in calls]
         for call in calls:
-            call.tool_call_id = sendable_id(call.tool_call_id, self._ids, CALL_ID, LONGEST_ID)
+            call.tool_call_id = sendable_id(
+                call.tool_call_id, self._ids, CALL_ID.fullmatch, LONGEST_ID
+            )
         words = [TextPart(text)] if text else []
         self.messages.append(ModelResponse(parts=[*words, *calls]))
 

@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 from threading import Thread
-from memoranda.model.process_memory import release_memory, share_free_memory
+from memoranda.providers.embedding.process_memory import release_memory, share_free_memory
 
 def private():
     lines = open("/proc/self/smaps_rollup").read().splitlines()
