@@ -19,7 +19,6 @@ from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.facts.requests import INSTRUCTIONS, asks_memory
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.background import start_thread
@@ -37,7 +36,6 @@ from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
-from memoranda.tokens.catalog import Catalog
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
@@ -54,6 +52,7 @@ if TYPE_CHECKING:
     from memoranda.search.search import Retriever
     from memoranda.settings.settings import Settings
     from memoranda.text.dates.statements import DateParser
+    from memoranda.tokens.catalog import Catalog
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -108,6 +107,13 @@ class LazyServices:
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
             cache=IndexCache(chosen.cache_size),
         )
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The windows of models, and what counts their tokens."""
+        from memoranda.tokens.catalog import Catalog  # noqa: PLC0415 - see the module
+
+        return Catalog(**dict(self.settings.tokens))
 
     @cached_property
     def open_notes(self) -> OpenNotes:
@@ -198,7 +204,6 @@ class Services:
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
         self.ids = IdFactory(self.clock)
-        self.catalog = Catalog(**dict(chosen.tokens))
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
         self.extractor = EntityPipeline(self.providers, {FAST: names(chosen.entities.fast)})
@@ -226,6 +231,11 @@ class Services:
         other = copy(self)
         other.events = Events(*EVENTS)
         return other
+
+    @property
+    def catalog(self) -> Catalog:
+        """The windows of models, and what counts their tokens."""
+        return self.lazy.catalog
 
     # Records, search and conversations
 
@@ -304,6 +314,8 @@ class Services:
         self, scope: Scope, session: str, messages: Sequence[Message]
     ) -> Sequence[RequestReceipt]:
         """Carry out what new messages of a session ask of memory; return what became of it."""
+        from memoranda.facts.requests import asks_memory  # noqa: PLC0415 - see the module
+
         asking = [each for each in messages if each.role == USER and asks_memory(each.content)]
         if not asking:
             return ()
@@ -313,6 +325,8 @@ class Services:
 
     def instructions(self, scope: Scope) -> str:
         """Return the lasting instructions that the user gave, a line each, the newest first."""
+        from memoranda.facts.requests import INSTRUCTIONS  # noqa: PLC0415 - see the module
+
         where = Filter(now=self.clock.now(), kinds=(Kind.FACT,))
         found = [
             record
