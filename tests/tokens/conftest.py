@@ -27,16 +27,10 @@ def oracle(encoding):
     return getattr(module.openai, encoding)().count
 
 
-@pytest.fixture(params=SAMPLES, ids=[sample.stem for sample in SAMPLES])
-def sample(request):
-    """A text of several hundred tokens in one language, or in several."""
-    return request.param.read_text("utf-8")
-
-
 @pytest.fixture(scope="session")
 def samples():
-    """All of these texts."""
-    return [sample.read_text("utf-8") for sample in SAMPLES]
+    """Texts of several hundred tokens in one language, or in several, by name."""
+    return {sample.stem: sample.read_text("utf-8") for sample in SAMPLES}
 
 
 @pytest.fixture

@@ -26,56 +26,54 @@ from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
 
 
-@pytest.mark.parametrize(
-    ("model", "family", "limit", "tokenizer"),
-    [
-        ("gpt-4o", "GPT-4o", 128_000, "o200k_base"),
-        ("gpt-4o-2024-08-06", "GPT-4o", 128_000, "o200k_base"),
-        ("openai/gpt-4o", "GPT-4o", 128_000, "o200k_base"),
-        ("openai:gpt-4o", "GPT-4o", 128_000, "o200k_base"),
-        ("openrouter/openai/GPT-4o:extended", "GPT-4o", 128_000, "o200k_base"),
-        ("ft:gpt-4o-mini-2024-07-18:acme::1", "GPT-4o mini", 128_000, "o200k_base"),
-        ("gpt-4", "GPT-4", 8_192, "cl100k_base"),
-        ("gpt-4-0613", "GPT-4", 8_192, "cl100k_base"),
-        ("gpt-4-turbo-2024-04-09", "GPT-4 Turbo", 128_000, "cl100k_base"),
-        ("azure/gpt-35-turbo", "GPT-3.5", 16_385, "cl100k_base"),
-        ("gpt-4.1-mini-2025-04-14", "GPT-4.1 mini", 1_047_576, "o200k_base"),
-        ("o1", "o1, o3", 200_000, "o200k_base"),
-        ("o3-mini-2025-01-31", "o1, o3", 200_000, "o200k_base"),
-        ("gpt-5", "GPT-5", 400_000, "o200k_base"),
-        ("gpt-5-chat-latest", "GPT-5 chat", 128_000, "o200k_base"),
-        ("openai/gpt-oss-120b", "gpt-oss", 131_072, "o200k_base"),
-        ("claude-3-5-sonnet-20241022", "Claude", 200_000, "estimate"),
-        ("anthropic/claude-sonnet-4.5", "Claude", 200_000, "estimate"),
-        ("anthropic:claude-opus-4-1", "Claude", 200_000, "estimate"),
-        ("us.anthropic.claude-3-5-sonnet-20241022-v2:0", "Claude", 200_000, "estimate"),
-        ("claude-3-7-sonnet@20250219", "Claude", 200_000, "estimate"),
-        ("claude-opus-4-6", "Claude 4.6", 1_000_000, "estimate"),
-        ("models/gemini-2.5-pro", "Gemini 1.5 Flash, 2.0, 2.5", 1_048_576, "estimate"),
-        ("mistral-large-latest", "Mistral", 128_000, "estimate"),
-        ("meta-llama/Llama-3.1-8B-Instruct", "Llama 3.1 to 3.3", 131_072, "estimate"),
-        ("llama3.2:3b", "Llama 3.1 to 3.3", 131_072, "estimate"),
-        ("meta.llama3-1-8b-instruct-v1:0", "Llama 3.1 to 3.3", 131_072, "estimate"),
-        ("llama3", "Llama 3", 8_192, "estimate"),
-        ("Qwen/Qwen2.5-7B-Instruct", "Qwen", 32_768, "estimate"),
-        ("deepseek-chat", "DeepSeek since V3.1", 128_000, "estimate"),
-    ],
-)
-def test_well_known_models_are_known(model, family, limit, tokenizer):
+KNOWN = {
+    "gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
+    "gpt-4o-2024-08-06": ("GPT-4o", 128_000, "o200k_base"),
+    "openai/gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
+    "openai:gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
+    "openrouter/openai/GPT-4o:extended": ("GPT-4o", 128_000, "o200k_base"),
+    "ft:gpt-4o-mini-2024-07-18:acme::1": ("GPT-4o mini", 128_000, "o200k_base"),
+    "gpt-4": ("GPT-4", 8_192, "cl100k_base"),
+    "gpt-4-0613": ("GPT-4", 8_192, "cl100k_base"),
+    "gpt-4-turbo-2024-04-09": ("GPT-4 Turbo", 128_000, "cl100k_base"),
+    "azure/gpt-35-turbo": ("GPT-3.5", 16_385, "cl100k_base"),
+    "gpt-4.1-mini-2025-04-14": ("GPT-4.1 mini", 1_047_576, "o200k_base"),
+    "o1": ("o1, o3", 200_000, "o200k_base"),
+    "o3-mini-2025-01-31": ("o1, o3", 200_000, "o200k_base"),
+    "gpt-5": ("GPT-5", 400_000, "o200k_base"),
+    "gpt-5-chat-latest": ("GPT-5 chat", 128_000, "o200k_base"),
+    "openai/gpt-oss-120b": ("gpt-oss", 131_072, "o200k_base"),
+    "claude-3-5-sonnet-20241022": ("Claude", 200_000, "estimate"),
+    "anthropic/claude-sonnet-4.5": ("Claude", 200_000, "estimate"),
+    "anthropic:claude-opus-4-1": ("Claude", 200_000, "estimate"),
+    "us.anthropic.claude-3-5-sonnet-20241022-v2:0": ("Claude", 200_000, "estimate"),
+    "claude-3-7-sonnet@20250219": ("Claude", 200_000, "estimate"),
+    "claude-opus-4-6": ("Claude 4.6", 1_000_000, "estimate"),
+    "models/gemini-2.5-pro": ("Gemini 1.5 Flash, 2.0, 2.5", 1_048_576, "estimate"),
+    "mistral-large-latest": ("Mistral", 128_000, "estimate"),
+    "meta-llama/Llama-3.1-8B-Instruct": ("Llama 3.1 to 3.3", 131_072, "estimate"),
+    "llama3.2:3b": ("Llama 3.1 to 3.3", 131_072, "estimate"),
+    "meta.llama3-1-8b-instruct-v1:0": ("Llama 3.1 to 3.3", 131_072, "estimate"),
+    "llama3": ("Llama 3", 8_192, "estimate"),
+    "Qwen/Qwen2.5-7B-Instruct": ("Qwen", 32_768, "estimate"),
+    "deepseek-chat": ("DeepSeek since V3.1", 128_000, "estimate"),
+}
+
+
+def test_well_known_models_are_known():
     """With their providers before the name, in any case, and with dates and tags behind it."""
-    known = Catalog().known(model)
-    assert (known.name, known.window, known.tokenizer) == (family, limit, tokenizer)
-    assert Catalog().known(model).window == limit
+    known = {model: Catalog().known(model) for model in KNOWN}
+    assert {m: (one.name, one.window, one.tokenizer) for m, one in known.items()} == KNOWN
 
 
-@pytest.mark.parametrize("model", [None, "", "  ", "my-model", "gp", "x/y:z", "o", "llama"])
-def test_an_unknown_model_is_said_to_be_unknown(model):
+def test_an_unknown_model_is_said_to_be_unknown():
     """No limit is made up; it is measured by the cautious estimate in OpenAI's format."""
     catalog = Catalog()
-    assert catalog.known(model) == ModelFamily()
-    assert catalog.known(model).window is None
-    assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
-    assert catalog.meter(model).format == OPENAI
+    for model in (None, "", "  ", "my-model", "gp", "x/y:z", "o", "llama"):
+        assert catalog.known(model) == ModelFamily()
+        assert catalog.known(model).window is None
+        assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
+        assert catalog.meter(model).format == OPENAI
 
 
 def test_the_list_is_sound():
@@ -161,37 +159,29 @@ def test_the_users_tokenizers_win(tmp_path, caplog):
     assert path in caplog.text
 
 
-@pytest.mark.parametrize("value", [0, -5])
-def test_a_wrong_limit_is_refused(value):
-    """The error names the model, the value and the remedy."""
-    with pytest.raises(ConfigError, match=r"tokens\.limits\['my-model'\].*such as 128000"):
-        Catalog(limits={"my-model": value})
-
-
-@pytest.mark.parametrize("value", ["", "gpt-4o", "p50k_base", "O200K_BASE", "/some/folder"])
-def test_a_wrong_tokenizer_is_refused(value):
-    """The error names the model, the value and what there is."""
-    with pytest.raises(ConfigError, match=r"tokens\.tokenizers\['my-model'\].*o200k_base"):
-        Catalog(tokenizers={"my-model": value})
-
-
-@pytest.mark.parametrize("setting", ["limits", "tokenizers"])
-@pytest.mark.parametrize("key", ["", "  "])
-def test_a_model_without_a_name_is_refused(setting, key):
-    """The error names the setting."""
-    value = 5 if setting == "limits" else "estimate"
-    with pytest.raises(ConfigError, match=rf"tokens\.{setting}"):
-        Catalog(**{setting: {key: value}})
+def test_what_no_model_has_is_refused():
+    """The error names the setting, the model, the value and the remedy."""
+    for value in (0, -5):
+        with pytest.raises(ConfigError, match=r"tokens\.limits\['my-model'\].*such as 128000"):
+            Catalog(limits={"my-model": value})
+    for tokenizer in ("", "gpt-4o", "p50k_base", "O200K_BASE", "/some/folder"):
+        with pytest.raises(ConfigError, match=r"tokens\.tokenizers\['my-model'\].*o200k_base"):
+            Catalog(tokenizers={"my-model": tokenizer})
+    for key in ("", "  "):
+        with pytest.raises(ConfigError, match=r"tokens\.limits"):
+            Catalog(limits={key: 5})
+        with pytest.raises(ConfigError, match=r"tokens\.tokenizers"):
+            Catalog(tokenizers={key: "estimate"})
 
 
 @pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4"])
-def test_openai_models_are_counted_exactly(model):
+def test_openai_models_are_counted_exactly():
     """Where a tokenizer is there."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
-    counter = Catalog().meter(model).counter
-    assert counter.exact
-    assert counter.name == Catalog().known(model).tokenizer
+    for model in ("gpt-4o", "gpt-4"):
+        counter = Catalog().meter(model).counter
+        assert counter.exact
+        assert counter.name == Catalog().known(model).tokenizer
 
 
 @pytest.mark.usefixtures("fresh")
