@@ -38,10 +38,10 @@ from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite_files import OpenedFile, create_private, new_file, unlock_index
+from memoranda.store.sqlite_schema import STATE, bring_up_to_date, is_marked, is_whole, read_version
 from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
-APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
 BUSY = (
     "free space could not be overwritten while others read the file; run "
     "memoranda doctor --purge when they are done"
@@ -59,11 +59,6 @@ SETUP = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -8192",
 )
-# One statement, so that all three are of one moment while another process migrates.
-STATE = """
-SELECT (SELECT user_version FROM pragma_user_version),
-    (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
-"""
 CAPABILITIES = {
     capabilities.TRANSACTIONS: "one for each plan of actions",
     capabilities.FULL_TEXT: "FTS5, with each user's own statistics",
@@ -435,38 +430,19 @@ class SqliteDatabase(Database[SqliteConnection]):
         """Bring the database to the newest schema; several processes may do so at once."""
         steps = DIALECT.schema()
         with self.read() as connection:
-            if self._version(connection.raw) == len(steps):
+            if is_marked(connection.raw, steps, self.location):
                 return
-        with self.write() as connection:
-            version = self._version(connection.raw)
-            for number, sql in enumerate(steps[version:], version + 1):
-                connection.raw.execute(sql).fetchall()
-                connection.raw.execute(f"PRAGMA user_version = {number}")
-            connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            readable = is_whole(connection.raw, steps, self.location)
+        try:
+            with self.write() as connection:
+                bring_up_to_date(connection.raw, steps, self.location)
+        except errors.StoreReadOnly:
+            if not readable:
+                raise
 
     def _version(self, raw: apsw.Connection) -> int:
-        """Return how many steps of the schema the database has seen; reads only.
-
-        Raises:
-            NotADatabase: the file is an SQLite database of something else.
-            SchemaTooNew: a newer memoranda wrote it.
-        """
-        newest = len(schema_steps())
-        state: list[Any] = raw.execute(STATE).fetchall()
-        version, application, tables = map(int, state[0])
-        if application != APPLICATION_ID and (tables or application or version):
-            message = (
-                f"{self.location} is an SQLite database, but not one of memoranda's; "
-                f"choose another path, it was left as it is"
-            )
-            raise errors.NotADatabase(message)
-        if version > newest:
-            message = (
-                f"{self.location} has schema {version}, this memoranda knows up to {newest}; "
-                f"upgrade with pip install -U memoranda, the file was left as it is"
-            )
-            raise errors.SchemaTooNew(message)
-        return version
+        """Return the number of the schema that the database has; reads only."""
+        return read_version(raw, len(schema_steps()), self.location)
 
     def _open(self) -> SqliteConnection:
         with self._errors:

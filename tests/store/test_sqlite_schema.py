@@ -1,0 +1,175 @@
+"""Files of every schema there was: they open whole, or are refused before anything is lost."""
+
+import gzip
+import hashlib
+import json
+import re
+import shutil
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import pytest
+from former_memory import describe
+from samples import ALL, ANA, User
+
+from memoranda import Memory
+from memoranda.errors import NotADatabase, StoreError
+from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sqlite import DIALECT
+from memoranda.store.sqlite_schema import missing, read_structure, structure_of
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+
+DATA = Path(__file__).with_name("data")
+NEWEST = len(DIALECT.schema())
+# A step that somebody's file has seen is never edited: a change is one more numbered file.
+STEPS = ("994ee8a9", "1e6a6db5", "070171e6", "32145aa0", "0c6b32a7")
+# What files of number 1 lacked, as it was still being edited: statements that take it away.
+FORMER = {
+    "an index": ["DROP INDEX records_session_until"],
+    "a column of leases": ["ALTER TABLE leases DROP COLUMN done_counts"],
+    "vectors of tokens": ["DROP TABLE token_vectors"],
+    "the end of a time": ["ALTER TABLE records DROP COLUMN event_until"],
+    "read facts": [
+        "DROP INDEX records_attribute",
+        "ALTER TABLE records DROP COLUMN subject",
+        "ALTER TABLE records DROP COLUMN attribute",
+        "ALTER TABLE records DROP COLUMN value",
+    ],
+    "deletions": [
+        "ALTER TABLE users DROP COLUMN deletions",
+        "ALTER TABLE users DROP COLUMN deleted",
+        "ALTER TABLE conversations DROP COLUMN deleted_at",
+    ],
+    "removed messages": ["DROP TABLE removed_messages", "DROP TABLE tombstones"],
+}
+ROWS = """
+INSERT INTO users (key, name) VALUES (1, 'ana');
+INSERT INTO records (key, id, user_key, kind, content, content_hash, term_count, event_time,
+    created_at, confidence, strength, strength_at, decay_rate, source_ids, origin, trust, tags,
+    metadata, reason, namespace)
+VALUES (1, 'fact_1', 1, 'fact', 'Ana drinks tea', '', 3, 5, 5, 1.0, 1.0, 5, 0.0, '[]', 'user',
+    'person', '["drink"]', '{}', 'asked', '');
+INSERT INTO conversations (key, user_key, id, created_at, message_count, next_position)
+VALUES (1, 1, 'trip', 5, 1, 1);
+INSERT INTO messages (key, id, conversation_key, position, role, content, timestamp, tokens,
+    tool_calls, images) VALUES (1, 'msg_1', 1, 0, 'user', 'I drink tea', 5, 3, '[]', '[]');
+INSERT INTO prunings (key, id, conversation_key, at, triggered_by, why, strategy, tokens_before,
+    tokens_after, through, spans) VALUES (1, 'prn_1', 1, 5, 'manual', '', 'recency', 9, 5, 0, '[]');
+"""
+
+
+def make_file(path, number, *changes):
+    """Make a file of a number of the schema that holds a record, a message and a pruning."""
+    with closing(apsw.Connection(str(path))) as raw:
+        for sql in DIALECT.schema()[:number]:
+            raw.execute(sql).fetchall()
+        raw.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {0x6D656D6F}")
+        raw.execute(ROWS)
+        for sql in changes:
+            raw.execute(sql)
+
+
+def require_whole(store):
+    """Check that all is there that ``make_file`` stores, and that nothing lacks."""
+    assert [item.content for item in store.records(ANA, ALL)] == ["Ana drinks tea"]
+    assert [each.content for each in store.messages(ANA, "trip")] == ["I drink tea"]
+    assert [each.id for each in store.prunings(ANA, "trip")] == ["prn_1"]
+    with store.read() as connection:
+        assert missing(read_structure(connection.raw), structure_of(tuple(DIALECT.schema()))) == []
+    User(store).remember("Ana drinks coffee")
+    assert list(store.match_terms(ANA, ["drinks"], limit=5).frequencies) == [2]
+
+
+def test_no_step_is_edited():
+    """Each numbered file is what it was when files were written with it."""
+    texts = [re.sub(r" *--[^\n]*", "", step) for step in schema_steps()]
+    assert [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts] == list(STEPS)
+
+
+def test_files_of_every_number_open(path, open_store):
+    """A file of each number is brought to the newest with all that it holds, once."""
+    for number in range(1, NEWEST + 1):
+        make_file(path, number)
+        store = open_store()
+        require_whole(store)
+        store.close()
+        again = open_store()
+        assert again.count(ANA, ALL)
+        again.close()
+        path.unlink()
+
+
+def test_files_that_lack_what_their_number_says_are_completed(path, open_store):
+    """What files of number 1 lacked is added, and so it is where a newest one lacks it."""
+    for number in (1, NEWEST):
+        for name, changes in FORMER.items():
+            make_file(path, number, *changes)
+            store = open_store()
+            require_whole(store)
+            assert store.tombstones(ANA, "trip") == [], name
+            store.close()
+            path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "told"),
+    [
+        (
+            "DROP INDEX prunings_through; ALTER TABLE prunings DROP COLUMN through",
+            StoreError,
+            r"lacks .*prunings\.through.*memoranda export.*left as it is",
+        ),
+        ("DROP TABLE messages", NotADatabase, "lacks the tables messages; restore a backup"),
+    ],
+)
+def test_files_that_lack_more_are_refused(path, open_store, change, error, told):
+    """A file that cannot be completed is refused once, clearly, and not a row of it changes."""
+    make_file(path, 1, "PRAGMA foreign_keys = OFF", *change.split("; "))
+    with closing(apsw.Connection(str(path))) as raw:
+        before = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
+    with pytest.raises(error, match=told):
+        open_store()
+    with closing(apsw.Connection(str(path))) as raw:
+        after = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
+    assert after == before
+
+
+def test_what_recover_saved_is_a_memory(path, open_store):
+    """SQLite's ``.recover`` leaves out the tables of the full-text index: they are made anew."""
+    store = open_store()
+    User(store).remember("Ana drinks tea", "Ben drinks rum")
+    store.close()
+    with closing(apsw.Connection(str(path))) as raw:
+        entries = raw.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'"
+        ).fetchall()
+        raw.execute("DROP TABLE records_terms; DROP TABLE records_fts")
+        raw.execute("PRAGMA writable_schema = ON")
+        insert = "INSERT INTO sqlite_schema VALUES ('table', ?, ?, 0, ?)"  # As `.recover` does.
+        raw.executemany(insert, [(name, name, sql) for name, sql in entries])
+    saved = open_store()
+    assert list(saved.match_terms(ANA, ["drinks", "rum"], limit=5).frequencies) == [2, 1]
+    assert saved.verify() == []
+    assert User(saved).page() == ["Ana drinks tea", "Ben drinks rum"]
+
+
+def test_a_file_of_before_holds_everything(tmp_path):
+    """A database of schema 5 opens, and each user has in it what its own program told of it.
+
+    ``data/schema_5.json`` is what :func:`former_memory.describe` gave then.
+    """
+    path = tmp_path / "memory.db"
+    with gzip.open(DATA / "schema_5.db.gz") as packed, path.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    before = json.loads((DATA / "schema_5.json").read_text("utf-8"))
+    clock = FrozenClock(datetime(2026, 3, 2, 12, tzinfo=UTC))  # As then: contexts end with the day.
+    with Memory(path, user="ana", embedder=HashEmbedder(8), clock=clock) as memory:
+        ids = {name: list(each["records"]) for name, each in before.items()}
+        after = json.loads(json.dumps(describe(memory, ids)))
+        assert memory.verify() == []
+    for name, held in before.items():
+        for what, found in held.items():
+            assert after[name][what] == found, (name, what)
