@@ -1,16 +1,12 @@
 """Files that are deleted, replaced or locked behind the back of an open store."""
 
 import os
-import stat
-import subprocess
 from pathlib import Path
 
 import pytest
-from analyzers import PlainNames, WordAnalyzer
 from samples import User
 
-from memoranda.errors import StoreError
-from memoranda.store.sqlite import SqliteStore
+from memoranda.errors import StoreError, StoreReadOnly
 
 
 def take_away(path, how):
@@ -24,16 +20,14 @@ def take_away(path, how):
         path.with_name("other").replace(path)
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal"])
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
-def test_a_write_into_a_lost_file_is_refused(open_store, path, how, suffix):
+def test_a_write_into_a_lost_file_is_refused(open_store, path, how):
     """What nobody would ever open again is not acknowledged, and the error says what to do."""
     store = open_store()
     User(store).remember("tea")
-    take_away(Path(f"{path}{suffix}"), how)
+    take_away(path, how)
     with pytest.raises(StoreError, match=r"deleted, moved or replaced .* open the memory again"):
         User(store).remember("cake")
-    assert User(store).page() == ["tea"]
 
 
 def test_a_file_that_goes_while_it_is_written(open_store, path):
@@ -60,35 +54,42 @@ def test_a_reader_finds_no_other_file(open_store, path):
 
 
 @pytest.fixture
-def copied(path, tmp_path):
-    """Copy files of the database as a killed process leaves them; by another process.
+def read_only(path, monkeypatch):
+    """Make the folder and the file such that nobody can write them; root is only told so."""
 
-    If this one closed a handle of a file, it would lose its locks on it.
-    """
+    def protect():
+        path.chmod(0o400)
+        path.parent.chmod(0o500)
+        if os.geteuid() == 0:
+            monkeypatch.setattr(os, "access", lambda *_: False)
 
-    def copy(*suffixes):
-        folder = tmp_path / "killed"
-        folder.mkdir(exist_ok=True)
-        files = [f"{path}{suffix}" for suffix in suffixes]
-        subprocess.run(["/bin/cp", *files, folder], check=True)  # noqa: S603 - no shell
-        return folder / path.name
-
-    return copy
+    yield protect
+    path.parent.chmod(0o700)
+    path.chmod(0o600)
 
 
-def open_at(path):
-    """Open the database at ``path``."""
-    return SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames())
-
-
-def test_what_a_reader_left_locked_is_unlocked(open_store, copied):
-    """An index that was left read-only can be written again where the database can."""
-    User(open_store()).remember("tea")
-    path = copied("", "-shm", "-wal")
-    for suffix in ("-shm", "-wal"):
-        os.chmod(f"{path}{suffix}", 0o444)  # noqa: PTH101 - not a path of its own
-    store = open_at(path)
-    User(store).remember("cake")
-    modes = [stat.S_IMODE(Path(f"{path}{suffix}").stat().st_mode) for suffix in ("-shm", "-wal")]
-    assert modes == [0o600, 0o600]
+def test_a_memory_in_a_folder_that_cannot_be_written_is_read(open_store, path, read_only):
+    """It lists, searches and counts, and says of a write that there is no permission."""
+    store = open_store()
+    User(store).remember("tea")
     store.close()
+    read_only()
+    store = open_store()
+    assert User(store).page() == ["tea"]
+    assert store.verify() == []
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        User(store).remember("cake")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_not_passed_over(open_store, path, read_only):
+    """A log that cannot be read there is told of: without it, what was stored last would lack."""
+    store = open_store()
+    User(store).remember("tea")
+    copied = [(suffix, Path(f"{path}{suffix}").read_bytes()) for suffix in ("", "-wal")]
+    store.close()
+    for suffix, content in copied:
+        Path(f"{path}{suffix}").write_bytes(content)
+    read_only()
+    with pytest.raises(StoreReadOnly, match=r"memory\.db-wal.*copy both"):
+        open_store()

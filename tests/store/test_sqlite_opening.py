@@ -74,7 +74,7 @@ def test_opening_again_changes_nothing(open_store):
     assert second.verify() == []
 
 
-@pytest.mark.parametrize("point", range(0, 58, 3))
+@pytest.mark.parametrize("point", [0, 7, 19, 40, 57])
 def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
     """A migration that fails at any of its statements leaves no table, and runs the next time."""
 

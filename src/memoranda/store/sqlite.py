@@ -37,8 +37,8 @@ from memoranda.store.sql.database import (
 from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE
-from memoranda.store.sqlite_files import OpenedFile, create_private, new_file, unlock_index
-from memoranda.store.sqlite_schema import STATE, bring_up_to_date, is_marked, is_whole, read_version
+from memoranda.store.sqlite_files import create_private, file_address, file_identity, new_file
+from memoranda.store.sqlite_schema import bring_up_to_date, is_marked, is_whole, read_version
 from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
@@ -287,7 +287,7 @@ class SqliteDatabase(Database[SqliteConnection]):
     busy_timeout = BUSY_TIMEOUT
     power_safe = False
     vfs: str | None = None
-    _opened: OpenedFile | None = None
+    _identity: object = None
 
     def __init__(self, path: str) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
@@ -300,7 +300,6 @@ class SqliteDatabase(Database[SqliteConnection]):
         self._write_lock = threading.RLock()
         if not self.in_memory:
             create_private(self.location)
-            unlock_index(self.location)
         self._writer = self._open()
         try:
             self._migrate()
@@ -350,9 +349,14 @@ class SqliteDatabase(Database[SqliteConnection]):
         with self._lend() if self.in_memory else super().snapshot():
             yield
 
-    def _require_same_files(self) -> None:
-        if self._opened is not None:
-            self._opened.require_same()
+    def _require_same_file(self) -> None:
+        """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
+        if self._identity not in {None, file_identity(self.location)}:
+            message = (
+                f"{self.location} was deleted, moved or replaced while it was open, so this is not "
+                f"stored; put the file back and open the memory again"
+            )
+            raise errors.StoreError(message)
 
     def _end_snapshot(self, connection: SqliteConnection) -> None:
         # SQLite itself gives up a transaction in which a page cannot be read.
@@ -363,13 +367,12 @@ class SqliteDatabase(Database[SqliteConnection]):
     def write(self, patience: float | None = None) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
         with self._lend_writer(patience) as connection:
-            self._require_same_files()
             try:
                 with self._waiting(connection, patience):
                     self._begin(connection)
                 yield connection
                 self._commit(connection)
-                self._require_same_files()
+                self._require_same_file()
             except BaseException:
                 if connection.raw.in_transaction:
                     connection.raw.execute("ROLLBACK")
@@ -411,12 +414,9 @@ class SqliteDatabase(Database[SqliteConnection]):
     def size(self) -> int:
         """Return the bytes of the database and its write-ahead log."""
         with self.read() as connection:
-            if self.in_memory:
-                raw = connection.raw
-                return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
-            # While a connection is open, its files stay.
-            connection.one("SELECT 1 FROM meta")
-            return sum(Path(self.location + suffix).stat().st_size for suffix in ("", "-wal"))
+            raw, log = connection.raw, Path(f"{self.location}-wal")
+            size = int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
+            return size + (log.stat().st_size if not self.in_memory and log.exists() else 0)
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
@@ -447,11 +447,10 @@ class SqliteDatabase(Database[SqliteConnection]):
     def _open(self) -> SqliteConnection:
         with self._errors:
             # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
+            name = self.location if self.in_memory else file_address(self.location)
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             raw = apsw.Connection(
-                self.location,
-                flags=apsw.SQLITE_OPEN_READWRITE,
-                vfs=self.vfs,
-                statementcachesize=STATEMENT_CACHE,
+                name, flags=flags, vfs=self.vfs, statementcachesize=STATEMENT_CACHE
             )
             try:
                 # Else SQLite plans anew for every other value of a range or a limit.
@@ -461,10 +460,10 @@ class SqliteDatabase(Database[SqliteConnection]):
                     self._patiently(raw, pragma)
                 self._version(raw)
                 if not self.in_memory:
-                    self._enter_wal(raw)
-                    raw.execute(STATE).fetchall()  # Now the log is there, and stays.
-                    self._opened = self._opened or OpenedFile(self.location)
-                    self._opened.require_same()
+                    if name == self.location:
+                        self._enter_wal(raw)
+                    self._identity = self._identity or file_identity(self.location)
+                    self._require_same_file()
             except BaseException:
                 raw.close()
                 raise

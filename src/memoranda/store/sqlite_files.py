@@ -1,21 +1,19 @@
-"""The files of an SQLite database: made private, and watched while it is open.
+"""The file of an SQLite database: made private, and known again while it is open.
 
 SQLite does not notice that a file was deleted or replaced: it goes on writing into what nobody
-will ever open again. So the file and its log are looked at before and after each write.
+will ever open again. So the file is looked at before a write is acknowledged.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from memoranda.errors import InvalidInput, StoreError, StoreReadOnly
+from memoranda.errors import InvalidInput, StoreReadOnly
 
-LOG, INDEX = "-wal", "-shm"
 _creating = threading.Lock()
 
 
@@ -69,50 +67,30 @@ def new_file(path: str) -> Iterator[str]:
         partial.unlink(missing_ok=True)
 
 
-def unlock_index(path: str) -> None:
-    """Let the log and its index be written where the database may be.
+def file_address(path: str) -> str:
+    """Return by which name SQLite opens a file, also one in a folder that cannot be written.
 
-    Who opens a database that is read-only leaves both as read-only as it was, and they stay so
-    when the database may be written again.
+    There it can make no index of the log beside the file, and nobody changes the file meanwhile.
+
+    Raises:
+        StoreReadOnly: a log is there, which can only be read where its index can be made.
     """
-    with suppress(OSError):
-        mode = stat.S_IMODE(Path(path).stat().st_mode)
-        for suffix in (LOG, INDEX):
-            beside = Path(path + suffix)
-            with suppress(FileNotFoundError):
-                if mode & ~stat.S_IMODE(beside.stat().st_mode) & stat.S_IWUSR:
-                    beside.chmod(mode)
+    if os.access(path, os.W_OK) or os.access(Path(path).parent, os.W_OK):
+        return path
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        message = (
+            f"{path} cannot be read in a folder that cannot be written, as a killed process left "
+            f"its log ({log.name}); copy both to one that can, and open the copy"
+        )
+        raise StoreReadOnly(message)
+    return f"{Path(path).as_uri()}?immutable=1"
 
 
-class OpenedFile:
-    """Tells whether the files of a database are still those that were opened.
-
-    Args:
-        path: of the database; its log is there, as the database was read.
-    """
-
-    def __init__(self, path: str) -> None:
-        """Look at the files."""
-        self._path = path
-        self._log = path + LOG
-        self._identity = self._look()
-
-    def _look(self) -> tuple[int, int, int] | None:
-        try:
-            file, log = os.stat(self._path), os.stat(self._log)  # noqa: PTH116 - half the time
-        except OSError:
-            return None
-        return file.st_dev, file.st_ino, log.st_ino
-
-    def require_same(self) -> None:
-        """Refuse to go on where a file was deleted, moved or replaced.
-
-        Raises:
-            StoreError: it was; what is written would be lost.
-        """
-        if self._look() != self._identity:
-            message = (
-                f"{self._path} or its log (-wal) was deleted, moved or replaced while it was "
-                f"open, so this is not stored; put the files back and open the memory again"
-            )
-            raise StoreError(message)
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Return what a file keeps while it is open, and another in its place has not."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - half the time
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -7,7 +7,6 @@ that nothing derives is ever mended: a wrong one is a fault to be told of, not t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from memoranda.errors import StoreError
@@ -35,6 +34,8 @@ from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
+ADD_SOURCE = insertion("record_sources", ("user_key", "source_id", "record_key"))
+ADD_NAME_KEY = insertion("entity_name_keys", ("user_key", "name_key", "entity_key", "folded"))
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
 BATCH = 1_000
@@ -130,6 +131,8 @@ DELETE FROM entity_names WHERE NOT EXISTS (
     WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)
 """,
     "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
+    "DELETE FROM entity_name_keys",
+    "DELETE FROM record_sources",
     """
 UPDATE conversations SET message_count =
     (SELECT count(*) FROM messages WHERE conversation_key = conversations.key)
@@ -228,41 +231,32 @@ def _reindex_user(
         )
 
 
-def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> Problems:
+def verify(database: Database[Any], analyzer: Analyzer) -> Problems:
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
-        for table in DECODED:
-            with _damage(table, problems, database.damage):
-                name = f"rows of {table} that cannot be read, and are left out"
-                problems += report(name, [*damaged_rows(connection, table)], MOST_NAMED)
-        for name, sql in CROSS_CHECKS.items():
-            with _damage(name, problems, database.damage):
-                problems += report(name, [str(row[0]) for row in connection.all(sql)])
-        with _damage("texts", problems, database.damage):
-            altered = [each.id for each, _ in _altered(connection)]
-            problems += report("records changed behind memoranda's back", altered)
-        with _damage("full-text index", problems, database.damage):
-            problems += _index_problems(connection, database, analyzer)
-        with _damage("sources and names", problems, database.damage):
-            for name, derived in _derived_tables(connection, names).items():
-                held = connection.all(f"SELECT {', '.join(derived.columns)} FROM {derived.name}")
-                wrong = derived.rows.keys() ^ set(held)
-                problems += report(name, sorted({derived.rows.get(row, str(row)) for row in wrong}))
-        with _damage("notes", problems, database.damage):
-            problems += _notes_problems(connection)
+        try:
+            problems.extend(_differences(connection, database, analyzer))
+        except database.damage as error:
+            problems.append(f"the rest cannot be checked ({error})")
         if meta(connection, PURGE):
             problems.append(UNPURGED)
     return problems
 
 
-@contextmanager
-def _damage(name: str, problems: Problems, damage: type[Exception]) -> Iterator[None]:
-    # What is derived can be rebuilt, so damage to it is a line among others.
-    try:
-        yield
-    except damage as error:
-        problems.append(f"{name}: cannot be checked ({error})")
+def _differences(
+    connection: SqlConnection, database: Database[Any], analyzer: Analyzer
+) -> Iterator[str]:
+    """Yield a line for each kind of difference between rows."""
+    for table in DECODED:
+        left_out = f"rows of {table} that cannot be read, and are left out"
+        yield from report(left_out, [*damaged_rows(connection, table)], MOST_NAMED)
+    for name, sql in CROSS_CHECKS.items():
+        yield from report(name, [str(row[0]) for row in connection.all(sql)])
+    altered = [each.id for each, _ in _altered(connection)]
+    yield from report("records changed behind memoranda's back", altered)
+    yield from _index_problems(connection, database, analyzer)
+    yield from _notes_problems(connection)
 
 
 def report(name: str, found: list[str], most: int = SAMPLE) -> Problems:
@@ -329,50 +323,6 @@ def _index_problems(
     ]
 
 
-class DerivedTable(NamedTuple):
-    """A table that is made of others.
-
-    Attributes:
-        name: of the table.
-        columns: its columns.
-        rows: what the table is to have, and what each row is told of.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    rows: dict[Row, str]
-
-
-def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, DerivedTable]:
-    """Return the tables that are made anew, by what is wrong where their rows are others."""
-    cited = connection.made(
-        lambda row: (*row[:3], read_strings(row[3])),
-        "records",
-        "SELECT user_key, key, id, source_ids FROM records",
-    )
-    spelled = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
-    return {
-        "sources filed under another record": DerivedTable(
-            "record_sources",
-            ("user_key", "source_id", "record_key"),
-            {
-                (user, source, key): record
-                for user, key, record, sources in filter(None, cited)
-                for source in sources
-            },
-        ),
-        "names that are not found under their keys": DerivedTable(
-            "entity_name_keys",
-            ("user_key", "name_key", "entity_key", "folded"),
-            {
-                (user, key, entity, folded): name
-                for user, entity, folded, name in spelled
-                for key in names.keys(name)
-            },
-        ),
-    }
-
-
 def _notes_problems(connection: SqlConnection) -> Problems:
     bases = connection.made(
         lambda row: (*row[:2], noted_lines(row[2])),
@@ -400,7 +350,7 @@ def rebuild(
     Raises:
         StoreError: rows that nothing derives would have been lost; nothing was changed.
     """
-    problems = verify(database, analyzer, names)
+    problems = verify(database, analyzer)
     with database.write() as connection:
         before = _count_canonical(connection)
         reindex(connection, database, analyzer)
@@ -413,15 +363,33 @@ def rebuild(
             connection.run_many(sql, altered)
         for sql in DERIVE:
             connection.run(sql)
-        for table in _derived_tables(connection, names).values():
-            connection.run(f"DELETE FROM {table.name}")
-            rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-            connection.run_many(insertion(table.name, table.columns), rows)
+        connection.run_many(ADD_SOURCE, _sources(connection))
+        connection.run_many(ADD_NAME_KEY, _name_keys(connection, names))
         relinked = _link_again(connection, names, extractor)
         for (user,) in connection.all("SELECT key FROM users"):
             EntityWriter(connection, user, names).obey_decisions()
         _require_all(before, _count_canonical(connection), database.location)
     return problems + report("records linked to other entities", relinked)
+
+
+def _sources(connection: SqlConnection) -> list[Row]:
+    """Return the rows by which records are found from their sources."""
+    cited = connection.made(
+        lambda row: {(row[0], source, row[1]) for source in read_strings(row[2])},
+        "records",
+        "SELECT user_key, key, source_ids FROM records",
+    )
+    return [row for rows in cited for row in rows or ()]
+
+
+def _name_keys(connection: SqlConnection, names: NameMatcher) -> list[Row]:
+    """Return the rows by which names are found from their keys."""
+    spelled = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
+    return [
+        (user, key, entity, folded)
+        for user, entity, folded, name in spelled
+        for key in names.keys(name)
+    ]
 
 
 def _count_canonical(connection: SqlConnection) -> dict[str, int]:

@@ -434,7 +434,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
-        return health.verify(self, self._analyzer, self.names)
+        return health.verify(self, self._analyzer)
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
