@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
@@ -33,7 +32,7 @@ SELECT m.name, m.type, m.sql, CASE WHEN m.type = 'table' AND m.sql NOT LIKE 'CRE
     FROM pragma_table_xinfo(m.name) c) ELSE '[]' END
 FROM sqlite_schema m WHERE m.name NOT LIKE 'sqlite_%' ORDER BY m.type DESC, m.rowid
 """
-INDEX_TABLES = re.compile("records_fts|records_terms")
+INDEX_TABLES = ("records_fts", "records_terms")
 # Without these there is nothing to add to: what they held is lost, and not merely not there yet.
 INDISPENSABLE = frozenset({"meta", "users", "records", "conversations", "messages"})
 MARK = "schema"
@@ -157,14 +156,14 @@ def add_missing(raw: apsw.Connection, wanted: Structure, number: int, location: 
     if gone:
         message = f"{location} lacks the tables {', '.join(gone)}; restore a backup"
         raise NotADatabase(message)
-    if any(INDEX_TABLES.match(name) for name in lacking):
+    if any(name.startswith(INDEX_TABLES) for name in lacking):
         _recreate_index(raw, found, wanted)
     try:
         for name in lacking:
             table, _, column = name.partition(".")
             if column:
                 raw.execute(f"ALTER TABLE {table} ADD COLUMN {wanted[table].columns[column]}")
-            elif not INDEX_TABLES.match(name):
+            elif not name.startswith(INDEX_TABLES):
                 raw.execute(wanted[name].sql)
     except apsw.SQLError as error:
         message = (
@@ -177,7 +176,7 @@ def add_missing(raw: apsw.Connection, wanted: Structure, number: int, location: 
 
 def _recreate_index(raw: apsw.Connection, found: Structure, wanted: Structure) -> None:
     """Make the full-text index anew, empty: ``.recover`` leaves out the tables that it is in."""
-    names = [name for name in found if INDEX_TABLES.match(name)]
+    names = [name for name in found if name.startswith(INDEX_TABLES)]
     virtual = [name for name in names if found[name].sql.startswith("CREATE VIRTUAL")]
     raw.execute("PRAGMA writable_schema = ON")  # One that is not whole cannot be dropped.
     raw.executemany("DELETE FROM sqlite_schema WHERE name = ?", [(name,) for name in virtual])
@@ -185,7 +184,7 @@ def _recreate_index(raw: apsw.Connection, found: Structure, wanted: Structure) -
     for name in set(names) - set(virtual):
         raw.execute(f"DROP TABLE {name}")
     for name, entry in wanted.items():
-        if INDEX_TABLES.match(name) and entry.sql.startswith("CREATE VIRTUAL"):
+        if name.startswith(INDEX_TABLES) and entry.sql.startswith("CREATE VIRTUAL"):
             raw.execute(entry.sql)
     raw.execute("DELETE FROM meta WHERE name = 'analyzer'")  # So that all is indexed anew.
 
