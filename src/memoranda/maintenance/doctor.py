@@ -284,6 +284,8 @@ def _soundness(problems: list[str]) -> Check:
         remedy = "memoranda doctor --purge"
     elif all("may hold notes of what was erased" in problem for problem in problems):
         remedy = "memoranda notes sync, as the user whose notes they are"
+    elif any(problem.startswith(("SQLite: ", "rows of ")) for problem in problems):
+        remedy = "restore a backup, or see docs/reliability.md"  # Nothing can derive these.
     else:
         remedy = "memoranda doctor --rebuild"
     return failed("contents", detail="; ".join(problems), remedy=remedy)

@@ -12,7 +12,6 @@ from memoranda.model.query import Filter, Order, Subset
 
 # Records of one page.
 PAGE = 500
-REMEDY = "memoranda doctor --rebuild saves what can be read"
 
 
 def record_pages(
@@ -27,7 +26,7 @@ def record_pages(
     while page := store.records(scope, where, limit=PAGE, after=after):
         after = page[-1].id
         if after in seen:  # Or this would never end.
-            message = f"{store.location} is damaged: {after} comes twice; {REMEDY}"
+            message = f"{store.location} is damaged: {after} comes twice; restore a backup"
             raise StoreError(message)
         seen.add(after)
         yield page

@@ -67,6 +67,10 @@ CAPABILITIES = {
     capabilities.PROCESSES: "any number on one file",
     capabilities.PURGE: "free pages are overwritten",
 }
+# How a line begins that tells of damage which no row made anew could mend.
+DAMAGE = "SQLite"
+INDEX = "full-text index"
+QUERY_INDEX = "SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'"
 DAMAGED = (
     "{path} is damaged, or no database of memoranda's ({error}); choose another path, restore a "
     "backup, or save what can be read: sqlite3 {path} .recover | sqlite3 saved.db, see "
@@ -420,7 +424,14 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
-        found = [f"SQLite: {line}" for line in _integrity(connection)]
+        found: list[str] = []
+        # FTS5 checks itself against the structure it last read; a query makes it read again.
+        for name, sql in ((INDEX, QUERY_INDEX), (DAMAGE, "PRAGMA integrity_check")):
+            try:
+                lines = [row[0] for row in connection.all(sql) if row[0] not in {"ok", 1}]
+            except apsw.CorruptError as error:
+                lines = [f"cannot be checked ({error})"]
+            found += [f"{INDEX if 'fts' in line.lower() else name}: {line}" for line in lines]
         broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
         if broken:
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
@@ -492,18 +503,6 @@ class SqliteDatabase(Database[SqliteConnection]):
         level = "FULL" if self.power_safe else "NORMAL"
         raw.execute(f"PRAGMA synchronous = {level}")
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
-
-
-def _integrity(connection: SqlConnection) -> list[str]:
-    """Return what SQLite finds wrong with the file and its full-text index."""
-    found: list[str] = []
-    # FTS5 checks itself against the structure it last read; a query makes it read again.
-    for sql in ("SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'", "PRAGMA integrity_check"):
-        try:
-            found += [row[0] for row in connection.all(sql) if row[0] not in {"ok", 1}]
-        except apsw.CorruptError as error:
-            found.append(f"{sql}: {error}")
-    return found
 
 
 class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
@@ -588,7 +587,7 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             NotADatabase: SQLite finds the file damaged, which no row made anew could mend.
         """
         with self.read() as connection:
-            damage = [line for line in _integrity(connection) if "fts" not in line.lower()]
+            damage = [line for line in self.problems(connection) if line.startswith(DAMAGE)]
         if damage:
             raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
         return super().rebuild(extractor)
