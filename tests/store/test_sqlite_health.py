@@ -40,11 +40,6 @@ WRONG = {
     "broken foreign keys": (
         "INSERT INTO derivations (record_key, work, user_key) VALUES (9999, 'vectors', 1)"
     ),
-    "records indexed under other terms": (
-        "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "
-        "VALUES (1, '1qwrong')"
-    ),
-    "indexed under other terms": "UPDATE records SET term_count = 77 WHERE key = 1",
     "records linked to other entities": "DELETE FROM entity_names",
     "full-text index": "DELETE FROM records_fts_data WHERE id > 10",
 }

@@ -241,14 +241,6 @@ class Fts5:
         """Return the keys of all records that are indexed."""
         return {row[0] for row in connection.all("SELECT rowid FROM records_fts")}
 
-    def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
-        """Return whether a record is indexed under each of these terms."""
-        if not terms:
-            return True
-        query = " AND ".join(f'"{_token(user, term)}"' for term in terms)
-        sql = "SELECT 1 FROM records_fts WHERE records_fts MATCH :query AND rowid = :key"
-        return bool(connection.value(sql, {"query": query, "key": key}))
-
 
 def _token(user: int, term: str) -> str:
     return f"{user}q{term}" if term else ""

@@ -230,7 +230,7 @@ class ChromaStore(SqlStore):
             replicas.forget()  # What is stored is looked at, not what is held of it.
             for user in replicas.journal.users():
                 with replicas.reading(user) as replica:
-                    found += health.verify(replica, self._analyzer)
+                    found += health.verify(replica)
                 wrong, texts = self._differing(user)
                 found += health.report("records changed behind memoranda's back", list(texts))
                 found += health.report(OTHERWISE, [each for each in wrong if each not in texts])

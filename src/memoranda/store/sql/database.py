@@ -239,9 +239,6 @@ class FullText(Protocol):
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
 
-    def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
-        """Return whether a record is indexed under each of these terms."""
-
 
 C = TypeVar("C", bound=SqlConnection)
 # Seconds that a writer waits for others.

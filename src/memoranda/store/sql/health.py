@@ -231,12 +231,12 @@ def _reindex_user(
         )
 
 
-def verify(database: Database[Any], analyzer: Analyzer) -> Problems:
+def verify(database: Database[Any]) -> Problems:
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
         try:
-            problems.extend(_differences(connection, database, analyzer))
+            problems.extend(_differences(connection, database))
         except database.damage as error:
             problems.append(f"the rest cannot be checked ({error})")
         if meta(connection, PURGE):
@@ -244,9 +244,7 @@ def verify(database: Database[Any], analyzer: Analyzer) -> Problems:
     return problems
 
 
-def _differences(
-    connection: SqlConnection, database: Database[Any], analyzer: Analyzer
-) -> Iterator[str]:
+def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator[str]:
     """Yield a line for each kind of difference between rows."""
     for table in DECODED:
         left_out = f"rows of {table} that cannot be read, and are left out"
@@ -255,7 +253,7 @@ def _differences(
         yield from report(name, [str(row[0]) for row in connection.all(sql)])
     altered = [each.id for each, _ in _altered(connection)]
     yield from report("records changed behind memoranda's back", altered)
-    yield from _index_problems(connection, database, analyzer)
+    yield from _index_problems(connection, database)
     yield from _notes_problems(connection)
 
 
@@ -281,45 +279,29 @@ class StoredText(NamedTuple):
     id: str
     content: str
     hash: str
-    terms: int
     kind: str
     enriched: int | None
 
 
 def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> list[StoredText]:
     """Return the texts of records, without those that are damaged."""
-    made = connection.made(
-        StoredText._make,
-        "records",
-        "SELECT key, user_key, id, content, content_hash, term_count, kind, enriched_at "
+    rows = connection.all(
+        "SELECT key, user_key, id, content, content_hash, kind, enriched_at "
         f"FROM records WHERE {where} ORDER BY key",
         values,
     )
-    return [each for each in made if each is not None]
+    return [StoredText._make(row) for row in rows if isinstance(row[3], str)]
 
 
-def _index_problems(
-    connection: SqlConnection, database: Database[Any], analyzer: Analyzer
-) -> Problems:
-    # The index holds no text to compare with, so each record is asked for by its own terms.
+def _index_problems(connection: SqlConnection, database: Database[Any]) -> Problems:
     known = database.full_text.keys(connection)
-    missing: list[str] = []
-    wrong: list[str] = []
-    for each in _texts(connection):
-        terms = indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
-        rarest = sorted(set(terms), key=len)[-SAMPLE:]
-        if each.key not in known:
-            missing += [each.id] if terms else []  # Not every index has a row for a text of none.
-        elif len(terms) != each.terms or not database.full_text.holds(
-            connection, each.key, each.user, rarest
-        ):
-            wrong.append(each.id)
-    keys = {row[0] for row in connection.all("SELECT key FROM records")}
-    extra = [str(key) for key in sorted(known - keys)]
+    rows = connection.all("SELECT key, id, term_count FROM records")
+    # Not every index has a row for a text without terms.
+    missing = [row[1] for row in rows if row[2] and row[0] not in known]
+    extra = known - {row[0] for row in rows}
     return [
-        *report("full-text rows without a record", extra),
+        *report("full-text rows without a record", [str(key) for key in sorted(extra)]),
         *report("records missing from the full-text index", missing),
-        *report("records indexed under other terms", wrong),
     ]
 
 
@@ -350,7 +332,7 @@ def rebuild(
     Raises:
         StoreError: rows that nothing derives would have been lost; nothing was changed.
     """
-    problems = verify(database, analyzer)
+    problems = verify(database)
     with database.write() as connection:
         before = _count_canonical(connection)
         reindex(connection, database, analyzer)

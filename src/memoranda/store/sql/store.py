@@ -432,7 +432,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
-        return health.verify(self, self._analyzer)
+        return health.verify(self)
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
