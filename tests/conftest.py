@@ -10,8 +10,7 @@ from postgres_server import running_server
 from proofs import ProofCheck
 
 from memoranda import services
-from memoranda.derivations import worker
-from memoranda.search import search
+from memoranda.derivations import VECTORS, DerivationWorker
 
 pytest.register_assert_rewrite("laws", "samples")
 
@@ -32,9 +31,14 @@ def pytest_configure(config):
 @pytest.fixture(scope="session", autouse=True)
 def _patient():
     """Wait for what is done in the background, however slow the machine: no vector is missing."""
+    finish = DerivationWorker.finish
+
+    def finish_patiently(self, scope, work=VECTORS, *, progress=None, seconds=None):
+        patience = seconds and PATIENCE
+        return finish(self, scope, work, progress=progress, seconds=patience)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "LONGEST_WAIT", PATIENCE)
-        patch.setattr(worker, "LONGEST_COMMIT", PATIENCE)
+        patch.setattr(DerivationWorker, "finish", finish_patiently)
         patch.setattr(services, "LAST_MOMENTS", PATIENCE)
         yield
 

@@ -63,9 +63,8 @@ if TYPE_CHECKING:
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.learned import LearnedFacts
-    from memoranda.maintenance.schedule import Schedule
+    from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
-    from memoranda.maintenance.stage_jobs import OnReport
     from memoranda.maintenance.store_worker import StoreWorker
     from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
@@ -813,34 +812,32 @@ class Memory:
         """
         return self._schedule(on_report=on_report)
 
-    def _schedule(self, lease: timedelta | None = None, **how: Any) -> Schedule:
+    def _schedule(self, **how: Any) -> Schedule:
         services = self._services
-        from memoranda.maintenance.schedule import LEASE, Schedule  # noqa: PLC0415 - see the module
-        from memoranda.maintenance.stage_jobs import stage_jobs  # noqa: PLC0415
+        from memoranda.maintenance.schedule import Schedule  # noqa: PLC0415 - see the module
 
-        shared: dict[str, Any] = {"store": services.store, "clock": services.clock}
-        shared["lease"] = lease or LEASE
-        jobs = stage_jobs(
-            run_stage=lambda user, stage: services.upkeep.run(
+        return Schedule(
+            lambda user, stage: services.upkeep.run(
                 lambda: self._maintenance_of(user).run_scheduled(stage)
             ),
+            store=services.store,
+            clock=services.clock,
             times=services.settings.schedule,
             zone=services.settings.zone,
-            **{"stop": services.upkeep.ending} | how | shared,
+            **how,
         )
-        return Schedule(jobs, **shared)
 
     def run_upkeep(self) -> None:
         """Run :meth:`schedule` in the background until the memory is closed, beginning now.
 
-        For a process that lives for long. What was missed is caught up. Several processes on
+        For a process that lives for long. What was missed is made up for. Several processes on
         one store divide the users of each stage. Once is enough; nothing, where the setting
         ``schedule.in_background`` is off.
 
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        schedule = self.schedule()
+        schedule = self._schedule(stop=self._services.upkeep.ending)
         if self.settings.schedule.in_background:
             self._services.upkeep.start(schedule)
 
@@ -892,23 +889,18 @@ class Memory:
             raise NotFound(message)
         return found
 
-    def audit(self, path: str | Path | None = None, *, kind: str | None = None) -> Audit:
+    def audit(self, *, kind: str | None = None) -> Audit:
         """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
 
         Args:
-            path: look at this file instead: a MEMORY.md, or a JSON list of memories.
             kind: return only faults of this kind; its beginning is enough.
 
         Raises:
-            InvalidInput: the file cannot be read or holds no memories, or there is no such kind.
+            InvalidInput: there is no such kind.
         """
-        store, now = self._services.store, self._services.clock.now()
-        from memoranda.maintenance.audit import audit_file, audit_memory  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.audit import audit_memory  # noqa: PLC0415 - see the module
 
-        if path is not None:
-            found = audit_file(file_path(path), now)
-        else:
-            found = audit_memory(store, self._scope, now)
+        found = audit_memory(self._services.store, self._scope, self._services.clock.now())
         return found if kind is None else found.only(clean(kind, "kind"))
 
     def consolidator_tools(self) -> list[Tool]:
@@ -986,6 +978,7 @@ class Memory:
 
         return Doctor(
             store=services.store,
+            scope=scope,
             settings=services.settings,
             derivations=services.derivations,
             embedder=services.embedder,
@@ -993,8 +986,6 @@ class Memory:
             language_model=services.models.model,
             names=services.names(scope),
             notes=services.notes.status(scope),
-            upkeep=services.store.job_runs(),
-            unread=sum(each.unread for each in services.store.sessions(scope).values()),
             now=services.clock.now(),
             open_canaries=partial(
                 Memory,
@@ -1092,8 +1083,9 @@ class Memory:
     ) -> CopyReport:
         """Copy users with all that they have to another store, and compare the two.
 
-        A copy is an export that is imported: what is there already stays as it is, so one that
-        was cut short goes on. What is derived is made anew there, vectors too.
+        What was copied before is brought up to date: a copy that was cut short goes on, and one
+        of a memory in use can be repeated when nobody uses it any more. What is derived is made
+        anew there; vectors are copied, if both stores have those of one model.
 
         Args:
             location: where to, as for :class:`Memory`; it is made if it is not there.
@@ -1101,7 +1093,7 @@ class Memory:
             progress: told after each batch.
 
         Raises:
-            InvalidInput: the location is this one.
+            InvalidInput: the location is this one, or has something of a user that is not here.
             NotFound: there is no such user, or nobody at all.
         """
         services, told = self._services, required_callable(progress, "progress")
@@ -1211,7 +1203,7 @@ def store_worker(
     from memoranda.maintenance.store_worker import StoreWorker  # noqa: PLC0415
 
     figures = WorkerMetrics()
-    schedule = memory._schedule(lease, on_report=on_report, figures=figures, stop=stop)  # noqa: SLF001 - as above
+    schedule = memory._schedule(on_report=on_report, figures=figures, stop=stop, lease=lease)  # noqa: SLF001 - as above
     return StoreWorker(
         schedule=schedule,
         derivations=services_of(memory).derivations,

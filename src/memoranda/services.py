@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
-from memoranda.derivations.worker import DerivationWorker
+from memoranda.derivations import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
 from memoranda.errors import MemorandaError, StoreClosed
@@ -106,6 +106,7 @@ class LazyServices:
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
             cache=IndexCache(chosen.cache_size),
+            wait=chosen.wait,
         )
 
     @cached_property
@@ -147,11 +148,10 @@ class BackgroundUpkeep:
         self._thread: Thread | None = None
 
     def start(self, schedule: Schedule) -> None:
-        """Run a schedule until the end, unless one runs already."""
+        """Run a schedule that :attr:`ending` stops, unless one runs already."""
         with self._lock:
             if self._thread is None:
-                work = partial(schedule.run, self.ending)
-                self._thread = start_thread("memoranda-schedule", work, self.ending.set)
+                self._thread = start_thread("memoranda-schedule", schedule.run, self.ending.set)
 
     def run(self, run_stage: Callable[[], StageReport]) -> StageReport:
         """Run a stage, and call it unfinished where it failed because the store is being closed.

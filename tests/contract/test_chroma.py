@@ -52,7 +52,6 @@ class ChromaContract(
     search.VectorContract,
     items.ItemContract,
     jobs.JobContract,
-    jobs.ScheduledRunContract,
     jobs.MaintenanceContract,
     changes.ApplyContract,
     changes.ForgetContract,

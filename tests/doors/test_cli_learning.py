@@ -328,16 +328,6 @@ def test_audit_of_one_kind_and_its_exit_code(run, told):
     assert told("audit", "--strict", "--kind", "secrets")["clean"]
 
 
-def test_audit_of_a_file(run, told, tmp_path):
-    """A Markdown file is looked at instead, line by line, and no command is offered for it."""
-    notes = tmp_path / "MEMORY.md"
-    notes.write_text("# Memory\n- Ana is a vegetarian.\n- Ana is a vegetarian\n- She sings.\n")
-    fault = told("audit", str(notes))["faults"][0]
-    assert fault["findings"][0]["ids"] == ["line 2", "line 3"]
-    assert fault["remedy"] == "change the file by hand"
-    assert "line 2, line 3" in run("audit", str(notes)).stdout
-
-
 # stats and doctor
 
 
@@ -398,7 +388,6 @@ def test_doctor_names_the_model_without_asking_it(told, monkeypatch):
         (("facts", "--category", "gossip"), "'gossip'"),
         (("facts", "--limit", "0"), "limit=0"),
         (("facts", "show", "fact_nope"), "'fact_nope'"),
-        (("audit", "no-such-file.md"), "no-such-file.md"),
         (("audit", "--kind", "noise"), "'noise'"),
         (("audit", "--kind", ""), "kind is empty"),
     ],

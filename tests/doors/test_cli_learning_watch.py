@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import pytest
 
 from memoranda import Memory, Settings
 from memoranda.maintenance.service import STAGES
+from memoranda.testing.clocks import FrozenClock
 
 QUIET = Settings(consolidation={"automatic": False})
 
@@ -28,8 +30,9 @@ def environment(environment):
 
 @pytest.fixture
 def talked(tmp_path):
-    """A file with a session of one user that waits, and a record of another user."""
-    with Memory(tmp_path / "agent.db", user="ana", settings=QUIET) as memory:
+    """A file of last week: a session of one user that waits, and a record of another user."""
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=8))
+    with Memory(tmp_path / "agent.db", user="ana", settings=QUIET, clock=clock) as memory:
         memory.conversation("trip").add("user", "I live in Porto.")
         memory.as_user("eva").remember("Eva sings")
     return tmp_path / "agent.db"
@@ -135,7 +138,7 @@ def test_watch_tells_what_failed_and_goes_on(started):
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0
     assert "trip: consolidation.extractor=llm needs a language model" in runs
-    assert "the job consolidate failed" in said
+    assert "consolidate failed for ana/trip" in said
     assert "llm.model" in said
     assert "Traceback" not in said
 

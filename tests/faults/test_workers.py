@@ -15,9 +15,10 @@ import pytest
 from postgres_server import new_database
 
 from memoranda import Memory, Settings
-from memoranda.derivations.worker import BATCH
+from memoranda.derivations import BATCH
 from memoranda.memory import services_of
 from memoranda.model.ports import VECTORS
+from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
 CHILDREN = Path(__file__).with_name("worker_children.py")
@@ -149,9 +150,11 @@ def test_a_worker_ends_after_its_batch(memory, begin):
 
 @pytest.fixture
 def talks(memory):
-    """A session of each of six users that waits; return the users."""
-    for town in TOWNS:
-        memory.as_user(town).conversation("trip").add("user", f"I live in {town}.")
+    """A session of each of six users that has waited for a day; return the users."""
+    yesterday = FrozenClock(datetime.now(UTC) - timedelta(days=1))
+    with Memory(memory.location, settings=memory.settings, clock=yesterday) as past:
+        for town in TOWNS:
+            past.as_user(town).conversation("trip").add("user", f"I live in {town}.")
     return list(TOWNS)
 
 
@@ -169,30 +172,33 @@ def last_run(memory):
 
 
 def test_workers_divide_the_users_of_a_stage(memory, begin, talks):
-    """Each user is of one of them; who is done last completes the run, with what all have done."""
+    """Each user is of one of them; the run is told with what all have done."""
     workers = begin("consolidates")
     first = told(workers[0])
     workers += begin("consolidates", 2)
     reports = [first, told(workers[1]), told(workers[2])]
     assert len({user for user, _ in reports}) == 3
-    let_go(workers[0])
-    let_go(workers[1])
-    until(lambda: len(learned(memory)) == 6)
-    assert services_of(memory).store.job_runs() == []
-    let_go(workers[2])
-    assert last_run(memory).counts["facts"] == 6
+    for each in workers:
+        let_go(each)
+    until(lambda: last_run(memory).counts["facts"] == 6)
     reports += ended(workers)
     assert sorted(user for user, _ in reports) == sorted(talks)
     assert sorted(learned(memory)) == sorted(f"The user lives in {town}." for town in TOWNS)
 
 
 def test_the_users_of_a_killed_worker_are_taken_over(memory, begin, talks):
-    """Its user is done by another, which completes the run; what it had learned stays one fact."""
+    """Its user is done by another; what it had learned stays one fact."""
     (killed,) = begin("consolidates", lease=1)
     lost, _ = told(killed)
     killed.kill()
     (other,) = begin("consolidates", lease=1)
     let_go(other)
+    until(lambda: len(services_of(memory).store.stage_leases("consolidate")) == 6)
+    until(
+        lambda: all(
+            each.done for each in services_of(memory).store.stage_leases("consolidate").values()
+        )
+    )
     assert last_run(memory).counts["facts"] == 5
     reports = dict(ended([other]))
     assert reports == {user: "0" if user == lost else "1" for user in talks}

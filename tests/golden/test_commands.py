@@ -98,7 +98,6 @@ COMMANDS = (
     ("notes", "search", "heating"),
     ("notes", "sync"),
     ("audit",),
-    ("audit", "memory.md"),
     ("maintain", "--dry-run"),
     ("maintain", "decay"),
     ("maintain",),

@@ -1,4 +1,4 @@
-"""What an audit finds in plain entries, kind by kind, and what it leaves alone."""
+"""What an audit finds, kind by kind, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import record
 
-from memoranda.maintenance.audit import Audit, AuditEntry, audit
+from memoranda.maintenance.audit import Audit, audit
+from memoranda.model.models import Kind, Record, Trust
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KINDS = [
@@ -24,16 +26,21 @@ KINDS = [
 ]
 
 
-def looked_at(*entries: str | AuditEntry, said: tuple[AuditEntry, ...] = ()) -> Audit:
-    """Audit texts, a day apart, and entries."""
+def entry(text: str, id: str = "e0", at: datetime = NOW, **fields: object) -> Record:
+    """Return a record."""
+    return record(text, id=id, created_at=at, **fields)
+
+
+def looked_at(*entries: str | Record, present: tuple[str, ...] = ()) -> Audit:
+    """Audit texts, a day apart, and records."""
     first = NOW - timedelta(days=len(entries))
     made = [
         each
-        if isinstance(each, AuditEntry)
-        else AuditEntry(id=f"e{place}", text=each, at=first + timedelta(days=place))
+        if isinstance(each, Record)
+        else entry(each, f"e{place}", first + timedelta(days=place))
         for place, each in enumerate(entries)
     ]
-    return audit(made, said=said, now=NOW)
+    return audit(made, now=NOW, present=present)
 
 
 def kinds(found: Audit) -> list[str]:
@@ -115,8 +122,8 @@ def test_what_can_both_be_true_is_left_alone(texts):
 
 def test_what_was_settled_is_no_contradiction():
     """An older value that another one took the place of is known to be over."""
-    old = AuditEntry(id="old", text="Ana lives in Porto.", at=NOW - timedelta(days=9))
-    new = AuditEntry(id="new", text="Ana lives in Lisbon.", at=NOW, replaces="old")
+    old = entry("Ana lives in Porto.", "old", NOW - timedelta(days=9))
+    new = entry("Ana lives in Lisbon.", "new", supersedes="old")
     assert looked_at(old, new).clean
     assert looked_at(new, old).clean
 
@@ -133,21 +140,16 @@ def test_contradictions_are_found_among_many():
 RECALLED = "<memoranda-memory note='x'>\n- [2026-01-01 10:00, user] Ana runs\n</memoranda-memory>"
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        AuditEntry(id="e0", text=f"As known: {RECALLED}"),
-        AuditEntry(id="e0", text="Known:\n- [2026-01-01 10:00, user] Ana runs"),
-        AuditEntry(id="e0", text="Ana runs.", sources=("e0",), known=frozenset({"e0"})),
-        AuditEntry(
-            id="e0", text="Ana runs.", sources=("ep",), known=frozenset({"ep"}), ungrounded=True
-        ),
-    ],
-)
-def test_loops(entry):
+def test_loops():
     """What memory told, what rests on itself, and what was drawn from no person's word."""
-    assert "loops" in kinds(looked_at(entry))
-    assert kinds(looked_at(said=(entry,))) == kinds(looked_at(entry))
+    for looping in (
+        entry(f"As known: {RECALLED}"),
+        entry("Known:\n- [2026-01-01 10:00, user] Ana runs"),
+        entry("Ana runs.", source_ids=("e0",)),
+        entry("Ana runs.", source_ids=("ep",), trust=Trust.AGENT),
+    ):
+        assert kinds(looked_at(looping, present=("e0", "ep")))[0] == "loops"
+    assert kinds(looked_at(entry(f"As known: {RECALLED}", kind=Kind.EPISODE)))[0] == "loops"
 
 
 def test_a_list_or_a_diary_is_no_loop():
@@ -159,8 +161,7 @@ def test_a_list_or_a_diary_is_no_loop():
 @pytest.mark.parametrize(("days", "is_stale"), [(179.9, False), (180, True), (400, True)])
 def test_what_nobody_asked_for_in_half_a_year_is_stale(days, is_stale):
     """Counted from the last use, or from when it was written down."""
-    entry = AuditEntry(id="e0", text="Ana runs.", used_at=NOW - timedelta(days=days))
-    found = looked_at(entry)
+    found = looked_at(entry("Ana runs.", at=NOW - timedelta(days=days)))
     assert kinds(found) == (["stale"] if is_stale else [])
     if is_stale:
         assert found.findings["stale"][0].why == f"nobody has asked for it for {days} days"
@@ -168,14 +169,10 @@ def test_what_nobody_asked_for_in_half_a_year_is_stale(days, is_stale):
 
 def test_orphans_rest_on_nothing_any_more():
     """All sources gone is a fault; one that is left is enough; without sources there is none."""
-
-    def entry(sources, known):
-        return AuditEntry(id="e0", text="Ana runs.", sources=sources, known=known)
-
-    assert kinds(looked_at(entry(("a", "b"), frozenset()))) == ["orphans"]
-    assert looked_at(entry(("a", "b"), frozenset({"b"}))).clean
-    assert looked_at(entry((), frozenset())).clean
-    assert looked_at(entry(("a",), None)).clean
+    drawn = entry("Ana runs.", source_ids=("a", "b"))
+    assert kinds(looked_at(drawn)) == ["orphans"]
+    assert looked_at(drawn, present=("b",)).clean
+    assert looked_at(entry("Ana runs.")).clean
 
 
 KEY = "MIIEpAIBAAKCAQEA7bq2kX9zR4t1"
@@ -223,7 +220,7 @@ def test_secrets_are_found_and_never_shown(kind, text):
     ):
         assert telling.casefold() not in shown
     assert "[…]" in finding.example
-    assert kinds(looked_at(said=(AuditEntry(id="ep", text=text),))) == ["secrets"]
+    assert kinds(looked_at(entry(text, kind=Kind.EPISODE))) == ["secrets"]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +236,7 @@ def test_secrets_are_found_and_never_shown(kind, text):
 def test_what_speaks_to_the_model_is_an_injection(text):
     """Whoever stored it: as knowledge or as something said."""
     assert "injections" in kinds(looked_at(text))
-    assert "injections" in kinds(looked_at(said=(AuditEntry(id="ep", text=text),)))
+    assert "injections" in kinds(looked_at(entry(text, kind=Kind.EPISODE)))
 
 
 @pytest.mark.parametrize(
@@ -257,8 +254,8 @@ def test_ordinary_words_are_no_injection(text):
 
 def test_what_was_said_is_no_duplicate_nor_contradiction():
     """Of what was said only loops, secrets and injections are told: saying it twice is no fault."""
-    said = tuple(AuditEntry(id=f"ep{n}", text="I live in Porto.") for n in range(3))
-    found = looked_at("Ana lives in Lisbon.", said=said)
+    said = [entry("I live in Porto.", f"ep{n}", kind=Kind.EPISODE) for n in range(3)]
+    found = looked_at("Ana lives in Lisbon.", *said)
     assert (found.clean, found.entries) == (True, 4)
 
 

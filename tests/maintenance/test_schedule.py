@@ -1,283 +1,264 @@
-"""The schedule: what is due runs once, what fails runs again, and nothing stops the loop."""
+"""The schedule: each run once for each user, what fails again, and nothing stops the loop."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from zoneinfo import ZoneInfo
 
 import pytest
 
+from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreClosed
 from memoranda.maintenance import schedule as schedules
-from memoranda.maintenance.schedule import ATTEMPTS, LEASE, Job, JobResult, NextRun, Schedule, due
-from memoranda.maintenance.triggers import CronTimes, parse_times
+from memoranda.maintenance.schedule import LEASE, RETRY, NextRun, Schedule
+from memoranda.maintenance.service import STAGES
+from memoranda.memory import services_of
+from memoranda.model.clock import SystemClock
+from memoranda.model.reports import StageReport
 from memoranda.testing.clocks import START, FrozenClock
 
-HOUR = timedelta(hours=1)
-MINUTE = timedelta(minutes=1)
-NIGHT = datetime(2026, 1, 1, 4, tzinfo=UTC)
+HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
+NIGHT = datetime(2026, 1, 2, 4, tzinfo=UTC)  # the first after START, noon of a Thursday
 PATIENCE = 20  # seconds until a test that waits for another thread gives up
+USERS = ["ana", "ben", "cy"]
 
 
-def daily(run, name="decay", **options):
-    """Return a job of four o'clock."""
-    return Job(name, CronTimes("0 4 * * *", UTC), run, **options)
+@pytest.fixture
+def clock():
+    """A clock in the hour after the first night."""
+    return FrozenClock(START)
 
 
-def fail(_due):
-    """Fail as a job may."""
-    raise ZeroDivisionError("by nothing")
+@pytest.fixture
+def store(clock):
+    """A store in which three users have something since noon of the day before the night."""
+    settings = Settings(embedding={"model": "none"}, consolidation={"automatic": False})
+    with closing(Memory(":memory:", user="ana", settings=settings, clock=clock)) as memory:
+        for user in USERS:
+            memory.as_user(user).remember("Something to keep up.")
+        clock.set(NIGHT + MINUTE)
+        yield services_of(memory).store
 
 
-def test_missed_runs_become_one_however_long_ago_they_were():
-    """The last run before now is due; of those before it none is."""
-    job = daily(print)
-    assert due(job, None, START) == NIGHT
-    assert due(job, NIGHT - timedelta(days=400), START) == NIGHT
-    assert due(job, NIGHT, START) is None
-    assert due(job, NIGHT, NIGHT + timedelta(days=1)) == NIGHT + timedelta(days=1)
-    assert due(job, START + HOUR, START) is None  # The clock was set back.
-    assert due(Job("off", None, print), None, START) is None
+@pytest.fixture
+def begin(store, clock):
+    """Make the schedule of another process, of the stage ``decay`` alone unless told otherwise."""
+
+    def begin(run=lambda _user: None, times=None, **options):
+        def run_stage(user, stage):
+            run(user)
+            return StageReport(stage=stage, count=1, counts={"faded": 1})
+
+        chosen = dict.fromkeys(STAGES, "off") | (times or {"decay": "0 4 * * *"})
+        options = {"clock": clock, **options}
+        return Schedule(run_stage, store=store, times=chosen.items(), zone=UTC, **options)
+
+    return begin
 
 
-def test_a_run_is_made_once(runs, clock):
-    """After it was made, its time has passed; the next one comes a day later."""
+def test_a_run_is_made_once_for_each_user(begin, clock):
+    """By whichever process; the next comes a day later, and of many that were missed one."""
     made = []
-    schedule = Schedule([daily(made.append)], runs, clock=clock)
-    assert schedule.step(clock.now()) == [JobResult("decay", NIGHT)]
-    assert schedule.step(clock.now()) == []
-    assert schedule.step(clock.advance(timedelta(hours=15))) == []
-    assert len(schedule.step(clock.advance(HOUR))) == 1
-    assert made == [NIGHT, NIGHT + timedelta(days=1)]
+    schedules = [begin(made.append), begin(made.append)]
+    (run,) = schedules[0].step()
+    assert (run.job, run.due, run.error) == ("decay", NIGHT, None)
+    assert run.result.counts == {"faded": 3}
+    assert made == USERS
+    assert [each.step() for each in schedules] == [[], []]
+    clock.set(NIGHT + 40 * DAY + HOUR)
+    assert [run.due for each in schedules for run in each.step()] == [NIGHT + 40 * DAY]
+    assert begin(made.append).step() == []
+    assert made == 2 * USERS
 
 
-def test_a_machine_that_slept_for_weeks_runs_each_job_once(runs, clock):
-    """Wakened, every job makes one run, the earlier due first."""
+def test_a_run_that_was_due_before_a_memory_existed_was_not_missed(begin, store, clock):
+    """Neither for a new store nor for a new user of an old one; from then on it is."""
     made = []
-    jobs = [
-        Job("expire", CronTimes("0 * * * *", UTC), lambda _: made.append("expire")),
-        Job("consolidate", CronTimes("0 3 * * *", UTC), lambda _: made.append("consolidate")),
-        Job("enrich", CronTimes("0 2 * * *", UTC), lambda _: made.append("enrich")),
-    ]
-    schedule = Schedule(jobs, runs, clock=clock)
-    schedule.step(clock.now())
-    made.clear()
-    schedule.step(clock.advance(timedelta(days=40)))
-    assert made == ["enrich", "consolidate", "expire"]
+    weekly = {"reflect": "0 3 * * sun"}
+    sunday = datetime(2026, 1, 4, 3, tzinfo=UTC)
+    assert begin(made.append, weekly).step() == []
+    assert begin(times=weekly).next_runs()[-1] == NextRun("reflect", sunday)
+    clock.set(sunday)
+    assert [run.due for run in begin(made.append, weekly).step()] == [sunday]
+    assert made == USERS
+    assert store.job_runs()[0].counts == {"faded": 3}
 
 
-def test_jobs_due_together_run_in_their_order(runs):
-    """On the day when 02:00 and 03:00 are one moment, what stands first runs first."""
-    zone = ZoneInfo("Europe/Berlin")
-    clock = FrozenClock(datetime(2025, 3, 30, 12, tzinfo=zone))
-    jobs = [
-        Job("enrich", CronTimes("0 2 * * *", zone), print),
-        Job("consolidate", CronTimes("0 3 * * *", zone), print),
-    ]
-    assert [ran.job for ran in Schedule(jobs, runs, clock=clock).step(clock.now())] == [
-        "enrich",
-        "consolidate",
-    ]
-
-
-@pytest.mark.parametrize(
-    "day", [datetime(2025, 3, 30, tzinfo=UTC), datetime(2025, 10, 26, tzinfo=UTC)]
-)
-def test_a_night_with_another_clock_has_one_run(runs, day):
-    """Stepped each quarter of an hour through a change of the clock, 02:00 runs once."""
-    clock, made = FrozenClock(day - timedelta(hours=20)), []
-    job = Job("enrich", CronTimes("0 2 * * *", ZoneInfo("Europe/Berlin")), made.append)
-    schedule = Schedule([job], runs, clock=clock)
-    schedule.step(clock.now())
-    made.clear()
-    for _ in range(26 * 4):
-        schedule.step(clock.advance(timedelta(minutes=15)))
-    assert len(made) == 1
-
-
-def test_a_job_of_the_start_runs_at_once_and_then_at_its_times(runs, clock):
-    """Each process that starts runs it, though its last run is done; ``off`` is off."""
-    clock.set(START + timedelta(minutes=5))
+def test_what_is_due_at_once_is_run_in_the_order_in_which_it_was_due(begin, clock):
+    """After weeks of sleep, each stage once."""
     made = []
-    jobs = [
-        Job("expire", CronTimes("0 * * * *", UTC), made.append, at_start=True),
-        Job("never", None, made.append, at_start=True),
-    ]
-    schedule = Schedule(jobs, runs, clock=clock)
-    started = clock.now()
-    assert schedule.step(started) == [JobResult("expire", started)]
-    assert schedule.step(clock.advance(MINUTE)) == []
-    clock.advance(HOUR)
-    assert schedule.step(clock.now()) == [JobResult("expire", START + HOUR)]
-    again = Schedule(jobs, runs, clock=clock, holder="next process")
-    assert again.step(clock.now()) == [JobResult("expire", clock.now())]
-    assert schedule.step(clock.now()) == []
-    assert runs.refused == 0  # None of them asks for what it can see is done.
+    times = {"expire": "0 * * * *", "consolidate": "0 3 * * *", "enrich": "0 2 * * *"}
+    schedule = begin(times=times, on_report=lambda _, report: made.append(report.stage))
+    clock.advance(40 * DAY)
+    schedule.step()
+    assert list(dict.fromkeys(made)) == ["enrich", "consolidate", "expire"]
+    assert len(made) == 3 * len(USERS)
 
 
-def test_a_failed_run_is_kept_logged_and_made_again(runs, clock, caplog):
-    """It stays undone, is tried after a minute, and what it said is gone once it succeeds."""
-    answers = iter([fail, fail, lambda _: "done"])
-
-    def run(at):
-        return next(answers)(at)
-
-    schedule = Schedule([daily(run)], runs, clock=clock)
-    assert schedule.step(clock.now()) == [
-        JobResult("decay", NIGHT, error="ZeroDivisionError: by nothing")
-    ]
-    assert "decay failed" in caplog.text
-    assert runs.job_runs() == []
-    assert schedule.next_runs(clock.now())[0].last_error == "ZeroDivisionError: by nothing"
-    assert schedule.step(clock.advance(MINUTE / 2)) == []
-    assert schedule.step(clock.advance(MINUTE / 2))[0].error is not None
-    assert schedule.step(clock.advance(MINUTE)) == []  # Now it waits for twice as long.
-    assert schedule.step(clock.advance(MINUTE)) == [JobResult("decay", NIGHT, "done")]
-    assert schedule.next_runs(clock.now())[0].last_error is None
-    assert [run.due for run in runs.job_runs()] == [NIGHT]
+def test_expiry_runs_when_a_process_starts_and_then_at_its_times(begin, clock):
+    """Though the run of the hour is done (requirement S1.38); a span is the same."""
+    for times in ("0 * * * *", "3600s"):
+        clock.advance(2 * MINUTE)
+        first, started = begin(times={"expire": times}), clock.now()
+        assert [run.due for run in first.step()] == [started]
+        assert first.step() == []
+        clock.advance(MINUTE)
+        assert [run.due for run in begin(times={"expire": times}).step()] == [clock.now()]
+        clock.advance(HOUR)
+        assert [run.due.minute for run in first.step()] == [0]
 
 
-def test_a_job_that_always_fails_does_not_stop_the_others_and_is_given_up(runs, clock, caplog):
-    """Six tries a night; the others run, and the next night it is tried again."""
-    jobs = [daily(fail, "broken"), daily(print, "sound")]
-    schedule = Schedule(jobs, runs, clock=clock)
-    tries = [
-        ran
-        for _ in range(20 * 60 // 5 // 2)
-        for ran in schedule.step(clock.advance(timedelta(minutes=5)))
-    ]
-    assert [ran.job for ran in tries].count("sound") == 1
-    assert [ran.job for ran in tries].count("broken") == ATTEMPTS
-    clock.set(NIGHT + timedelta(days=1))
-    assert {ran.job for ran in schedule.step(clock.now())} == {"sound", "broken"}
-    assert len(caplog.records) == ATTEMPTS + 1
+def test_a_user_for_whom_it_fails_is_tried_again_an_hour_later(begin, store, clock, caplog):
+    """By any process; the others are done once, and what went wrong is told until it is right."""
+    made, broken = [], ["ben"]
+
+    def run(user):
+        made.append(user)
+        if user in broken:
+            raise ZeroDivisionError("by nothing")
+
+    schedules = [begin(run), begin(run)]
+    (failed,) = schedules[0].step()
+    error = "decay failed for 1 (ben/decay: ZeroDivisionError: by nothing)"
+    assert failed.error == schedules[0].next_runs()[3].last_error == error
+    assert "decay failed for ben" in caplog.text
+    clock.advance(RETRY - MINUTE)
+    assert [each.step() for each in schedules] == [[], []]
+    broken.clear()
+    clock.advance(MINUTE)
+    assert [run.error for each in schedules for run in each.step()] == [None]
+    assert made == [*USERS, "ben"]
+    assert store.job_runs()[0].counts == {"faded": 3}
 
 
-def test_a_failure_is_tried_again_after_the_clock_was_set_back(runs, clock, caplog):
-    """A wait never outlasts the longest one."""
-    schedule = Schedule([daily(fail)], runs, clock=clock)
-    clock.set(START + timedelta(days=300))
-    schedule.step(clock.now())
-    clock.set(START)
-    assert len(schedule.step(clock.now())) == 1
-    assert len(caplog.records) == 2
+def test_processes_divide_the_users(begin):
+    """At once, each user is in one hand; who is killed is followed when the lease ends."""
+    made = []
+    with ThreadPoolExecutor(3) as pool:
+        runs = list(pool.map(lambda each: each.step(), [begin(made.append) for _ in range(3)]))
+    assert sorted(made) == USERS
+    assert sum(run.result.count for ran in runs for run in ran) == 3
 
 
-def test_two_schedules_on_one_store_share_the_work(runs, clock):
-    """While one runs a job the other does not, and afterwards it need not."""
-    other = Schedule([daily(print)], runs, clock=clock, holder="b")
-    meanwhile = []
-    first = Schedule(
-        [daily(lambda _: meanwhile.append(other.step(clock.now())))], runs, clock=clock, holder="a"
-    )
-    assert len(first.step(clock.now())) == 1
-    assert meanwhile == [[]]
-    assert other.step(clock.advance(2 * MINUTE)) == []
+def test_the_user_of_a_killed_process_is_taken_over(begin, store, clock):
+    """When its lease ends; a run that was made meanwhile is not made again."""
+    claim = {"due": NIGHT, "now": clock.now(), "until": clock.now() + LEASE}
+    assert store.claim("decay:ben", "killed", **claim)
+    made = []
+    schedule = begin(made.append)
+    schedule.step()
+    clock.advance(LEASE - MINUTE)
+    assert schedule.step() == []
+    clock.advance(MINUTE)
+    assert len(schedule.step()) == 1
+    assert made == ["ana", "cy", "ben"]
 
 
-def test_a_claim_lasts_as_long_as_its_run(runs, clock):
-    """It is renewed while the job works, so that a long run is not taken over."""
-    lease = timedelta(milliseconds=30)
-    renewed, claimed = Event(), runs.claim
+def test_a_lease_lasts_as_long_as_its_run(begin, store, caplog):
+    """It is renewed, so that a long run is not taken over; one that was lost is told."""
+    clock, seen = SystemClock(), []
 
-    def claim(*arguments, **times):
-        took = claimed(*arguments, **times)
-        if len(runs.claimed) >= 3:
-            renewed.set()
-        return took
+    def until():
+        return store.stage_leases("decay")["ana"].until
 
-    runs.claim = claim
-    schedule = Schedule(
-        [daily(lambda _: renewed.wait(PATIENCE))], runs, clock=clock, holder="a", lease=lease
-    )
-    assert schedule.step(clock.now()) == [JobResult("decay", NIGHT, result=True)]
-    assert {(job, holder) for job, holder, _ in runs.claimed} == {("decay", "a")}
-    assert {until for _, _, until in runs.claimed} == {clock.now() + lease}
+    def run(user):
+        if user == "ana":
+            first, deadline = until(), clock.now() + timedelta(seconds=PATIENCE)
+            while until() == first and clock.now() < deadline:
+                Event().wait(0.01)
+            seen.append(until() > first)
 
-
-def test_a_claim_that_was_lost_is_said_and_completes_nothing(runs, clock, monkeypatch):
-    """A holder that slept past its lease does not undo the claim of its successor."""
-    warned, theirs = Event(), []
-    later = FrozenClock(clock.now() + LEASE)
-    other = Schedule([daily(lambda _: "theirs")], runs, clock=later, holder="b")
-    monkeypatch.setattr(schedules.log, "warning", lambda *_: warned.set())
-
-    def oversleep(_due):
-        theirs.extend(other.step())
-        clock.advance(LEASE)
-        assert warned.wait(PATIENCE)
-
-    mine = Schedule(
-        [daily(oversleep)], runs, clock=clock, holder="a", lease=timedelta(milliseconds=30)
-    )
-    mine.step()
-    assert theirs == [JobResult("decay", NIGHT, "theirs")]
-    assert [run.due for run in runs.job_runs()] == [NIGHT]
+    begin(run, clock=clock, lease=timedelta(seconds=0.2)).step()
+    assert seen == [True]
+    lost = Event()
+    with schedules.renewed("decay:ana", lambda: bool(lost.set()), timedelta(seconds=0.03)):
+        assert lost.wait(PATIENCE)
+    assert "the lease decay:ana ended before its run" in caplog.text
 
 
-def test_next_runs_say_when_and_what_was(runs, clock):
+def test_who_is_told_to_stop_finishes_the_user_at_hand(begin):
+    """Another process does the rest at once."""
+    made, stop = [], Event()
+
+    def run(user):
+        made.append(user)
+        stop.set()
+
+    assert [run.result.count for run in begin(run, stop=stop).step()] == [1]
+    begin(made.append).step()
+    assert made == USERS
+
+
+def test_a_store_that_is_closed_ends_the_run(begin):
+    """What was done till then is kept, and the user at hand is free."""
+
+    def run(user):
+        if user == "ben":
+            raise StoreClosed("over")
+
+    with pytest.raises(StoreClosed):
+        begin(run).step()
+    made = []
+    begin(made.append).step()
+    assert made == ["ben", "cy"]
+
+
+def test_a_clock_that_is_set_back_repeats_nothing(begin, clock):
+    """Runs of the future are done."""
+    schedule = begin()
+    clock.advance(300 * DAY)
+    assert schedule.step()
+    clock.set(NIGHT + HOUR)
+    assert schedule.step() == []
+
+
+def test_next_runs_say_when_and_what_was(begin, clock):
     """What is due shows the present; what is off shows nothing."""
-    jobs = [daily(print), Job("reflect", parse_times("off", UTC), print)]
-    schedule = Schedule(jobs, runs, clock=clock)
-    assert schedule.next_runs(clock.now()) == [NextRun("decay", START), NextRun("reflect", None)]
-    schedule.step(clock.now())
-    assert schedule.next_runs(clock.now())[0] == NextRun("decay", NIGHT + 24 * HOUR, NIGHT)
+    schedule = begin()
+    found = {run.job: run for run in schedule.next_runs()}
+    assert found["decay"] == NextRun("decay", clock.now())
+    assert found["reflect"] == NextRun("reflect", None)
+    schedule.step()
+    assert schedule.next_runs()[3] == NextRun("decay", NIGHT + DAY, NIGHT)
 
 
-def test_the_loop_sleeps_until_something_is_due_but_a_minute_at_most(runs, clock):
+def test_the_loop_sleeps_until_something_is_due_but_a_minute_at_most(begin):
     """It looks at the clock each minute, as a machine may have slept, or its clock been set."""
-    schedule = Schedule([daily(print)], runs, clock=clock)
+    schedule = begin()
     assert schedule.pause(START) == MINUTE
     assert schedule.pause(NIGHT - timedelta(seconds=5)) == timedelta(seconds=5)
-    assert schedule.pause(NIGHT) == MINUTE
 
 
-def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):
-    """Closed in the middle of a job, it lets that finish and begins no other."""
+def test_the_background_ends_after_the_user_at_hand(begin):
+    """Its end waits for that, or for as long as it is told to."""
     begun, go_on, made = Event(), Event(), []
 
-    def slow(_due):
+    def slow(user):
         begun.set()
         assert go_on.wait(PATIENCE)
-        made.append("slow")
+        made.append(user)
 
-    jobs = [daily(slow, "slow"), daily(lambda _: made.append("other"), "other")]
-    schedule = Schedule(jobs, runs, clock=clock)
-    with schedule.background(0.001) as impatient:
+    with begin(slow).background(0.001) as impatient:
         assert begun.wait(PATIENCE)
     assert impatient.is_alive()
     go_on.set()
     impatient.join(PATIENCE)
-    assert made == ["slow"]
-    assert [run.job for run in runs.job_runs()] == ["slow"]
-
-
-def test_the_end_of_the_background_waits_for_the_job_at_hand(runs, clock):
-    """Without a timeout, as long as it takes."""
-    begun, made = Event(), []
-
-    def slow(_due):
-        begun.set()
-        made.append("slow")
-
-    with Schedule([daily(slow)], runs, clock=clock).background() as thread:
+    assert made == USERS[:1]
+    begun.clear()
+    with begin(slow).background() as thread:
         assert begun.wait(PATIENCE)
     assert not thread.is_alive()
-    assert made == ["slow"]
 
 
-def test_the_loop_outlives_a_busy_store_and_ends_with_a_closed_one(runs, clock, caplog):
+def test_the_loop_outlives_a_busy_store_and_ends_with_a_closed_one(begin, store, caplog):
     """What the store cannot tell now is asked again; from a closed one nothing more comes."""
-    stop = Event()
     errors = iter([StoreBusy("wait"), StoreClosed("over")])
 
-    def job_runs():
+    def users():
         raise next(errors)
 
-    runs.job_runs = job_runs
-    schedule = Schedule([daily(print)], runs, clock=clock)
+    schedule = begin()
     schedule.pause = lambda _now: timedelta()
-    schedule.run(stop)
-    assert not stop.is_set()
-    assert [record.message for record in caplog.records] == [
-        "the schedule could not be read: wait; it is tried again"
-    ]
+    store.users = users
+    schedule.run()
+    assert "tried again" in caplog.text

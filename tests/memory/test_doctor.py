@@ -1,13 +1,18 @@
 """The doctor finds what is wrong, and only that."""
 
 import stat
+from datetime import timedelta
 
 import pytest
 from tables import each_row
 
 from memoranda import Memory, Settings
+from memoranda.errors import LLMError
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.store.locations import file_of, place
+from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
+from memoranda.testing.models import ScriptedLLM
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
 
@@ -136,3 +141,23 @@ def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):
     assert "file" not in found(opened())
     assert file_of(place("~/x.db", Settings())).name == "x.db"
     assert file_of(place(None, Settings(location="set.db"))).name == "set.db"
+
+
+def test_sessions_that_wait_because_the_model_fails_are_said():
+    """An hour after that; without a model after a day, as nothing may run before the night."""
+    quiet = {"embedding": {"model": "none"}, "consolidation": {"automatic": False}}
+    for llm, wait, ok in (
+        (ScriptedLLM({ClaimsAnswer: LLMError("busy")}), timedelta(hours=1), False),
+        (None, timedelta(days=1), None),
+    ):
+        clock = FrozenClock()
+        with Memory(":memory:", settings=Settings(**quiet), llm=llm, clock=clock) as memory:
+            memory.conversation("trip").add("user", "I live in Porto.")
+            if llm is not None:
+                assert memory.consolidate().failed
+            clock.advance(wait)
+            assert found(memory)["learning"].ok
+            clock.advance(timedelta(seconds=1))
+            learning = found(memory)["learning"]
+            assert (learning.ok, "(trip)" in learning.detail) == (ok, True)
+            assert ("the language model failed" in learning.detail) is (llm is not None)

@@ -123,8 +123,7 @@ def test_to_install_anew_is_the_last_resort():
             language_model=None,
             names=services.names(scope),
             notes="none",
-            upkeep=(),
-            unread=0,
+            scope=scope,
             now=services.clock.now(),
             open_canaries=partial(nullcontext, ForgetfulMemory(memory)),
         )

@@ -278,9 +278,9 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
 def test_it_is_cleaned_up_every_interval(opened, clock):
     """S1.39: at start and every ``cleanup_interval`` seconds after that, and nothing else runs."""
     memory = opened()
+    memory.set_context("task", "wave")
     keeper = memory.schedule()
     assert [run.job for run in keeper.step()] == ["expire"]
-    memory.set_context("task", "wave")
     clock.advance(HOUR - timedelta(seconds=1))
     assert keeper.step() == []
     clock.advance(timedelta(seconds=1))
@@ -302,7 +302,7 @@ def test_an_interval_that_is_none_is_told(tmp_path):
     settings = Settings(schedule={"expire": "0s"}, embedding={"model": "none"})
     with (
         closing(Memory(tmp_path / "m.db", settings=settings)) as memory,
-        pytest.raises(errors.ConfigError, match="'0s' is no time between two runs of a job"),
+        pytest.raises(errors.ConfigError, match="'0s' is no time for a stage"),
     ):
         memory.schedule()
 

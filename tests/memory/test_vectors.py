@@ -8,9 +8,9 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from memoranda import Memory, Settings, errors
-from memoranda.derivations import worker
-from memoranda.search import search
+from memoranda import Memory, Settings, derivations, errors
+from memoranda.memory import services_of
+from memoranda.model.ports import ENTITIES
 from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
@@ -107,6 +107,15 @@ def test_a_search_embeds_what_is_pending_first(opened):
     assert memory.stats().pending_vectors == 0
 
 
+def test_words_find_what_a_search_does_not_wait_for(opened):
+    """The one record with the word of the question comes first, though others have vectors."""
+    memory = opened(settings=Settings(**FOREGROUND, retrieval={"wait": 0}))
+    memory.remember_many([f"Number {n} leads project P{n:03}." for n in range(100)])
+    hits = memory.search("who leads project P099?", limit=50)
+    assert 0 < memory.stats().pending_vectors < 100
+    assert "P099" in hits[0].record.content
+
+
 def test_a_search_embeds_its_own_user_alone(opened):
     """Another user's backlog does not slow a search down."""
     memory = opened(settings=Settings(**FOREGROUND))
@@ -137,10 +146,8 @@ def test_a_search_finds_what_others_embed_meanwhile(tmp_path, opened, monkeypatc
     assert "vector" in hit.why.arms
 
 
-def test_a_search_awaits_the_thread_that_stores(tmp_path, opened, monkeypatch):
+def test_a_search_awaits_the_thread_that_stores(tmp_path, opened):
     """A disk that is slow, or another who writes for a moment, hides nothing that was just said."""
-    monkeypatch.setattr(worker, "LONGEST_COMMIT", PATIENCE)
-    monkeypatch.setattr(search, "LONGEST_WAIT", PATIENCE)
     gate = Gate()
     memory = opened(tmp_path / "m.db", embedder=gate)
     record = memory.remember("a kettle on the stove")
@@ -149,7 +156,7 @@ def test_a_search_awaits_the_thread_that_stores(tmp_path, opened, monkeypatch):
     with closing(other):
         other.execute("BEGIN IMMEDIATE")
         gate.released.set()
-        released = threading.Timer(4 * worker.PATIENCE, other.execute, ["COMMIT"])
+        released = threading.Timer(4 * derivations.PATIENCE, other.execute, ["COMMIT"])
         released.start()
         [hit] = memory.search("kettles and stoves")
         released.join(PATIENCE)
@@ -332,21 +339,26 @@ def test_progress_is_told_to_the_end(opened):
 
 
 def test_what_waits_is_derived_when_asked(opened):
-    """Of this user: the vectors and the links; a dry run counts them and makes none."""
+    """The vectors of this user; a dry run counts them and makes none."""
     memory = opened(settings=Settings(timezone="UTC", embedding={"background": False}))
     memory.remember_many(["Ana met Bruno Silva in Lisbon.", "Ana likes tea."])
     memory.as_user("ben").remember("Ben likes tea.")
-    counts = {"entities": 2, "vectors": 2}
-    assert memory.derive(dry_run=True).counts == counts
+    assert memory.derive(dry_run=True).counts == {"vectors": 2}
     report = memory.derive()
-    assert (report.stage, report.count, report.counts) == ("derive", 4, counts)
-    assert str(report) == "derive: 2 entities, 2 vectors"
+    assert (report.stage, report.count, report.counts) == ("derive", 2, {"vectors": 2})
     assert memory.derive().count == 0
     assert memory.stats().pending_vectors == 0
     assert memory.as_user("ben").stats().pending_vectors == 1
 
 
-def test_links_are_derived_without_a_model(plain):
-    """What there is no model for is not counted as waiting work that was done."""
-    plain.remember("Ana met Bruno Silva in Lisbon.")
-    assert plain.derive().counts == {"entities": 1}
+def test_links_are_made_when_entities_are_asked_for(plain):
+    """Neither by deriving nor by searching; at night, and by whoever reads them."""
+    waiting = services_of(plain).derivations.waiting
+    for use in (plain.entities, plain.enrich, lambda: plain.entity("Bruno")):
+        plain.remember(f"Ana met Bruno Silva in Lisbon {use}.")
+        assert plain.derive().count == 0
+        assert plain.search("Lisbon")
+        assert waiting(None, ENTITIES) == 1
+        use()
+        assert waiting(None, ENTITIES) == 0
+    assert "Bruno Silva" in [each.name for each in plain.entities()]

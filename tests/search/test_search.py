@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.derivations.worker import DerivationWorker
+from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter

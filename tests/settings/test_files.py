@@ -170,9 +170,11 @@ WRONG_YAML = [
     ("just text", "it holds 'just text'"),
     ("? [a]\n: b", "not names with values"),
     ("user: ana\n---\nb: 2", "expected a single document"),
+    ("user: &x ana\ntimezone: *x", "settings take no aliases; repeat the value"),
+    ("a: &x\n  b: *x", "aliases"),
     ("user: \x07", "special characters are not allowed"),
     (b"\xff\xfe", "utf-8"),
-    ("a: " + "[" * 1000, "it nests too deeply"),
+    ("a: " + "[" * 1000 + "]" * 1000, "it nests too deeply"),
 ]
 
 

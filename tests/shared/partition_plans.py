@@ -14,8 +14,8 @@ PARTITION = re.compile(r'"Relation Name": "\w+_p(\d+)"')
 PLANNED = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 # What concerns all users at once, and so all partitions: docs/scaling.md lists it.
 STORE_WIDE = (
-    *("users", "verify", "rebuild", "_name_model", "_begin_with", "begin_run", "claim_users"),
-    *("claim_records", "release_records", "keep_users", "finish_users", "run_progress", "complete"),
+    *("users", "verify", "rebuild", "_name_model", "_begin_with", "vector_model"),
+    *("claim_records", "stage_leases", "complete"),
 )
 OF_NOBODY = ("records", "count")
 WIDE = ContextVar("WIDE", default=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import typer
 from rich.console import Group, RenderableType
@@ -58,22 +57,15 @@ def stats(session: Session) -> None:
 @command(
     commands,
     "audit",
-    file={"argument": True},
     kind={"autocompletion": complete([kind.replace(" ", "-") for kind in REMEDIES])},
     limit={"min": 0},
 )
 def audit(
-    session: Session,
-    *,
-    file: Path | None = None,
-    kind: str | None = None,
-    limit: int = 3,
-    strict: bool = False,
+    session: Session, *, kind: str | None = None, limit: int = 3, strict: bool = False
 ) -> None:
     """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
 
     Args:
-        file: Look at this instead: a MEMORY.md, or a JSON list of memories.
         kind: Only this kind; its beginning is enough.
         limit: How many examples of a kind to show.
         strict: Exit with code 1 if anything was found.
@@ -81,9 +73,9 @@ def audit(
     Examples:
         memoranda audit
         memoranda audit --kind contradictions --limit 20
-        memoranda audit MEMORY.md --strict
+        memoranda audit --strict
     """
-    found = session.memory(at=None if file is None else MEMORY).audit(file, kind=kind)
+    found = session.memory().audit(kind=kind)
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)

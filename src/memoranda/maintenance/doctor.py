@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,15 +20,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
-from memoranda.derivations.worker import DerivationWorker
+from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
 from memoranda.maintenance.service import STAGES
-from memoranda.maintenance.triggers import parse_times
-from memoranda.model.models import Entity, Hit, Record
+from memoranda.maintenance.triggers import next_time, parse_times
+from memoranda.model.models import Entity, Hit, Kind, Record, Scope
 from memoranda.model.ports import Embedder, LanguageModel, Store
+from memoranda.model.query import Filter
 from memoranda.model.reports import Check, MemoryStats
-from memoranda.model.sessions import JobRun, describe_counts
+from memoranda.model.sessions import SessionInfo, describe_counts
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.parsing import names
@@ -50,8 +51,12 @@ EXTRAS = {
 # Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
-# How long after it was due a run of upkeep is missed: no machine is on at all hours.
-MISSED = timedelta(days=1)
+# How long after it was due a run of upkeep is missed: no machine is on at all hours. And how long a
+# session waits, where its model has failed before.
+MISSED, SOON = timedelta(days=1), timedelta(hours=1)
+# Sessions that are named.
+SOME = 3
+ENTITIES_UNREAD = "finds its canary by name; retrieval.fusion = rrf alone reads names in a search"
 KEPT = "memoranda chat, mcp and worker run it on schedule while they run"
 REINSTALL = "pip install --force-reinstall memoranda"
 OTHER_MODEL = "choose another embedding.model: this one does not find a text by its own words"
@@ -71,9 +76,9 @@ DECOYS = (
 )
 
 
-passed = partial(Check, ok=True)
-noted = partial(Check, ok=None)
-failed = partial(Check, ok=False)
+# Whether it is well, what was found, and what to do about it.
+Finding = tuple[bool | None, str, str | None]
+Probes = Iterator[tuple[str, Callable[[], Finding]]]
 
 
 class CanaryMemory(Protocol):
@@ -98,6 +103,7 @@ class Doctor:
 
     Attributes:
         store: where it is.
+        scope: whose memory.
         settings: how it is made.
         derivations: makes its vectors.
         embedder: the model of these, if there is one.
@@ -105,13 +111,12 @@ class Doctor:
         language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
-        upkeep: the last scheduled run of each stage.
-        unread: how many messages of its sessions took too long to read.
         now: the present.
         open_canaries: opens a memory like it in which canaries live.
     """
 
     store: Store
+    scope: Scope
     settings: Settings
     derivations: DerivationWorker
     embedder: Embedder | None
@@ -119,51 +124,125 @@ class Doctor:
     language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
-    upkeep: Sequence[JobRun]
-    unread: int
     now: datetime
     open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
 
     def examine(self) -> list[Check]:
         """Return what was found at each point."""
-        store, file = self.store, file_of(self.store.location)
-        system = f"{platform.python_version()}, {platform.system()}"
-        checks = [passed("python", detail=system)]
-        if file is not None:
-            checks.append(_file(file, store))
-        elif told := store.checks():
-            checks += told
-        elif is_server(store.location):
-            detail = f"{store.location}, {store.size():,} bytes of records at least"
-            checks.append(passed("server", detail=detail))
-        if isinstance(store, SqliteStore):
-            checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
-            checks += [] if file is None else [_journal(file)]
-            # To open a memory is to bring its schema to the newest.
-            checks.append(passed("schema", detail=f"version {len(schema_steps())}, the newest"))
-        # What stands in for what the storage does not do by itself.
-        stand_ins = (each for each in store.capabilities() if not each.native)
-        checks += [passed(each.name, detail=each.detail) for each in stand_ins]
-        checks += [_soundness(store.verify()), *self._vectors(), _model_files(self.settings)]
-        checks += [
-            _learning(self.unread),
-            _notes(self.notes),
-            _upkeep(self.upkeep, self.settings, self.now),
+        stand_ins = [
+            Check(it.name, ok=True, detail=it.detail)
+            for it in self.store.capabilities()
+            if not it.native
         ]
-        checks += [_extras(), _language(self.language_model)]
-        return [*checks, _names(self.names, self.settings), *self._arms()]
+        checks = [*self._look(self._of_storage()), *self.store.checks(), *stand_ins]
+        return [*checks, *self._look(self._of_contents()), *self._arms()]
 
-    def _vectors(self) -> list[Check]:
-        problem, waiting = self.derivations.problem, self.derivations.waiting(None)
+    def _look(self, probes: Probes) -> Iterator[Check]:
+        for name, probe in probes:
+            try:
+                found = probe()
+            except MemorandaError as error:
+                found = False, f"could not be looked at: {error}", None
+            yield Check(name, *found)
+
+    def _of_storage(self) -> Probes:
+        """Yield what is to be looked at of the machine and of where the memory is."""
+        store, file = self.store, file_of(self.store.location)
+        yield "python", lambda: (True, f"{platform.python_version()}, {platform.system()}", None)
+        if file is not None:
+            yield medium(store.location), partial(_file, file, store)
+        elif is_server(store.location) and not store.checks():
+            detail = f"{store.location}, {store.size():,} bytes of records at least"
+            yield "server", lambda: (True, detail, None)
+        if isinstance(store, SqliteStore):
+            yield "sqlite", lambda: (True, f"{version('apsw')} with FTS5 (apsw)", None)
+            if file is not None:
+                yield "journal", partial(_journal, file)
+            # To open a memory is to bring its schema to the newest.
+            steps = len(schema_steps())
+            yield "schema", lambda: (True, f"version {steps}, the newest", None)
+
+    def _of_contents(self) -> Probes:
+        """Yield what is to be looked at of the memory and of what works on it."""
+        yield "contents", lambda: _soundness(self.store.verify())
+        yield "vectors", self._vectors
+        yield "waiting", self._waiting
+        yield "local model", lambda: _model_files(self.settings)
+        yield "learning", self._learning
+        yield "notes", lambda: _notes(self.notes)
+        yield "upkeep", self._upkeep
+        yield "extras", _extras
+        yield "language model", lambda: _language(self.language_model)
+        yield "names", lambda: _names(self.names, self.settings)
+
+    def _vectors(self) -> Finding:
+        problem = self.derivations.problem
         if problem is None:
-            detail = f"records that wait: {waiting:,}; the next search embeds those of its user"
-            return [
-                passed("vectors", detail=self.vectors),
-                passed("waiting", detail=detail if waiting else "every record has one"),
-            ]
+            return True, self.vectors, None
         remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
-        off = Check("vectors", None if self.embedder is None else False, f"off: {problem}", remedy)
-        return [off, noted("waiting", detail=f"records without a vector: {waiting:,}")]
+        return None if self.embedder is None else False, f"off: {problem}", remedy
+
+    def _waiting(self) -> Finding:
+        waiting = self.derivations.waiting(None)
+        if self.derivations.problem is not None:
+            return None, f"records without a vector: {waiting:,}", None
+        detail = f"records that wait: {waiting:,}; the next search embeds those of its user"
+        return True, detail if waiting else "every record has one", None
+
+    def _learning(self) -> Finding:
+        """Say whether sessions wait because the model fails, or were too long to be read."""
+        sessions = self.store.sessions(self.scope).values()
+        usage = {each.stage: each.usage.failures for each in self.store.usage(self.scope)}
+        failures = usage.get("consolidate", 0)
+        patience = SOON if failures else MISSED
+        stuck = [each.id for each in sessions if self._has_waited(each, patience)]
+        if stuck:
+            some = ", ".join(stuck[:SOME])
+            detail = f"sessions that wait, and should be facts by now: {len(stuck)} ({some})"
+            if failures:
+                detail += f"; the language model failed {failures:,} times"
+            return False if failures else None, detail, "memoranda consolidate; it says what fails"
+        unread = sum(each.unread for each in sessions)
+        if not unread:
+            return True, "no session waits for long, and every message was read to its end", None
+        detail = f"messages of which nothing was learned, as it took too long: {unread}"
+        return None, detail, "search finds them; raise consolidation.longest for what comes"
+
+    def _has_waited(self, session: SessionInfo, patience: timedelta) -> bool:
+        """Return whether a session has waited for longer than that to become facts."""
+        if session.consolidated_at is not None:
+            return False
+        where = Filter.at_any_time(
+            kinds=(Kind.EPISODE,), session=session.id, beyond=session.through
+        )
+        waiting = self.store.records(self.scope, where, limit=1)
+        return bool(waiting) and waiting[0].created_at < self.now - patience
+
+    def _upkeep(self) -> Finding:
+        """Say when each stage last ran on schedule and what it did, and which have been missed."""
+        last = {run.job: run for run in self.store.job_runs()}
+        first = self.store.records(self.scope, Filter.at_any_time(kinds=tuple(Kind)), limit=1)
+        begun = first[0].created_at if first else self.now
+        told, late = [], []
+        for stage in STAGES:
+            try:
+                times = parse_times(getattr(self.settings.schedule, stage), self.settings.zone)
+            except ConfigError as error:
+                return False, str(error), f"write schedule.{stage} anew"
+            run = last.get(stage)
+            if run is not None:
+                at = run.finished_at.astimezone(self.settings.zone)
+                told.append(f"{stage}: ran {at:%Y-%m-%d %H:%M}, {describe_counts(run.counts)}")
+            else:
+                told.append(f"{stage}: off" if times is None else f"{stage}: not yet")
+            lease = self.store.stage_leases(stage).get(self.scope.user)
+            done = lease.done if lease is not None and lease.done is not None else begun
+            due = None if times is None else next_time(times, done)
+            late += [stage] if due is not None and due < self.now - MISSED else []
+        if late:
+            detail = f"{'; '.join(told)}; missed for a day or longer: {', '.join(late)}"
+            return None, detail, f"memoranda maintain {' '.join(late)}; {KEPT}"
+        return True, "; ".join(told), None
 
     def _arms(self) -> list[Check]:
         try:
@@ -173,13 +252,14 @@ class Doctor:
                 canary = cage.remember(CANARY, event_time=self.now - timedelta(days=1)).id
                 off = self._arms_off(cage)
                 return [
-                    noted(f"{arm} arm", detail=off[arm])
-                    if arm in off
-                    else _arm(cage, canary, arm, query, self._arm_remedy(arm))
-                    for arm, query in QUESTIONS.items()
+                    Check(
+                        f"{arm} arm",
+                        *((None, off[arm]) if arm in off else self._arm(cage, canary, arm)),
+                    )
+                    for arm in QUESTIONS
                 ]
         except MemorandaError as error:
-            return [failed("arms", detail=f"the canary could not be asked for: {error}")]
+            return [Check("arms", ok=False, detail=f"the canary could not be asked for: {error}")]
 
     def _arms_off(self, cage: CanaryMemory) -> dict[str, str]:
         """Return why an arm is not asked at all, of each that is not."""
@@ -190,6 +270,24 @@ class Doctor:
             off |= dict.fromkeys(("lexical", "temporal"), MEANING_ALONE)
         return off
 
+    def _arm(self, cage: CanaryMemory, canary: str, arm: str) -> Finding:
+        """Ask an arm for its canary; entities by name, as few ways of ranking read them."""
+        query, ranked = QUESTIONS[arm], self.settings.retrieval.fusion == "rrf"
+        if arm == "entity":
+            entity = cage.entity(query)
+            finds = entity is not None and canary in [record.id for record in entity.records]
+        else:
+            hits = cage.search(query, limit=len(DECOYS) + 1, min_score=0.0)
+            arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
+            finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
+        if finds:
+            is_read = ranked or arm != "entity"
+            return True, "finds its canary" if is_read else ENTITIES_UNREAD, None
+        vectors = cage.stats().vectors
+        if arm == "vector" and vectors.startswith("off"):
+            return False, vectors, None
+        return False, f"does not find its canary by {query!r}", self._arm_remedy(arm)
+
     def _arm_remedy(self, arm: str) -> str:
         """Return what helps where an arm does not find its canary."""
         if arm in {"vector", "tokens"}:
@@ -199,87 +297,44 @@ class Doctor:
         return REINSTALL
 
 
-def _notes(found: str) -> Check:
+def _notes(found: str) -> Finding:
     if found.startswith(WRONG):
         remedy = "put it right; memory goes on without them, and nothing is lost"
-        return failed("notes", detail=found, remedy=remedy)
-    return passed("notes", detail=found)
+        return False, found, remedy
+    return True, found, None
 
 
-def _learning(unread: int) -> Check:
-    if not unread:
-        return passed("learning", detail="every message that was looked at was read to its end")
-    return noted(
-        "learning",
-        detail=f"messages of which nothing was learned, as it took too long: {unread}",
-        remedy="search finds them; raise consolidation.longest for what comes",
-    )
-
-
-def _upkeep(runs: Sequence[JobRun], settings: Settings, now: datetime) -> Check:
-    """Say when each stage last ran on schedule and what it did, and which have been missed."""
-    last = {run.job: run for run in runs}
-    told, late = [], []
-    for stage in STAGES:
-        written = getattr(settings.schedule, stage)
-        try:
-            times = parse_times(written, settings.zone)
-        except ConfigError as error:
-            return failed("upkeep", detail=str(error), remedy=f"write schedule.{stage} anew")
-        run = last.get(stage)
-        if run is not None:
-            at = run.finished_at.astimezone(settings.zone)
-            told.append(f"{stage}: ran {at:%Y-%m-%d %H:%M}, {describe_counts(run.counts)}")
-            due = times and times.next(run.due)
-            late += [stage] if due and due < now - MISSED else []
-        elif times is None:
-            told.append(f"{stage}: off")
-        else:
-            told.append(f"{stage}: not yet")
-    if late:
-        detail = f"{'; '.join(told)}; missed for a day or longer: {', '.join(late)}"
-        return noted("upkeep", detail=detail, remedy=f"memoranda maintain {' '.join(late)}; {KEPT}")
-    return passed("upkeep", detail="; ".join(told))
-
-
-def _file(file: Path, store: Store) -> Check:
-    name = medium(store.location)
+def _file(file: Path, store: Store) -> Finding:
     try:
         status = file.stat()
     except OSError as error:
-        return failed(name, detail=f"{file}: {error.strerror}")
+        return False, f"{file}: {error.strerror}", None
     mode = stat.S_IMODE(status.st_mode)
     amount = status.st_size if file.is_file() else store.size()
     detail = f"{file}, {amount:,} bytes, mode {mode:04o}"
     if not os.access(file, os.W_OK):
-        return failed(name, detail=f"{detail}, read-only", remedy="allow writing")
+        return False, f"{detail}, read-only", "allow writing"
     if mode & (stat.S_IRWXG | stat.S_IRWXO) and os.name == "posix":
-        return noted(
-            name,
-            detail=f"{detail}: others on this machine may read it",
-            remedy=f"chmod {700 if file.is_dir() else 600} {file}",
-        )
-    return passed(name, detail=detail)
+        remedy = f"chmod {700 if file.is_dir() else 600} {file}"
+        return None, f"{detail}: others on this machine may read it", remedy
+    return True, detail, None
 
 
-def _journal(file: Path) -> Check:
+def _journal(file: Path) -> Finding:
     try:
         with file.open("rb") as opened:
             header = opened.read(WAL_AT + len(WAL))
     except OSError as error:
-        return failed("journal", detail=f"{file}: {error.strerror}")
+        return False, f"{file}: {error.strerror}", None
     if header[WAL_AT:] == WAL:
-        return passed("journal", detail="WAL: readers never wait for a writer")
-    return failed(
-        "journal",
-        detail="not WAL: readers and writers wait for each other",
-        remedy="put the file on a local disk, and close other programs that have it open",
-    )
+        return True, "WAL: readers never wait for a writer", None
+    remedy = "put the file on a local disk, and close other programs that have it open"
+    return False, "not WAL: readers and writers wait for each other", remedy
 
 
-def _soundness(problems: list[str]) -> Check:
+def _soundness(problems: list[str]) -> Finding:
     if not problems:
-        return passed("contents", detail="index, links and vectors agree with records")
+        return True, "index, links and vectors agree with records", None
     if all("--purge" in problem for problem in problems):
         remedy = "memoranda doctor --purge"
     elif all("may hold notes of what was erased" in problem for problem in problems):
@@ -288,38 +343,38 @@ def _soundness(problems: list[str]) -> Check:
         remedy = "restore a backup, or see docs/reliability.md"  # Nothing can derive these.
     else:
         remedy = "memoranda doctor --rebuild"
-    return failed("contents", detail="; ".join(problems), remedy=remedy)
+    return False, "; ".join(problems), remedy
 
 
-def _model_files(settings: Settings) -> Check:
+def _model_files(settings: Settings) -> Finding:
     wanted = settings.embedding.model in {"auto", "local"}
     try:
         found = files.find(settings.embedding.folder)
     except ModelUnavailable as error:
         needed = False if settings.embedding.model == "local" else None
         remedy = files.REMEDY.removeprefix("run: ") if wanted else None
-        return Check("local model", needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy)
-    return passed("local model", detail=f"{files.MODEL} in {found.weights.parent}")
+        return needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy
+    return True, f"{files.MODEL} in {found.weights.parent}", None
 
 
-def _extras() -> Check:
+def _extras() -> Finding:
     there = [name for name, modules in EXTRAS.items() if all(find_spec(each) for each in modules)]
     absent = [name for name in EXTRAS if name not in there]
     detail = f"installed: {', '.join(there) or 'none'}"
     if absent:
         detail += f"; not installed: {', '.join(absent)}"
     if "local" in there:
-        return passed("extras", detail=detail)
-    return noted("extras", detail=detail, remedy="pip install 'memoranda[local]'")
+        return True, detail, None
+    return None, detail, "pip install 'memoranda[local]'"
 
 
-def _language(model: LanguageModel | None) -> Check:
+def _language(model: LanguageModel | None) -> Finding:
     if model is None:
-        return noted("language model", detail="none: rules do all that a model would do better")
-    return passed("language model", detail=f"{model.name} (it was not asked)")
+        return None, "none: rules do all that a model would do better", None
+    return True, f"{model.name} (it was not asked)", None
 
 
-def _names(found: EntityPipeline, settings: Settings) -> Check:
+def _names(found: EntityPipeline, settings: Settings) -> Finding:
     """Look at what finds names: providers that settings name and nobody set up are no fault.
 
     Where nothing reads names again at night, those that would are not missed.
@@ -330,25 +385,5 @@ def _names(found: EntityPipeline, settings: Settings) -> Check:
     detail = "; ".join(used)
     missing = {name: why for name, why in found.missing.items() if name in wanted}
     if not missing:
-        return passed("names", detail=detail)
-    detail += f"; without {', '.join(missing)}"
-    return noted("names", detail=detail, remedy="; ".join(missing.values()))
-
-
-def _arm(cage: CanaryMemory, canary: str, arm: str, query: str, remedy: str) -> Check:
-    if arm == "entity":
-        entity = cage.entity(query)
-        finds = entity is not None and canary in [record.id for record in entity.records]
-    else:
-        hits = cage.search(query, limit=len(DECOYS) + 1, min_score=0.0)
-        arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
-        finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
-    if finds:
-        return passed(f"{arm} arm", detail="finds its canary")
-    vectors = cage.stats().vectors
-    problem = vectors if arm == "vector" and vectors.startswith("off") else None
-    return failed(
-        f"{arm} arm",
-        detail=problem or f"does not find its canary by {query!r}",
-        remedy=remedy if problem is None else None,
-    )
+        return True, detail, None
+    return None, f"{detail}; without {', '.join(missing)}", "; ".join(missing.values())

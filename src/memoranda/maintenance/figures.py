@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from memoranda.derivations.worker import BATCH
+from memoranda.derivations import BATCH
 from memoranda.maintenance.service import STAGES
 from memoranda.model.reports import StageReport
 

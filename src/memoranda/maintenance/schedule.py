@@ -1,8 +1,9 @@
-"""Runs jobs at their times, each run once among all processes, and again where it failed.
+"""Runs the stages of upkeep at their times, for every user of a store, beside other processes.
 
-A store says which process has claimed a run and which runs are done; jobs are plain functions
-that can be run twice without harm. Other processes may help with a run, and then the last of them
-completes it.
+For each user whose run of a stage is due a process takes the lease ``<stage>:<user>``, runs the
+stage and marks the run as done. Runs that were missed become one; a run that was due before a
+user had anything was not missed. Whoever is killed loses the lease when it ends, and the next
+process takes the user over: a stage does no harm when it is run twice.
 """
 
 from __future__ import annotations
@@ -11,93 +12,71 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from threading import Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.triggers import CronTimes, Interval
+from memoranda.maintenance.figures import WorkerMetrics
+from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.triggers import last_time, next_time, parse_times
 from memoranda.model.background import start_thread
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
-from memoranda.model.ports import JobStore
-from memoranda.model.reports import MaintenanceReport
-from memoranda.model.sessions import NO_COUNTS
+from memoranda.model.models import Kind, Scope
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.model.reports import StageReport
+from memoranda.model.sessions import StageLease
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 
 LEASE = timedelta(minutes=10)
-FIRST_RETRY = timedelta(minutes=1)
-LONGEST_RETRY = timedelta(hours=1)
-# When it is looked again whether there is something to help with, where another has the run.
-HELP_AGAIN = timedelta(seconds=5)
-# How often one run is tried; then its next one is waited for.
-ATTEMPTS = 6
-# How long the loop sleeps at most: clocks are set, and machines sleep, without telling.
+# After how long a stage that failed for a user is tried again, by whichever process.
+RETRY = timedelta(hours=1)
+# How long the loop sleeps at most: clocks are set, machines sleep, processes are killed.
 NAP = timedelta(minutes=1)
-# How often a claim is renewed before it would end: two may fail.
+# How often a lease is renewed before it would end: two may fail.
 RENEWALS = 3
+# The stage that also runs when a process begins to serve (requirement S1.38).
+AT_START = "expire"
+ANYTHING = Filter.at_any_time(kinds=tuple(Kind))
+NO_LEASE = StageLease(None, None)
 
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedRun:
-    """What a job returns of whose run other processes have a part, or which was stopped.
-
-    Attributes:
-        until: when it is to be looked at again, if nobody has completed it by then.
-    """
-
-    until: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Something to be run again and again, which twice does no harm.
-
-    Attributes:
-        name: unique in a store.
-        times: when; ``None`` is never.
-        run: does it; called with the moment for which it was due. Of a report that it returns
-            the counts are kept with the run; an ``UnfinishedRun`` is not done.
-        at_start: whether it is also run as soon as a schedule starts.
-        help: does a part of a run that another process has; returns how much that was.
-    """
-
-    name: str
-    times: CronTimes | Interval | None
-    run: Callable[[datetime], object]
-    at_start: bool = False
-    help: Callable[[datetime], int] = lambda _due: 0
+# Called with a user and what a stage did for them.
+OnReport = Callable[[str, StageReport], object]
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """One run of a job.
+    """What this process did of a run of a stage.
 
     Attributes:
-        job: its name.
-        due: when it was due.
-        result: what it returned.
-        error: why it failed, if it did; then it is run again.
+        job: the stage.
+        due: when the run was due.
+        result: what was done, for all users of whom this process ran it.
+        error: why it failed for some of them, if it did; then it is tried again for these.
     """
 
     job: str
     due: datetime
-    result: object = None
+    result: StageReport
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
-    """When a job runs next.
+    """When a stage runs next.
 
     Attributes:
-        job: its name.
-        at: when; the present, if a run is due already; ``None`` is never.
-        last_due: for when its last finished run was due, in whichever process.
-        last_error: why its last run in this process failed, if it did.
+        job: the stage.
+        at: when; the present, if it is due already; ``None`` is never.
+        last_due: for when its last run was due that is done, in whichever process.
+        last_error: why its last run in this process failed for some users, if it did.
     """
 
     job: str
@@ -106,222 +85,232 @@ class NextRun:
     last_error: str | None = None
 
 
-def due(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
-    """Return for when the run was due that is to be made now; ``None`` if there is none.
-
-    Runs that were missed, while the machine slept or nothing ran, become one: the last of them,
-    however long ago it was. A job that never ran has missed one.
+class Schedule:
+    """The stages of upkeep at the times of the settings. One thread at a time may step it.
 
     Args:
-        job: the job.
-        last_due: for when the last finished run was due.
-        now: the present.
+        run_stage: runs a stage, for a user.
+        store: where everybody's memory is, and where processes agree who runs what.
+        clock: the time.
+        times: when each stage runs, by name, as the settings write it.
+        zone: of whose clock.
+        on_report: called after each user.
+        figures: where each run for a user is counted.
+        stop: when set, no further user is taken.
+        lease: how long after a process was killed others take its user over.
+
+    Raises:
+        ConfigError: a time of the settings cannot be read.
     """
-    return None if job.times is None else job.times.last(now, since=last_due)
-
-
-def following(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
-    """Return when a job is due next, if none of its runs is due at ``now``; ``None`` is never."""
-    if job.times is None:
-        return None
-    return job.times.next(last_due if isinstance(job.times, Interval) and last_due else now)
-
-
-@dataclass(slots=True)
-class _JobState:
-    """What this process knows of a job."""
-
-    due: datetime | None = None
-    failures: int = 0
-    wait_until: datetime | None = None
-    error: str | None = None
-
-
-class Schedule:
-    """Jobs and what is known of their runs. One thread at a time may step it."""
 
     def __init__(
         self,
-        jobs: Sequence[Job],
-        store: JobStore,
+        run_stage: Callable[[str, str], StageReport],
         *,
+        store: Store,
         clock: Clock,
-        holder: str | None = None,
+        times: Iterable[tuple[str, object]],
+        zone: tzinfo,
+        on_report: OnReport | None = None,
+        figures: WorkerMetrics | None = None,
+        stop: Event | None = None,
         lease: timedelta = LEASE,
     ) -> None:
-        """Run nothing yet.
-
-        Args:
-            jobs: what to run; of those due at the same time the first one first.
-            store: where processes agree who runs what.
-            clock: the time.
-            holder: a name that no other schedule has; made, if not given.
-            lease: how long after a process was killed another takes its run over.
-        """
-        self._states = {job.name: _JobState() for job in jobs}
-        self._jobs = tuple(jobs)
-        self._store = store
-        self._clock = clock
-        self._holder = holder or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._lease = lease
+        """Run nothing yet."""
+        written = dict(times)
+        self._times = {stage: parse_times(str(written[stage]), zone) for stage in STAGES}
+        self._run_stage = run_stage
+        self._store, self._clock, self._lease = store, clock, lease
+        self._on_report, self._figures = on_report, figures or WorkerMetrics()
+        self._stop = stop or Event()
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._started: datetime | None = None
-        self._seen: Mapping[str, datetime] = {}
+        # For when the last run of each stage was due that nobody has to make any more.
+        self._settled: dict[str, datetime] = {}
+        self._errors: dict[str, str] = {}
 
-    def step(self, now: datetime | None = None, stop: Event | None = None) -> list[JobResult]:
-        """Run what is due and not done or being done elsewhere; return the runs.
+    def step(self, now: datetime | None = None) -> list[JobResult]:
+        """Run what is due and not done or being done elsewhere; return what was run.
 
-        Where a job fails, the error is logged and kept, its run stays undone, and a later step
-        tries it again: after a minute, then after twice as long each time, up to six times.
+        Where a stage fails for a user, the error is logged, the others' runs go on, and an hour
+        later it is tried again.
 
         Args:
             now: the present, if not by the clock.
-            stop: when set, no further job is begun.
 
         Raises:
             MemorandaError: the store failed.
         """
         now = require_aware(self._clock.now() if now is None else now, "now")
         self._started = self._started or now
-        self._seen = self._last()
-        found = ((self._due(job, self._seen.get(job.name), now), job) for job in self._jobs)
-        ready = [(moment, job) for moment, job in found if moment is not None]
+        self._store.vector_model()  # Raises where the store was closed, also if nothing is due.
+        due = {stage: self._due(stage, now) for stage in STAGES}
+        open_runs = [
+            (moment, stage)
+            for stage, moment in due.items()
+            if moment is not None and moment != self._settled.get(stage)
+        ]
         ran: list[JobResult] = []
-        for moment, job in sorted(ready, key=lambda pair: pair[0]):
-            if stop is not None and stop.is_set():
-                break
-            if self._ready(job, moment, now):
-                ran += self._attempt(job, moment)
+        for moment, stage in sorted(open_runs, key=lambda run: run[0]):
+            if not self._stop.is_set():
+                ran += self._run(stage, moment, now)
         return ran
 
-    def run(self, stop: Event) -> None:
-        """Step whenever something is due, until ``stop`` is set or the store is closed.
+    def run(self) -> None:
+        """Step whenever something is due, until stopped, or until the store is closed.
 
-        The job at hand is finished first.
+        The user at hand is finished first.
         """
-        while not stop.is_set():
-            ran: list[JobResult] = []
+        while not self._stop.is_set():
             try:
-                ran = self.step(stop=stop)
+                self.step()
             except StoreClosed:
                 return
             except MemorandaError as error:
                 log.warning("the schedule could not be read: %s; it is tried again", error)
-            if not ran:  # Else something may have come due meanwhile.
-                stop.wait(self.pause(self._clock.now()).total_seconds())
+            self._stop.wait(self.pause(self._clock.now()).total_seconds())
 
     @contextmanager
     def background(self, timeout: float | None = None) -> Iterator[Thread]:
-        """Run it in a thread; at the end of the block wait for the job at hand.
+        """Run it in a thread; at the end of the block wait for the user at hand.
 
         Args:
             timeout: seconds to wait; ``None`` is as long as it takes.
         """
-        stop = Event()
-        thread = start_thread("memoranda-schedule", lambda: self.run(stop), stop.set)
+        thread = start_thread("memoranda-schedule", self.run, self._stop.set)
         try:
             yield thread
         finally:
-            stop.set()
+            self._stop.set()
             thread.join(timeout)
 
     def pause(self, now: datetime) -> timedelta:
         """Return how long nothing is to be done; at most a minute."""
-        moments = [following(job, self._seen.get(job.name), now) for job in self._jobs]
-        moments += [state.wait_until for state in self._states.values()]
-        return min([NAP, *(each - now for each in moments if each is not None and each > now)])
+        moments = [next_time(times, now) for times in self._times.values() if times is not None]
+        return min([NAP, *(moment - now for moment in moments if moment is not None)])
 
     def next_runs(self, now: datetime | None = None) -> list[NextRun]:
-        """Return when each job runs next, in the order of the jobs.
+        """Return when each stage runs next, in the order of a night.
 
         Raises:
             MemorandaError: the store failed.
         """
         now = require_aware(self._clock.now() if now is None else now, "now")
-        found, last = [], self._last()
-        for job in self._jobs:
-            done = last.get(job.name)
-            at = now if due(job, done, now) is not None else following(job, done, now)
-            found.append(NextRun(job.name, at, done, self._states[job.name].error))
+        last = {run.job: run.due for run in self._store.job_runs()}
+        found = []
+        for stage, times in self._times.items():
+            due = self._due(stage, now)
+            at = None if times is None else next_time(times, now)
+            if due is not None and any(True for _ in self._users(stage, due)):
+                at = now
+            found.append(NextRun(stage, at, last.get(stage), self._errors.get(stage)))
         return found
 
-    def _last(self) -> dict[str, datetime]:
-        return {run.job: run.due for run in self._store.job_runs()}
+    def _due(self, stage: str, now: datetime) -> datetime | None:
+        """Return when the last run of a stage was due until now."""
+        times, start = self._times[stage], self._started
+        if times is None:
+            return None
+        last = last_time(times, now)
+        if stage != AT_START or start is None or start > now:
+            return last
+        return start if last is None else max(last, start)
 
-    def _due(self, job: Job, last: datetime | None, now: datetime) -> datetime | None:
-        scheduled = due(job, last, now)
-        start = self._started
-        if not job.at_start or job.times is None or start is None or start > now:
-            return scheduled
-        if last is not None and last >= start:
-            return scheduled
-        return start if scheduled is None else max(start, scheduled)
+    def _users(self, stage: str, due: datetime) -> Iterator[tuple[str, StageLease]]:
+        """Yield the users for whom a run is still to be made, with the lease on it."""
+        leases = self._store.stage_leases(stage)
+        for user in self._store.users():
+            lease = leases.get(user, NO_LEASE)
+            if lease.done is None:
+                first = self._store.records(Scope(user), ANYTHING, limit=1)
+                is_due = bool(first) and first[0].created_at <= due
+            else:
+                is_due = lease.done < due
+            if is_due:
+                yield user, lease
 
-    def _ready(self, job: Job, moment: datetime, now: datetime) -> bool:
-        """Return whether a run may be tried: not too soon after a failure, nor too often."""
-        state = self._states[job.name]
-        if state.due != moment:
-            state.due, state.failures, state.wait_until = moment, 0, None
-        wait = state.wait_until
-        # A wait that is longer than any is one of a clock that has been set back since.
-        waits = wait is not None and now < wait <= now + LONGEST_RETRY
-        return state.failures < ATTEMPTS and not waits
+    def _run(self, stage: str, due: datetime, now: datetime) -> list[JobResult]:
+        """Make a run for all users of whom no other process does; return what was done."""
+        counts, count = Counter[str](), 0
+        failed: dict[str, str] = {}
+        tried = left = 0
+        for user, lease in self._users(stage, due):
+            if self._stop.is_set():
+                left += 1
+                break
+            claimed = lease.until is not None and lease.until > now
+            report = None if claimed else self._run_for(user, stage, due)
+            if report is None:
+                left += 1
+                continue
+            tried += 1
+            count += report.count
+            counts.update(report.counts)
+            left += bool(report.failed)
+            failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
+        if not left:
+            self._settled[stage] = due
+        if not tried:
+            return []
+        self._errors.pop(stage, None)
+        if failed:
+            what, why = next(iter(failed.items()))
+            self._errors[stage] = f"{stage} failed for {len(failed)} ({what}: {why})"
+        done = StageReport(stage=stage, count=count, counts=counts, failed=failed)
+        return [JobResult(stage, due, done, self._errors.get(stage))]
 
-    def _attempt(self, job: Job, moment: datetime) -> list[JobResult]:
-        state = self._states[job.name]
+    def _run_for(self, user: str, stage: str, due: datetime) -> StageReport | None:
+        """Run a stage for a user, under the lease on it; nothing where another process has that."""
+        name = f"{stage}:{user}"
+
+        def claim(span: timedelta = self._lease) -> bool:
+            now = self._clock.now()
+            return self._store.claim(name, self._holder, due=due, now=now, until=now + span)
+
+        if not claim():
+            return None
         try:
-            result = self._run(job, moment)
+            with renewed(name, claim, self._lease):
+                report = self._report(user, stage)
+        except StoreClosed:
+            with suppress(MemorandaError):
+                claim(timedelta())
+            raise
+        if report.failed:
+            claim(RETRY)
+        else:
+            at = self._clock.now()
+            self._store.complete(name, self._holder, due=due, at=at, counts=report.counts)
+        return report
+
+    def _report(self, user: str, stage: str) -> StageReport:
+        """Run a stage for a user; what goes wrong for one is no reason to leave the others'."""
+        start = time.monotonic()
+        try:
+            report = self._run_stage(user, stage)
         except StoreClosed:
             raise
         except Exception as error:
-            # Whatever a job does wrong, the others go on.
-            log.exception("the job %s failed; it is tried again", job.name)
-            delay = min(FIRST_RETRY * 2**state.failures, LONGEST_RETRY)
-            state.failures += 1
-            state.wait_until = self._clock.now() + delay
-            state.error = f"{type(error).__name__}: {error}"
-            return [JobResult(job.name, moment, error=state.error)]
-        if isinstance(result, UnfinishedRun):
-            now = self._clock.now()
-            again = result.until or now + min(HELP_AGAIN, self._lease)
-            state.wait_until = min(again, now + LONGEST_RETRY)
-            return []
-        state.failures, state.wait_until, state.error = 0, None, None
-        return [JobResult(job.name, moment, result)]
-
-    def _run(self, job: Job, moment: datetime) -> object:
-        """Run a job and complete its run, or help where another process has it.
-
-        Of several who finish their parts at once the last one completes it: who has the run gives
-        it up before looking whether any part is left, and who helped asks for it after that.
-        """
-
-        def claim(lease: timedelta = self._lease) -> bool:
-            """Take the run or renew the claim on it; false if it is done, or another's."""
-            now = self._clock.now()
-            return self._store.claim(job.name, self._holder, due=moment, now=now, until=now + lease)
-
-        while True:
-            if claim():
-                with renewed(job.name, claim, self._lease):
-                    result = job.run(moment)
-                if not isinstance(result, UnfinishedRun):
-                    counts = result.counts if isinstance(result, MaintenanceReport) else NO_COUNTS
-                    at = self._clock.now()
-                    self._store.complete(job.name, self._holder, due=moment, at=at, counts=counts)
-                    return result
-                claim(timedelta())
-                if self._store.run_progress(job.name, due=moment).waiting:
-                    return result
-            elif not job.help(moment):
-                return UnfinishedRun(None)
+            log.exception("%s failed for %s; it is tried again", stage, user)
+            why = f"{type(error).__name__}: {error}"
+            report = StageReport(stage=stage, failed={stage: why})
+        else:
+            for what, why in report.failed.items():
+                log.warning("%s failed for %s/%s: %s; it is tried again", stage, user, what, why)
+        if report.count:
+            log.info("%s for %s: %s", stage, user, report)
+        self._figures.add_stage(report, time.monotonic() - start)
+        if self._on_report is not None:
+            self._on_report(user, report)
+        return report
 
 
 @contextmanager
 def renewed(name: str, claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
-    """Renew a claim from a thread of its own until the block ends.
+    """Renew a lease from a thread of its own until the block ends.
 
     Args:
-        name: what is claimed, for the log.
+        name: of the lease, for the log.
         claim: renews it; false, if it was lost.
         lease: how long it lasts.
     """
@@ -331,12 +320,12 @@ def renewed(name: str, claim: Callable[[], bool], lease: timedelta) -> Iterator[
         while not done.wait(lease.total_seconds() / RENEWALS):
             try:
                 if not claim():
-                    log.warning("the claim on %s ended before its run; it may be run twice", name)
+                    log.warning("the lease %s ended before its run; that may be made twice", name)
                     return
             except MemorandaError as error:
-                log.warning("the claim on %s could not be renewed: %s", name, error)
+                log.warning("the lease %s could not be renewed: %s", name, error)
 
-    thread = Thread(target=renew, name=f"memoranda-claim-{name}", daemon=True)
+    thread = Thread(target=renew, name=f"memoranda-lease-{name}", daemon=True)
     thread.start()
     try:
         yield

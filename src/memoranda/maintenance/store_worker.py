@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event
 
-from memoranda.derivations.worker import RETRY, DerivationWorker
+from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.maintenance.schedule import JobResult, Schedule
@@ -51,8 +51,7 @@ class StoreWorker:
         """Work until it is stopped, or the store is closed."""
         with ThreadPoolExecutor(2) as threads:
             both = [
-                threads.submit(self._end_with, each)
-                for each in (self._derive, lambda: self.schedule.run(self.stop))
+                threads.submit(self._end_with, each) for each in (self._derive, self.schedule.run)
             ]
         for each in both:
             each.result()
@@ -64,7 +63,7 @@ class StoreWorker:
             MemorandaError: the store failed, or the model.
         """
         self._work_off()
-        ran = self.schedule.step(stop=self.stop)
+        ran = self.schedule.step()
         self._work_off()  # Also of what was learned just now.
         return ran
 
@@ -87,12 +86,12 @@ class StoreWorker:
             except MemorandaError as error:
                 self.figures.derivation_failures += 1
                 log.warning("%s; trying again later", error)
-                pause = RETRY
+                pause = self.lease.total_seconds()  # As long as the batch is claimed.
             self._tell()
             self.stop.wait(pause)
 
     def _work_off(self) -> None:
-        self.derivations.work_off(self.stop.is_set, self._count, claim=self.lease)
+        self.derivations.work_off(self.stop.is_set, self._count, works=BATCH, claim=self.lease)
 
     def _count(self, work: str, records: int, seconds: float) -> None:
         self.figures.add_batch(work, records, seconds)

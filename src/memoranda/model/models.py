@@ -64,8 +64,7 @@ class Record(ShortRepr):
     """One unit of long-term memory.
 
     Attributes:
-        id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation, or by the
-            time that a file tells of what was imported, without one before all others.
+        id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation.
         kind: episode, fact, context, reflection or item.
         content: the text, exactly as it was given.
         user: whose memory it is.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from memoranda.model.reports import Check
-    from memoranda.model.sessions import JobRun, RunProgress, SessionInfo
+    from memoranda.model.sessions import JobRun, SessionInfo, StageLease
     from memoranda.model.traces import AuditTrail, UserMetadata
     from memoranda.model.usage import Reply, StageUsage
 
@@ -320,70 +320,34 @@ class SearchStore(Protocol):
         """
 
 
-class JobStore(Protocol):
-    """Which process does what only one may do at a time, and which scheduled runs are done."""
+class LeaseStore(Protocol):
+    """Which process does what only one may do at a time, and which runs of upkeep are done."""
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
     ) -> bool:
         """Take or renew the lease ``name``; false while another holder's is unexpired.
 
-        With ``due`` it is the run of the job of that name that was due then: false also where
-        that run was finished, or a later one.
+        With ``due`` it is the run of ``<stage>:<user>`` that was due then: false also where that
+        run is done, or a later one.
         """
 
     def complete(
-        self, job: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
+        self, name: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
     ) -> None:
-        """Say that the run is done and what it did, and give up the claim.
+        """Mark the run of ``<stage>:<user>`` as done, with what it did, and give up the claim.
 
-        Nothing, if it is another's by now.
+        Nothing, if the claim is another's by now.
         """
+
+    def stage_leases(self, stage: str) -> Mapping[str, StageLease]:
+        """Return the lease on the runs of a stage of each user who has one."""
 
     def job_runs(self) -> list[JobRun]:
-        """Return the last finished run of each job, by name."""
-
-    # A run for every user. Who has claimed it begins and completes it; all take users of it. What
-    # is said of an earlier run than the one that was begun last changes nothing.
-
-    def begin_run(self, job: str, *, due: datetime) -> None:
-        """Enter all users for a run that was due then, unless that was done already."""
-
-    def claim_users(
-        self, job: str, *, due: datetime, now: datetime, until: datetime, limit: int
-    ) -> Mapping[str, int]:
-        """Take the next users of a run that has begun; return how often each has failed before.
-
-        Nobody else gets them until then. A user who failed is given out again when it is time.
-        """
-
-    def keep_users(
-        self, job: str, users: Collection[str], *, due: datetime, until: datetime
-    ) -> None:
-        """Let the claim on users last until then, also shorter than before."""
-
-    def finish_users(
-        self,
-        job: str,
-        *,
-        due: datetime,
-        done: Mapping[str, Mapping[str, int]],
-        failed: Mapping[str, datetime],
-    ) -> None:
-        """Say what became of users.
-
-        Args:
-            job: of which job.
-            due: of which run.
-            done: what was done for each of them, by kind of deed.
-            failed: when it is to be tried again for each of the others.
-        """
-
-    def run_progress(self, job: str, *, due: datetime) -> RunProgress:
-        """Return how far a run that has begun and is not complete is."""
+        """Return the last run of each stage, with what it did for all users, by name."""
 
 
-class Store(SearchStore, JobStore, Protocol):
+class Store(SearchStore, LeaseStore, Protocol):
     """A whole store: one way to write, the reads of all rooms, and its own upkeep.
 
     Reads that only one caller needs are composed above it, of filters, orders and limits.
@@ -456,9 +420,6 @@ class Store(SearchStore, JobStore, Protocol):
         Nobody else gets them by this method until then; those that do not wait any more are gone.
         A store in which a claim would take as long as the work may give all of them to all.
         """
-
-    def release_records(self, work: str, records: Sequence[Record]) -> None:
-        """Give up the claim on records, which were not worked on."""
 
     def namespaces(self, scope: Scope, where: Filter) -> list[tuple[str, ...]]:
         """Return the namespaces of the matching items, each once, in order."""

@@ -1,4 +1,4 @@
-"""How far sessions became facts, which scheduled jobs have run, and how far a run is."""
+"""How far sessions became facts, and which runs of the stages of upkeep were made."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class SessionInfo(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JobRun(ShortRepr):
-    """The last finished run of a scheduled job.
+    """The last run of a stage of upkeep, for all users of a store.
 
     Attributes:
-        job: its name.
+        job: the stage.
         due: the moment of the schedule that it was for.
-        finished_at: when it was done.
-        counts: what it did for all users of the store together, by kind of deed.
+        finished_at: when it was done for the last of the users.
+        counts: what it did for all users together, by kind of deed.
     """
 
     job: str
@@ -73,16 +73,13 @@ class JobRun(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True)
-class RunProgress:
-    """How far a run of a scheduled job is.
+class StageLease:
+    """The lease on the runs of a stage for one user.
 
     Attributes:
-        waiting: of how many users the part is not done.
-        until: when the next of these is to be had: by then a claim has ended, or what failed is
-            tried again.
-        counts: what was done for all users, by kind of deed; nothing as long as some wait.
+        done: for when the last run was due that is done; ``None`` before the first.
+        until: when the claim on a run ends that is being made, or has failed; ``None`` without one.
     """
 
-    waiting: int
-    until: datetime | None = None
-    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
+    done: datetime | None
+    until: datetime | None

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
+from memoranda.derivations import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
@@ -133,6 +133,7 @@ class Retriever:
             the question speaks of.
         ranking: how evidence becomes a score.
         cache: the indexes of the users asked last.
+        wait: seconds to wait for what is still to be derived from the user's records.
     """
 
     store: SearchStore
@@ -143,6 +144,7 @@ class Retriever:
     times: Callable[[str, datetime], tuple[datetime, datetime] | None]
     ranking: Ranking
     cache: IndexCache = field(default_factory=IndexCache)
+    wait: float = 0.3
 
     @property
     def reads_entities(self) -> bool:
@@ -182,7 +184,7 @@ class Retriever:
         query = shorten_question(query)
         embedded = self._embed(query)  # First: waits below do not count loading a model.
         if self.reads_entities:
-            self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
+            self.derivations.finish(scope, ENTITIES, seconds=self.wait)
         large = not of_items(where) and self.store.is_large(scope)
         if large and embedded is not None:
             self._finish_vectors(scope)
@@ -236,7 +238,7 @@ class Retriever:
     def _finish_vectors(self, scope: Scope) -> None:
         """Make all vectors that can be made, unless that takes too long."""
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
+            self.derivations.finish(scope, VECTORS, seconds=self.wait)
 
     def _candidates(
         self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
@@ -685,6 +687,10 @@ class SingleSearch:
         ranked = ranking.fusion == "rrf"
         words = self.words.bm25() if ranked else self.words.coverage(around=ranking.neighbours)
         likeness = evidence.likeness(rows, self._vector)
+        if likeness is not None and not rows.vectors.complete:
+            # A record without a vector yet is as like as the share of the words that it holds.
+            share = self.words.coverage(around=False) * likeness.max(initial=0)
+            likeness = np.where(rows.vectors.scales > 0, likeness, share)
         nothing = np.zeros(len(rows), np.float32)
         found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, start_http_se
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from memoranda.derivations.worker import BATCH, DerivationWorker
+from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError
 from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.model.ports import Store

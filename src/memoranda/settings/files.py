@@ -152,8 +152,6 @@ def _agent_file() -> Path | None:
     """Return where a small agent's configuration is, if the working directory has one."""
     from memoranda.settings.sections import MemorySettings
 
-    if not AGENT_FILE.is_file():
-        return None
     try:
         section = read_file(AGENT_FILE).values.get(AGENT_SECTION)
     except ConfigError:
@@ -166,6 +164,7 @@ def _parse_yaml(text: str) -> dict[str, Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import BaseConstructor
     from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.events import AliasEvent
 
     class TextConstructor(BaseConstructor):
         """Makes text of every scalar but null."""
@@ -174,6 +173,9 @@ def _parse_yaml(text: str) -> dict[str, Any]:
     reader = YAML(typ="safe", pure=True)
     reader.Constructor = TextConstructor
     try:
+        # A few aliases of aliases make more values than a machine can hold.
+        if any(isinstance(each, AliasEvent) for each in YAML(pure=True).parse(text)):
+            raise ValueError("settings take no aliases; repeat the value")
         values = reader.load(text)
     except YAMLError as error:
         raise ValueError(" ".join(str(error).partition("To suppress")[0].split())) from error

@@ -115,6 +115,8 @@ class RetrievalSettings(Section):
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
     """What recall gives a model. ``all``: whatever answers the prompt, as far as it fits;
     ``facts``: the five best facts of other sessions."""  # S4.31
+    wait: float = Field(default=0.3, ge=0, examples=[2.0])
+    """Seconds that a search waits for the vectors of new records. Then words find these."""
     cache_size: int = Field(default=1_024, ge=1, examples=[256])
     """Megabytes of memory for the records of searched users. Beyond that, those of users asked the
     longest ago are dropped; the user who is asked always fits."""

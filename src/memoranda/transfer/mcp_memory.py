@@ -11,40 +11,39 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Mention
+from memoranda.model.checks import located
+from memoranda.model.json_object import JsonObject
+from memoranda.model.models import Mention, Scope
 from memoranda.records.drafts import Draft
-from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
-from memoranda.transfer.json_files import (
-    NAMES,
-    JsonFile,
-    JsonItem,
-    LeftOut,
-    list_of,
-    object_of,
-    plain_text,
-    text_of,
-)
+from memoranda.transfer.batches import PlacedDraft, is_kept
+from memoranda.transfer.json_files import NAMES, JsonFile, JsonItem, LeftOut, plain_text, text_of
 
 TYPE_OF = {
     word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
 }
 OTHER = "other"
 KINDS = {"entities": "entity", "relations": "relation"}
+
+
 # Place, metadata, and the names of the entities in its text.
 Fact = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
-def read_drafts(file: JsonFile, target: ImportTarget, left_out: LeftOut) -> Iterator[PlacedDraft]:
-    """Yield a fact for each observation and each relation."""
+def read_drafts(file: JsonFile, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
+    """Return a fact for each observation and each relation.
+
+    Raises:
+        InvalidInput: an entity or a relation is not in the server's form; the message names it.
+    """
     types: dict[str, str] = {}
     facts: dict[str, Fact] = {}
-    for place, value in _values(file, left_out):
-        with left_out.reading(place):
-            for text, metadata, names in _read(value, types, left_out):
+    for item in _values(file):
+        with located(item.place):
+            for text, metadata, names in _read(JsonObject(item.value), types, left_out):
                 known = facts.get(text)
                 # Which of two ways to say the same comes first in the file is of no account.
                 if known is None or names < known[2]:
-                    facts[text] = (place, metadata, names)
+                    facts[text] = (item.place, metadata, names)
     for text, (place, metadata, names) in facts.items():
         if is_kept(text, left_out):
             draft = Draft(content=text, metadata=metadata)
@@ -54,31 +53,36 @@ def read_drafts(file: JsonFile, target: ImportTarget, left_out: LeftOut) -> Iter
                 Mention(name, types.get(name, OTHER), start, start + len(name))
                 for name, start in zip(names, starts, strict=False)
             )
-            yield PlacedDraft(place, target.scope, draft, tuple(mentions), once=True)
+            yield PlacedDraft(place, scope, draft, tuple(mentions))
 
 
-def _values(file: JsonFile, left_out: LeftOut) -> Iterator[JsonItem]:
+def _values(file: JsonFile) -> Iterator[JsonItem]:
     """Yield entities and relations, each with its type."""
-    for place, value in file.items(left_out):
-        if not isinstance(value, Mapping) or "entities" not in value:
-            yield JsonItem(place, value)
+    for item in file.items():
+        if not isinstance(item.value, Mapping) or "entities" not in item.value:
+            yield item
             continue
-        for kind, name in KINDS.items():
-            for number, each in enumerate(list_of(value, kind), 1):
-                typed = {**each, "type": name} if isinstance(each, Mapping) else each
-                yield JsonItem(f"{place}, {kind}, item {number}", typed)
+        with located(item.place):
+            fields = JsonObject(item.value)
+            groups = {kind: fields.list(kind) for kind in KINDS}
+        for kind, values in groups.items():
+            for number, value in enumerate(values, 1):
+                place = f"{item.place}, {kind}, item {number}"
+                with located(place):
+                    JsonObject(value)  # It must be an object.
+                yield JsonItem(place, {**value, "type": KINDS[kind]})
 
 
 def _read(
-    value: object, types: dict[str, str], left_out: LeftOut
+    fields: JsonObject, types: dict[str, str], left_out: LeftOut
 ) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]]]:
     """Yield text, metadata and names of what a line says; note the type of its entity."""
-    match object_of(value).get("type"):
+    match fields.get("type"):
         case "entity":
-            yield from _observations(object_of(value), types, left_out)
+            yield from _observations(fields, types, left_out)
         case "relation":
-            one, other = text_of(value, "from"), text_of(value, "to")
-            kind = text_of(value, "relationType")
+            one, other = text_of(fields, "from"), text_of(fields, "to")
+            kind = text_of(fields, "relationType")
             words = " ".join(kind.replace("_", " ").split())
             metadata = {"from": one, "relation": kind, "to": other}
             yield f"{one} {words} {other}", metadata, (one, other)
@@ -87,22 +91,22 @@ def _read(
 
 
 def _observations(
-    entity: Mapping[str, Any], types: dict[str, str], left_out: LeftOut
+    fields: JsonObject, types: dict[str, str], left_out: LeftOut
 ) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]]]:
-    name, kind = text_of(entity, "name"), entity.get("entityType")
+    name, kind = text_of(fields, "name"), fields.get("entityType")
     metadata = {"entity": name}
     if isinstance(kind, str):
         metadata["entity_type"] = kind
         if kind.strip():
             types.setdefault(name, TYPE_OF.get(kind.strip().lower(), OTHER))
-    observations = list_of(entity, "observations")
+    observations = fields.list("observations")
     if not observations:
         left_out.add("entities without observations")
     for number, observation in enumerate(observations, 1):
-        with left_out.reading(f"entity {name}, observation {number}"):
-            if not isinstance(observation, str):
-                raise InvalidInput(f"an observation must be text, got {observation!r:.80}")
-            if observation.strip():
-                yield f"{name}: {plain_text(observation)}", metadata, (name,)
-            else:
-                left_out.add("observations without text")
+        if not isinstance(observation, str):
+            message = f"observation {number} must be text, got {observation!r:.80}; correct it"
+            raise InvalidInput(message)
+        if observation.strip():
+            yield f"{name}: {plain_text(observation)}", metadata, (name,)
+        else:
+            left_out.add("observations without text")

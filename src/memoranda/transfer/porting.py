@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,20 +32,14 @@ from memoranda.transfer import (
     mcp_memory,
     mem0,
 )
-from memoranda.transfer.archive import (
-    archive_lines,
-    check_archive,
-    is_header,
-    read_archive,
-    restore,
-)
+from memoranda.transfer.archive import archive_lines, is_header, restore, stored_parts
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
 from memoranda.transfer.conversations import import_conversations, read_export
-from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut, export_files
-from memoranda.transfer.openai import read_conversations as read_openai
+from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut
+from memoranda.transfer.openai import import_openai
 from memoranda.transfer.session_files import import_session, session_lines
 
-CHROMA_FILE = "chroma.sqlite3"
+UNPACKED, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -133,13 +126,13 @@ def export(
 
     def lines(told: Sequence[NotesContent]) -> Iterator[bytes]:
         found = (
-            archive_lines(store, scope, now, told)
+            archive_lines(scope, now, stored_parts(store, scope, now, told))
             if conversation is None
             else session_lines(store, scope, conversation)
         )
         for kind, line in found:
             counts[kind] += 1
-            yield line if isinstance(line, bytes) else line.encode()
+            yield line.encode()
 
     try:
         if isinstance(path, Path) and path.exists():
@@ -173,11 +166,11 @@ def import_file(
 
     Args:
         target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
-        path: the file; of other programs and their Markdown memories, also a folder.
+        path: the file; for ``memory-md`` and ``claude-code`` also a folder.
         format: a :class:`memoranda.transfer.json_files.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md``, or a folder without transcripts of Claude
             Code, is ``memory-md``.
-        progress: told after each batch how many records or conversations are done.
+        progress: told after each batch how many lines, conversations or turns are done.
 
     Raises:
         InvalidInput: the file is not there, of no known format, or broken; the message
@@ -185,11 +178,12 @@ def import_file(
     """
     if format is not None:
         refuse_unknown([format], FileFormat, "format")
+    unpacked = path / UNPACKED  # In the folder of an export that somebody unpacked.
+    if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
+        path = unpacked
     known = FileFormat(format) if format else _format_of(path)
     counts = ImportCounts(progress)
     _import(target, path, known, counts)
-    if not counts.total and counts.left_out.unreadable:
-        raise InvalidInput(counts.left_out.unreadable)
     return PortingReport(
         format=known,
         users=counts.users or (target.scope.user,),
@@ -209,7 +203,7 @@ def _format_of(path: Path) -> FileFormat:
     with suppress(OSError, ValueError):
         if (path / CHROMA_FILE).is_file():
             return FileFormat.CHROMA
-        if path.is_dir() and not export_files(path):
+        if path.is_dir():
             known = claude_code.holds_transcripts(path)
             return FileFormat.CLAUDE_CODE if known else FileFormat.MEMORY_MD
         if path.suffix.lower() == ".md":
@@ -237,28 +231,21 @@ def _import_json(
         talks = partial(read_export, file, form.KEYS, form.read_messages)
         import_conversations(target, format, talks, counts)
     elif format == FileFormat.OPENAI:
-        import_conversations(target, format, partial(read_openai, file, target), counts)
+        import_openai(target, file, counts)
     elif format == FileFormat.MEMORANDA and is_header(file.first().value):
-        check_archive(target, read_archive(file.items(), target.scope), counts)
-        restore(target, read_archive(file.items(), target.scope), counts)
+        restore(target, file, counts)
     else:
-        import_drafts(target, format, partial(DRAFTS[format], file, target), counts)
+        import_drafts(target, format, partial(DRAFTS[format], file, target.scope), counts)
 
 
-def _plain_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[PlacedDraft]:
-    """Yield records written as ``remember_many`` takes them, one for each line.
-
-    What stands there several times, other than a fact, is stored as often.
-    """
-    seen: Counter[str] = Counter()
+def _plain_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
+    """Yield records written as ``remember_many`` takes them, one for each line."""
     for place, value in file.items():
         known = value
         if isinstance(value, Mapping) and value.get("event_time") is not None:
             with located(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-        draft, text = parse_draft(known, place), json.dumps(value, sort_keys=True)
-        seen[text] += 1
-        yield PlacedDraft(place, target.scope, draft, key=f"{text}\n{seen[text]}")
+        yield PlacedDraft(place, scope, parse_draft(known, place))
 
 
 DRAFTS = {

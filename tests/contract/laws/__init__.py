@@ -47,7 +47,6 @@ class StoreContract(
     sessions.NotesBaseContract,
     sessions.NoteworthyVersionContract,
     jobs.JobContract,
-    jobs.ScheduledRunContract,
     jobs.DerivationQueueContract,
     jobs.MaintenanceContract,
     copying.CopyContract,

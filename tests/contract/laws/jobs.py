@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from samples import ALL, EXTRACTOR, MODEL, UNREAD, User, moment, record
@@ -16,18 +15,12 @@ from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
 from memoranda.model import actions as do
 from memoranda.model import capabilities
-from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS, Store
 from memoranda.model.query import Filter
-from memoranda.model.sessions import JobRun, RunProgress
+from memoranda.model.sessions import JobRun, StageLease
 
 DUE, NEXT = moment(0), moment(60)
-JOB = "decay"
-USERS = ["ana", "bea", "cy", "dan", "eva", "fay"]
-# What is done for all of these but the last.
-ONCE = {user: {"faded": 1} for user in USERS[:-1]}
-# A claim of the first run.
-BRIEFLY: dict[str, Any] = {"due": DUE, "now": moment(1), "until": moment(10)}
 
 
 class JobContract(Contract):
@@ -62,113 +55,44 @@ class JobContract(Contract):
 
     def test_who_finishes_a_run(self, store: Store) -> None:
         """Only who claimed that very run, also when late, unless another has taken it."""
-        store.complete("decay", "a", due=DUE, at=moment(1), counts={})
-        assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
-        assert not store.claim("decay", "b", due=NEXT, now=moment(9), until=moment(20))
-        store.complete("decay", "a", due=NEXT, at=moment(2), counts={})
-        store.complete("decay", "b", due=DUE, at=moment(2), counts={})
-        assert store.claim("decay", "b", due=DUE, now=moment(10), until=moment(20))
-        store.complete("decay", "a", due=DUE, at=moment(11), counts={})
+        run = "decay:ana"
+        store.complete(run, "a", due=DUE, at=moment(1), counts={})
+        assert store.claim(run, "a", due=DUE, now=moment(1), until=moment(10))
+        assert not store.claim(run, "b", due=NEXT, now=moment(9), until=moment(20))
+        store.complete(run, "a", due=NEXT, at=moment(2), counts={})
+        store.complete(run, "b", due=DUE, at=moment(2), counts={})
+        assert store.claim(run, "b", due=DUE, now=moment(10), until=moment(20))
+        store.complete(run, "a", due=DUE, at=moment(11), counts={})
         assert store.job_runs() == []
+        assert store.stage_leases("decay") == {"ana": StageLease(None, moment(20))}
         for at in (50, 51):
-            store.complete("decay", "b", due=DUE, at=moment(at), counts={"retired": at})
+            store.complete(run, "b", due=DUE, at=moment(at), counts={"retired": at})
         assert store.job_runs() == [JobRun("decay", DUE, moment(50), {"retired": 50})]
 
     def test_a_finished_run_is_not_run_again(self, store: Store, reopen: Reopen) -> None:
-        """Neither it nor an earlier one is given out; each job's last is told, by name."""
-        for job in ("reflect", "decay"):
-            assert store.claim(job, "a", due=NEXT, now=moment(61), until=moment(70))
-            store.complete(job, "a", due=NEXT, at=moment(62), counts={"é": 1, "none": 0})
+        """Neither it nor an earlier one is given out; of each stage the last run is summed up."""
+
+        def finish(run: str, due: datetime, counts: dict[str, int]) -> None:
+            assert store.claim(run, "a", due=due, now=moment(61), until=moment(70))
+            store.complete(run, "a", due=due, at=moment(62), counts=counts)
+
+        finish("reflect:ana", NEXT, {})
+        finish("decay:ana", NEXT, {"é": 1, "none": 0})
+        finish("decay:b:en", NEXT, {"é": 2})
+        finish("decay:cy", DUE, {"é": 9})
         store = reopen(store)
         for due in (DUE, NEXT):
             for holder in ("a", "b"):
-                assert not store.claim("decay", holder, due=due, now=moment(99), until=moment(199))
-        assert store.claim("decay", "b", due=moment(120), now=moment(121), until=moment(199))
-        runs = [JobRun(job, NEXT, moment(62), {"é": 1, "none": 0}) for job in ("decay", "reflect")]
-        assert store.job_runs() == runs
-
-
-class ScheduledRunContract(Contract):
-    """The users of a run are divided among all who take some, each in one hand at a time."""
-
-    @pytest.fixture
-    def run(self, store: Store) -> str:
-        """Begin a run for six users; return its job."""
-        for name in USERS:
-            User(store, Scope(name)).remember("tea")
-        store.begin_run(JOB, due=DUE)
-        return JOB
-
-    def test_each_user_is_taken_once(self, store: Store, run: str) -> None:
-        """Of those who take at once nobody gets the user of another, nor the last ones again."""
-
-        def take(limit: int) -> list[str]:
-            return list(store.claim_users(run, **BRIEFLY, limit=limit))
-
-        with ThreadPoolExecutor(4) as pool:
-            taken = list(pool.map(take, [2, 1, 2, 1]))
-        assert [len(each) for each in taken] == [2, 1, 2, 1]
-        assert sorted(user for each in taken for user in each) == USERS
-        assert take(9) == []
-
-    def test_a_claim_on_users_ends(self, store: Store, run: str) -> None:
-        """When its time is over, unless it was prolonged, and at once where it was shortened."""
-        first, second, *rest = store.claim_users(run, **BRIEFLY, limit=9)
-        store.keep_users(run, [first], due=DUE, until=moment(30))
-        store.keep_users(run, [second], due=DUE, until=moment(2))
-        later: dict[str, Any] = {"due": DUE, "until": moment(40), "limit": 9}
-        assert list(store.claim_users(run, now=moment(2), **later)) == [second]
-        assert sorted(store.claim_users(run, now=moment(10), **later)) == sorted(rest)
-        assert list(store.claim_users(run, now=moment(30), **later)) == [first]
-        assert store.run_progress(run, due=DUE) == RunProgress(6, moment(40))
-
-    def test_what_becomes_of_users(self, store: Store, run: str) -> None:
-        """Those who are done are never given out again, those who failed when it is time."""
-        ana, *done = store.claim_users(run, **BRIEFLY, limit=9)
-        counts = {user: {"faded": 2, "é": 1} for user in done}
-        store.finish_users(run, due=DUE, done=counts, failed={ana: moment(50)})
-        assert store.run_progress(run, due=DUE) == RunProgress(1, moment(50))
-        for now, tries in ((49, {}), (50, {ana: 1})):
-            times = {"now": moment(now), "until": moment(60)}
-            assert store.claim_users(run, due=DUE, **times, limit=9) == tries
-        store.finish_users(run, due=DUE, done={ana: {}, done[0]: {"faded": 9}}, failed={})
-        store.finish_users(run, due=DUE, done={}, failed={ana: moment(50)})
-        assert store.run_progress(run, due=DUE) == RunProgress(0, None, {"faded": 10, "é": 5})
-
-    def test_a_run_begins_once(self, store: Store, run: str) -> None:
-        """Who begins it again goes on with it; the next one is for all, and ends the one before."""
-        store.finish_users(run, due=DUE, done=ONCE, failed={})
-        store.begin_run(run, due=DUE)
-        assert list(store.claim_users(run, **BRIEFLY, limit=9)) == USERS[5:]
-        store.begin_run("reflect", due=DUE)
-        User(store, Scope("zoe")).remember("tea")
-        store.begin_run(run, due=NEXT)
-        store.finish_users(run, due=DUE, done={USERS[5]: {"faded": 1}}, failed={})
-        assert store.claim_users(run, **BRIEFLY, limit=9) == {}
-        times: dict[str, Any] = {"now": moment(61), "until": moment(70), "limit": 9}
-        assert sorted(store.claim_users(run, due=NEXT, **times)) == [*USERS, "zoe"]
-        assert sorted(store.claim_users("reflect", **BRIEFLY, limit=9)) == USERS
-
-    def test_a_run_outlives_whoever_began_it(self, store: Store, reopen: Reopen, run: str) -> None:
-        """What was finished before is, and is summed up with the rest; a complete run is gone."""
-        store.finish_users(run, due=DUE, done=ONCE, failed={})
-        store = reopen(store)
-        assert list(store.claim_users(run, **BRIEFLY, limit=9)) == USERS[5:]
-        store.finish_users(run, due=DUE, done={USERS[5]: {"faded": 1}}, failed={})
-        counts = store.run_progress(run, due=DUE).counts
-        assert counts == {"faded": 6}
-        assert store.claim(run, "a", due=DUE, now=moment(1), until=moment(10))
-        store.complete(run, "a", due=DUE, at=moment(2), counts=counts)
-        assert store.run_progress(run, due=DUE) == RunProgress(0)
-        assert store.job_runs() == [JobRun(run, DUE, moment(2), {"faded": 6})]
-
-    def test_a_deleted_user_has_no_part(self, store: Store, run: str) -> None:
-        """In a run that begins later, whether they were erased or not."""
-        User(store, Scope(USERS[0])).delete()
-        User(store, Scope(USERS[1])).delete(erase=False)
-        store.begin_run(run, due=NEXT)
-        times: dict[str, Any] = {"now": moment(61), "until": moment(70), "limit": 9}
-        assert sorted(store.claim_users(run, due=NEXT, **times)) == USERS[2:]
+                assert not store.claim(
+                    "decay:b:en", holder, due=due, now=moment(99), until=moment(199)
+                )
+        done = {user: StageLease(NEXT, None) for user in ("ana", "b:en")}
+        assert store.stage_leases("decay") == done | {"cy": StageLease(DUE, None)}
+        assert store.job_runs() == [
+            JobRun("decay", NEXT, moment(62), {"é": 3, "none": 0}),
+            JobRun("reflect", NEXT, moment(62), {}),
+        ]
+        assert store.claim("decay:ana", "b", due=moment(120), now=moment(121), until=moment(199))
 
 
 class DerivationQueueContract(Contract):
@@ -195,7 +119,7 @@ class DerivationQueueContract(Contract):
         assert [each.content for each in vectors] == texts
 
     def test_a_claim_on_records_ends(self, store: Store, ana: User) -> None:
-        """With its time, when it is given up, when all are to be made anew; and with the work."""
+        """With its time, when all are to be made anew; and with the work."""
         store.reset_vectors(MODEL, 4)
         one, two, three = ana.remember("one", "two", "three")
 
@@ -205,10 +129,9 @@ class DerivationQueueContract(Contract):
 
         assert take(0) == ["one", "two", "three"]
         assert ana.page(Filter.at_any_time(waiting=VECTORS)) == ["one", "two", "three"]
-        store.release_records(VECTORS, [two])
-        assert take(5) == ["two"]
+        assert take(5) == []
         ana.embed([one])
-        assert take(10) == ["three"]
+        assert take(10) == ["two", "three"]
         ana.embed([two, three])
         assert take(99) == []
         store.reset_vectors(MODEL, 4)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -28,7 +27,7 @@ from memoranda.store.chroma.replicas import GENERATION, STORE_ITSELF, Replicas
 from memoranda.store.sql import health
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors
-from memoranda.store.sqlite import MEMORY, SqliteDatabase, told_by_others
+from memoranda.store.sqlite import told_by_others
 from memoranda.text.byte_search import ByteSearch
 
 T = TypeVar("T")
@@ -39,9 +38,6 @@ INSIDE = "notes"
 LOOKS = 5
 # What requirement S1 calls an episode.
 EPISODES = {"conversation": Kind.EPISODE}
-ENTER = """
-INSERT INTO users (name) VALUES (:name) ON CONFLICT (name) DO UPDATE SET deleted = 0
-"""
 TAKE_TEXT = "UPDATE records SET content = :text WHERE id = :id"
 OTHERWISE = "records that are otherwise in the collection of the memories"
 CAPABILITIES = {
@@ -77,7 +73,6 @@ class ChromaStore(SqlStore):
     """
 
     full_text = StoredTerms()
-    entered = "u.deleted = 0"
 
     def __init__(self, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Open the place."""
@@ -147,34 +142,6 @@ class ChromaStore(SqlStore):
         del now, until
         where = Filter.at_any_time(kinds=tuple(Kind), waiting=work)
         return self.records(None, where, limit=limit)
-
-    def release_records(self, work: str, records: Sequence[Record]) -> None:
-        """Do nothing: there are no claims on records."""
-
-    # Users of a run are no rows of Chroma, where each change is a commit: they are known to the
-    # process that has the run, and to no other.
-
-    @cached_property
-    def _runs(self) -> SqliteDatabase:
-        return SqliteDatabase(MEMORY)
-
-    def _write_runs(self, work: Callable[[SqlConnection], T]) -> T:
-        with self._runs.write() as connection:
-            return work(connection)
-
-    def _read_runs(self, look: Callable[[SqlConnection], T]) -> T:
-        return self._write_runs(look)
-
-    def begin_run(self, job: str, *, due: datetime) -> None:
-        """Enter all users for a run, unless that was done already."""
-        users = [{"name": name} for name in self.users()]
-
-        def enter(connection: SqlConnection) -> None:
-            connection.run("UPDATE users SET deleted = 1")
-            connection.run_many(ENTER, users)
-
-        self._write_runs(enter)
-        super().begin_run(job, due=due)
 
     def _waiting(self, work: str | None) -> dict[str, Any]:
         """Return the condition of Chroma for records that wait for a kind of work."""

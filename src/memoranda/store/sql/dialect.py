@@ -40,6 +40,7 @@ OWNER = "user_key"
 CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
 ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
+DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 KEYS = re.compile(r"^(    (?:PRIMARY KEY|UNIQUE)) \((?!user_key)", re.MULTILINE)
 KEY = re.compile(r"^    (?!user_key\b)(\w+)(.*?) (PRIMARY KEY|UNIQUE)\b", re.MULTILINE)
 REFERENCE = re.compile(
@@ -130,6 +131,7 @@ def leave_unsampled(sql: str) -> str:
     declared = [
         (table[1], name, kind)
         for table in CREATED.finditer(sql)
+        if table[1] in tables()
         if OWNER in table[0] or table[1] == "users"
         for name, kind, _ in COLUMN.findall(table[0])
     ]
@@ -152,7 +154,10 @@ def schema_steps() -> tuple[str, ...]:
 @cache
 def tables() -> tuple[str, ...]:
     """Return the names of the tables; a table comes after those to which it refers."""
-    return tuple(re.findall(r"^CREATE TABLE (\w+)", "\n".join(schema_steps()), re.MULTILINE))
+    steps = "\n".join(schema_steps())
+    dropped = DROPPED.findall(steps)
+    made = re.findall(r"^CREATE TABLE (\w+)", steps, re.MULTILINE)
+    return tuple(table for table in made if table not in dropped)
 
 
 @cache
@@ -186,4 +191,4 @@ def user_tables() -> tuple[str, ...]:
     """Return the tables whose rows name their user; what refers to these goes with them."""
     columns = r"^CREATE TABLE (\w+) \(((?:\n    .*)*)"
     found = re.findall(columns, "\n".join(schema_steps()), re.MULTILINE)
-    return tuple(table for table, rows in found if "\n    user_key " in rows)
+    return tuple(table for table, rows in found if "\n    user_key " in rows and table in tables())

@@ -89,6 +89,10 @@ UPDATE conversations SET deleted_at = :at, ended_at = coalesce(ended_at, :at),
 WHERE user_key = :user AND deleted_at IS NULL
 """
 FORGET_NAME = "UPDATE users SET name = NULL, digest = :digest WHERE key = :user"
+FORGET_LEASES = """
+DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :name
+    OR substr(name, 1, length(:name) + 9) = 'reflect:' || :name || ':'
+"""
 MARK_DELETED = f"""
 UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key = :user
 """
@@ -170,6 +174,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
         for table in reversed(user_tables()):
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
+        tx.connection.run(FORGET_LEASES, {"name": tx.scope.user})
         tx.ask_for_purge(of_name=True)
     else:
         records = len(end(tx, ids, action.at, action.reason))

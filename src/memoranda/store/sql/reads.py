@@ -47,14 +47,13 @@ from memoranda.model.query import (
     Vectors,
     metadata_conditions,
 )
-from memoranda.model.sessions import JobRun, SessionInfo
+from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.rows import (
     CHANGES,
     CONVERSATION,
-    JOB_RUNS,
     MESSAGE,
     PRUNING,
     RECORD,
@@ -79,8 +78,6 @@ T = TypeVar("T")
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
-# The start of the names of jobs among the leases.
-JOB = "job:"
 VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
 FILTERS: dict[str, dict[str, str]] = tomllib.loads((FOLDER / "filters.toml").read_text("utf-8"))
 NOTEWORTHY = FILTERS["subsets"][Subset.NOTEWORTHY]
@@ -284,10 +281,6 @@ SELECT t.id, t.at, t.count, r.message FROM conversations c
 JOIN tombstones t ON @partition(t) AND t.conversation_key = c.key
 LEFT JOIN removed_messages r ON @partition(r) AND r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
-"""
-LAST_RUNS = """
-SELECT substr(name, length(:job) + 1), done_due, done_at, done_counts
-FROM leases WHERE done_due IS NOT NULL ORDER BY name
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -676,14 +669,6 @@ class SqlReads:
             StageUsage(stage, model, Usage(**dict(zip(counts, used, strict=True))))
             for stage, model, *used in self._made(tuple, "model_usage", scope, USAGE)
         ]
-
-    def job_runs(self) -> list[JobRun]:
-        """Return the last finished run of each job, by name."""
-        with self._reading(None) as (connection, _):
-            made = connection.made(
-                lambda row: JobRun(**JOB_RUNS.fields(row)), "leases", LAST_RUNS, {"job": JOB}
-            )
-        return [each for each in made if each is not None]
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""

@@ -32,7 +32,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotedLine
 from memoranda.model.query import IndexRow
-from memoranda.model.sessions import JobRun, SessionInfo
+from memoranda.model.sessions import SessionInfo
 
 Row = Sequence[Any]
 
@@ -227,7 +227,6 @@ SPAN_LIST = Codec(
 PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
-JOB_RUNS = Columns(JobRun, {"due": TIME, "finished_at": TIME, "counts": OBJECT})
 KINDS = frozenset(Kind)
 # What ranking calculates with.
 INDEX_NUMBERS = ("ordinal", "length", "terms", "event_ms", "created_ms", "confidence")

@@ -28,7 +28,7 @@ from memoranda.store.sql import (
     redacting,
     traces,
 )
-from memoranda.store.sql.claims import ACTIVE, SqlClaims
+from memoranda.store.sql.claims import SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     C,
@@ -45,7 +45,12 @@ from memoranda.store.sql.traces import TransferReads
 from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
 
 T = TypeVar("T")
-USERS = f"SELECT name FROM users u WHERE {ACTIVE} ORDER BY name"
+USERS = """
+SELECT name FROM users u
+WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
+    OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
+ORDER BY name
+"""
 REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
 # The key of a user who has nothing.
 NOBODY = 0
@@ -137,7 +142,9 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
+    act.ClearTranscript: traces.clear_transcript,
     act.KeepUserMetadata: traces.keep_user_metadata,
+    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,

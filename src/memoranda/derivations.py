@@ -1,9 +1,9 @@
 """Derives vectors and entity links from stored records, off the path of whoever stores them.
 
 Records wait in the store's queue, which survives a crash and is worked off by any number of
-processes: each claims the batches that it takes. A thread does so once there has been a moment's
-calm; a search or a look-up of entities first finishes what it needs for its user, whoever else may
-have claimed it.
+processes: each claims the batches that it takes. A thread makes vectors once there has been a
+moment's calm; a search first makes those that its user lacks. Entity links wait until somebody
+asks for entities, until the night, or for ``memoranda worker``: no search reads them by default.
 """
 
 from __future__ import annotations
@@ -11,20 +11,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from memoranda.errors import (
-    EmbeddingError,
-    InvalidInput,
-    MemorandaError,
-    StoreBusy,
-    StoreClosed,
-    StoreError,
-)
+from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
@@ -44,25 +36,15 @@ WAITING = {work: Filter.at_any_time(kinds=tuple(Kind), waiting=work) for work in
 CALM = 0.2
 # Seconds after which it starts all the same.
 LONGEST_BURST = 5.0
-# Seconds before a model that failed is asked again.
-RETRY = 30.0
-# Seconds that a search waits for what it needs; then it goes on with what is there.
-LONGEST_WAIT = 2.0
-# How many times as long as counting takes what waits is not counted again.
-COUNT_AGAIN = 10
-# Seconds of it for other processes and threads that write; and how long no search tries again,
+# Seconds that a search waits for others who write, and seconds for which no search tries again
 # where that was not enough.
-PATIENCE = 0.05
-BUSY = 3.0
-# Seconds that storing takes in the background where no others write, also on a slow disk, on which
-# Chroma commits three times.
-LONGEST_COMMIT = 0.5
-# Seconds that closing waits for the batch at work.
-LONGEST_END = 2.0
-# How long a claim on a batch lasts: after that another process takes what a killed one had.
+PATIENCE, BUSY = 0.05, 3.0
+# How long a claim on a batch lasts: after that it is made by another process, or tried again.
 CLAIM = timedelta(minutes=2)
 # Seconds until it is looked again whether a user has become too large for memory.
 LOOK_AGAIN = 60.0
+# Seconds that a close waits for the batch at hand; it is made again if it was not stored.
+LONGEST_CLOSE = 2.0
 # Called with a kind of work, of how many records it was done, and how many seconds that took.
 OnBatch = Callable[[str, int, float], object]
 
@@ -77,7 +59,7 @@ class DerivationWorker:
         now: gives the present, for claims.
         off_because: why there is no model, for ``stats`` and ``doctor``.
         tokens: whether the tokens of a text get vectors, too, where the model gives some.
-        background: whether to work in a thread of its own between searches.
+        background: whether to make vectors in a thread of its own between searches.
     """
 
     def __init__(
@@ -99,8 +81,8 @@ class DerivationWorker:
         self._reader = embedder if tokens and embedder is not None and embedder.tokens else None
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
+        # One batch at a time: the thread and a search must not derive the same twice.
         self._locks = {work: threading.Lock() for work in BATCH}
-        self._storing_since: float | None = None
         self._busy_until = 0.0
         self._looked_at = -LOOK_AGAIN
         self._wake = threading.Condition()
@@ -124,30 +106,6 @@ class DerivationWorker:
         """Whether their tokens get vectors, too."""
         return self._reader is not None and self._embedder is not None
 
-    def notify(self) -> None:
-        """Say that records were added. Returns at once."""
-        if not self._background:
-            return
-        self._added_at = time.monotonic()
-        if self._waiting:
-            return  # The thread knows, and looks at the time of the last addition itself.
-        with self._wake:
-            self._waiting = True
-            if self._thread is None and not self._closing:
-                self._thread = start_thread("memoranda-derivations", self._work, self.stop)
-            self._wake.notify()
-
-    def embed_query(self, text: str) -> Vector | None:
-        """Return the vector of a query, ``None`` where vectors are switched off.
-
-        Raises:
-            EmbeddingError: the model failed.
-        """
-        embedder = self._embedder
-        if embedder is None:
-            return None
-        return self._embed(embedder, [text], hurry=True)[0].vector
-
     def embed_question(self, text: str) -> EmbeddedText | None:
         """Return the vector of a question with those of its tokens, where there are some.
 
@@ -157,7 +115,18 @@ class DerivationWorker:
         embedder = self._embedder
         if embedder is None:
             return None
-        return self._embed(embedder, [text], tokens=True, query=True, hurry=True)[0]
+        return self._embed(embedder, [text], query=True, hurry=True)[0]
+
+    def embed_query(self, text: str) -> Vector | None:
+        """Return the vector of a query alone, ``None`` where vectors are switched off.
+
+        Raises:
+            EmbeddingError: the model failed.
+        """
+        embedder = self._embedder
+        if embedder is None:
+            return None
+        return self._embed(embedder, [text], tokens=False, hurry=True)[0].vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""
@@ -177,58 +146,54 @@ class DerivationWorker:
             scope: of one user, or of all.
             work: ``VECTORS`` or ``ENTITIES``.
             progress: told after each batch.
-            seconds: go on with the rest in the background after so long, or at once where
-                others write all the time.
+            seconds: leave the rest to the background after so long, or at once where others
+                write all the time.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
         required_callable(progress, "progress")
         self.check_model()
-        start = time.monotonic()
-        if seconds is not None and start < self._busy_until:
+        until = None if seconds is None else time.monotonic() + seconds
+        if not self._can_do(work) or (until is not None and time.monotonic() < self._busy_until):
             return 0
-        left = total = self.waiting(scope, work) if self._can_do(work) else 0
-        if not total:
-            return 0
-        counted, took = time.monotonic(), time.monotonic() - start
-        # The oldest come first, so after this many batches none of those counted waits. The
-        # thread may have taken some: what is left in the queue says how much is done.
-        for _ in range(-(-total // BATCH[work])):
-            derived = self._derive_batch(scope, work, seconds)
-            before, left = left, max(0, left - derived)
-            if time.monotonic() - counted > COUNT_AGAIN * took:  # It takes long where many wait.
-                begun = time.monotonic()
-                left = min(before, self.waiting(scope, work))
-                counted, took = time.monotonic(), time.monotonic() - begun
+        # Bounds the work where others add meanwhile: the oldest records come first.
+        total = self.waiting(scope, work)
+        done = 0
+        while done < total and (derived := self._derive_batch(scope, work, until)):
+            done = min(done + derived, total)
             if progress is not None:
-                progress(total - left, total)
-            if not derived:
+                progress(done, total)
+            if until is not None and time.monotonic() > until:
                 break
-            # Where others add faster than this can derive, no wait would be long enough.
-            late = seconds is not None and time.monotonic() - start > seconds
-            if late or (seconds is not None and left == before):
-                self.notify()
-                break
-        if seconds is None and work == VECTORS:
+        if until is None and work == VECTORS:
             self._store.index_large_users()
-        return total - min(left, self.waiting(scope, work))
+        left = total - done and min(total, self.waiting(scope, work))  # The thread took some, too.
+        if left:
+            self.notify()
+        return total - left
 
     def work_off(
-        self, stop: Callable[[], bool], on_batch: OnBatch | None = None, *, claim: timedelta = CLAIM
+        self,
+        stop: Callable[[], bool],
+        on_batch: OnBatch | None = None,
+        *,
+        works: Iterable[str] = (VECTORS,),
+        claim: timedelta = CLAIM,
     ) -> None:
         """Derive what waits of all users, as far as no other process has claimed it.
 
         Args:
             stop: asked before each batch whether to begin no more.
             on_batch: told after each.
-            claim: how long to claim each.
+            works: the kinds of work.
+            claim: how long to claim each batch.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self.check_model()
-        for work in (ENTITIES, VECTORS):
+        for work in works:
             start = time.monotonic()
             while not stop() and (derived := self._derive_batch(None, work, claim=claim)):
                 if on_batch is not None:
@@ -239,17 +204,14 @@ class DerivationWorker:
             self._store.index_large_users()
 
     def run(self, scope: Scope, *, dry_run: bool = False) -> StageReport:
-        """Derive all that waits of one user; report how many records of each kind of work.
+        """Make the vectors that one user lacks; report how many.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
-        done = {
-            work: (self.waiting if dry_run else self.finish)(scope, work)
-            for work in (ENTITIES, VECTORS)
-            if self._can_do(work)
-        }
-        return StageReport(stage="derive", count=sum(done.values()), counts=done, dry_run=dry_run)
+        derive = self.waiting if dry_run else self.finish
+        count = derive(scope) if self.has_model else 0
+        return StageReport(stage="derive", count=count, counts={VECTORS: count}, dry_run=dry_run)
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
@@ -273,27 +235,6 @@ class DerivationWorker:
         self._embedder, self._mismatched, self.problem = embedder, None, None
         return count
 
-    def close(self) -> None:
-        """Stop the thread after the batch it is at; a long one ends when it uses the store.
-
-        What still waits is derived next time.
-        """
-        self.stop()
-        if self._thread is not None:
-            self._thread.join(LONGEST_END)
-
-    def _is_closing(self) -> bool:
-        return self._closing
-
-    def stop(self) -> None:
-        """Begin no more batches in the background."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify_all()
-
-    def _can_do(self, work: str) -> bool:
-        return work == ENTITIES or self.has_model
-
     def check_model(self) -> None:
         """Do without a model where another process has made all vectors anew with another."""
         if self._embedder is None:
@@ -309,80 +250,48 @@ class DerivationWorker:
             log.warning("%s", self.problem)
             self._mismatched, self._embedder = self._embedder, None
 
+    def _can_do(self, work: str) -> bool:
+        return work == ENTITIES or self.has_model
+
     def _derive_batch(
-        self, scope: Scope | None, work: str, seconds: float | None = None, claim: timedelta = CLAIM
+        self, scope: Scope | None, work: str, until: float | None = None, claim: timedelta = CLAIM
     ) -> int:
-        # One batch at a time: the thread and a search must not derive the same twice.
-        if not self._enter(work, seconds):
-            return self._give_up()
-        with ExitStack() as afterwards:
-            afterwards.callback(self._locks[work].release)
+        """Derive the next batch of a user, or of all; return of how many records.
+
+        None also where another thread derives, or others write, for longer than until then.
+        """
+        patience = -1.0 if until is None else max(0.0, until - time.monotonic())
+        lock = self._locks[work]
+        if not lock.acquire(timeout=patience):
+            return 0
+        try:
             if not self._can_do(work):
                 return 0
-            records = self._take(scope, work, claim)
-            left = list(records)
             if scope is None:
-                afterwards.callback(self._give_back, work, left)
+                now, limit = self._now(), BATCH[work]
+                records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
+            else:
+                records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             if work == ENTITIES:
                 plan = self._link_entities(records)
             else:
-                plan = self._put_vectors(records, hurry=seconds is not None)
+                plan = self._put_vectors(records, hurry=until is not None)
             for user, actions in plan.items():
-                if not self._store_derived(Scope(user), actions, seconds):
-                    return self._give_up()
-                left[:] = [record for record in left if record.user != user]
-            return len(records)
-
-    def _take(self, scope: Scope | None, work: str, claim: timedelta) -> list[Record]:
-        """Return the next batch of a user, or of all and for nobody else."""
-        if scope is not None:
-            return self._store.records(scope, WAITING[work], limit=BATCH[work])
-        now = self._now()
-        return self._store.claim_records(work, now=now, until=now + claim, limit=BATCH[work])
-
-    def _give_back(self, work: str, left: Sequence[Record]) -> None:
-        """Let others have what was not derived; where that fails, the claim ends by itself."""
-        if left:
-            with suppress(StoreError):
-                self._store.release_records(work, left)
-
-    def _store_derived(
-        self, scope: Scope, actions: Sequence[Action], seconds: float | None
-    ) -> bool:
-        """Store what was derived; false where others write for too long, or made all anew."""
-        patience = None if seconds is None else PATIENCE
-        self._storing_since = time.monotonic()
-        try:
-            self._store.apply(scope, actions, patience=patience)
+                wait = None if until is None else PATIENCE
+                self._store.apply(Scope(user), actions, patience=wait)
         except InvalidInput:
-            self.check_model()
+            self.check_model()  # Where another process has made all vectors anew with another.
             if self.has_model:
                 raise
-            return False
+            return 0
         except StoreBusy:
-            if seconds is None:
+            if until is None:
                 raise
-            return False
+            self._busy_until = time.monotonic() + BUSY
+            return 0
         finally:
-            self._storing_since = None
-        return True
-
-    def _enter(self, work: str, seconds: float | None) -> bool:
-        """Wait until nobody else derives this, but not for one who waits for other writers."""
-        lock = self._locks[work]
-        if seconds is None:
-            return lock.acquire()
-        until = time.monotonic() + seconds
-        while not lock.acquire(timeout=PATIENCE):
-            since, now = self._storing_since, time.monotonic()
-            if now > until or (since is not None and now > since + LONGEST_COMMIT):
-                return False
-        return True
-
-    def _give_up(self) -> int:
-        self._busy_until = time.monotonic() + BUSY
-        self.notify()
-        return 0
+            lock.release()
+        return len(records)
 
     def _link_entities(self, records: Sequence[Record]) -> dict[str, list[Action]]:
         plan: dict[str, list[Action]] = {}
@@ -397,7 +306,7 @@ class DerivationWorker:
             return {}
         # There are models that refuse an empty text, which an item may have.
         texts = [record.content or str(record.key) for record in records]
-        made = self._embed(embedder, texts, tokens=True, hurry=hurry)
+        made = self._embed(embedder, texts, hurry=hurry)
         plan: dict[str, list[Action]] = {}
         for user in dict.fromkeys(record.user for record in records):
             own = [pair for pair in zip(records, made, strict=True) if pair[0].user == user]
@@ -413,7 +322,7 @@ class DerivationWorker:
         texts: Sequence[str],
         *,
         hurry: bool,
-        tokens: bool = False,
+        tokens: bool = True,
         query: bool = False,
     ) -> list[EmbeddedText]:
         """Return what the model says, and keep in ``problem`` whether that went well.
@@ -443,6 +352,39 @@ class DerivationWorker:
         self.problem = None
         return made
 
+    # The thread
+
+    def notify(self) -> None:
+        """Tell the thread that records were added. Returns at once."""
+        if not self._background:
+            return
+        self._added_at = time.monotonic()
+        if self._waiting:
+            return  # The thread knows, and looks at the time of the last addition itself.
+        with self._wake:
+            self._waiting = True
+            if self._thread is None and not self._closing:
+                self._thread = start_thread("memoranda-derivations", self._work, self.stop)
+            self._wake.notify()
+
+    def close(self) -> None:
+        """Stop the thread after the batch it is at, but never wait for long.
+
+        What was not stored by then is derived next time.
+        """
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(LONGEST_CLOSE)
+
+    def stop(self) -> None:
+        """Begin no more batches in the background."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify_all()
+
+    def _is_closing(self) -> bool:
+        return self._closing
+
     def _work(self) -> None:
         while True:
             with self._wake:
@@ -461,7 +403,7 @@ class DerivationWorker:
                 log.warning("%s; trying again later", error)
                 with self._wake:
                     self._waiting = True
-                    self._wake.wait_for(self._is_closing, timeout=RETRY)
+                    self._wake.wait_for(self._is_closing, timeout=CLAIM.total_seconds())
 
     def _await_calm(self) -> None:
         start = time.monotonic()

@@ -1,1 +1,0 @@
-"""What is computed later from stored rows, in the background: vectors."""
