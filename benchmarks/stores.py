@@ -1,7 +1,7 @@
-"""The same memories and questions through SQLite, a Chroma folder and a Chroma server.
+"""The same memories and questions through SQLite and a Chroma folder.
 
-Beside them Chroma by hand, in a folder and on a server: what its own calls take. All take turns
-(see :mod:`benchmarks.measure`), and every search has to find the same records in all three.
+Beside them Chroma by hand: what its own calls take. All take turns (see
+:mod:`benchmarks.measure`), and every search has to find the same records in both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bare_chroma import USER, BareChroma, served
+from benchmarks.bare_chroma import USER, BareChroma
 from benchmarks.measure import Step, Times, interleaved, micro, show, timed
 from benchmarks.workload import DIMENSIONS, talk
 from memoranda import Memory, Settings
@@ -33,12 +33,9 @@ SINGLE = 200
 LIMIT = 5
 SESSION = 50
 OPENINGS = 5
-FILE, FOLDER, SERVER = "SQLite file", "Chroma folder", "Chroma server"
-BARE_FOLDER, BARE_SERVER = "folder by hand", "server by hand"
-STORES = (FILE, FOLDER, SERVER)
-ALL = (*STORES, BARE_FOLDER, BARE_SERVER)
-BESIDE = {FILE: BARE_FOLDER, FOLDER: BARE_FOLDER, SERVER: BARE_SERVER}
-"""With which times by hand each store's are compared."""
+FILE, FOLDER, BARE = "SQLite file", "Chroma folder", "Chroma by hand"
+STORES = (FILE, FOLDER)
+ALL = (*STORES, BARE)
 RESIDENT = """
 import sys
 from pathlib import Path
@@ -61,26 +58,19 @@ ADDING = (
     "Ratios are of p50 to that by hand."
 )
 OPENING = "Until a first search is answered, in a process that has loaded the modules."
-SEARCHING = "All three memories found the same. By hand: the nearest of a user, by vector alone."
+SEARCHING = "Both memories found the same. By hand: the nearest of a user, by vector alone."
 
 
 def run(*, quick: bool) -> None:
     """Print the tables."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+    with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        ours = servers.enter_context(served(root / "served"))
-        bare = servers.enter_context(served(root / "bare-served"))
-        places = {
-            FILE: str(root / "memory.db"),
-            FOLDER: f"chroma://{root / 'folder'}",
-            SERVER: f"chroma+http://{ours}",
-        }
-        by_hand: dict[str, Path | str] = {BARE_FOLDER: root / "bare", BARE_SERVER: bare}
+        places = {FILE: str(root / "memory.db"), FOLDER: f"chroma://{root / 'folder'}"}
+        by_hand = {BARE: root / "bare"}
         work = Work.made(QUICK_SIZE if quick else SIZE)
         _measure(work, places, by_hand)
         show("Stores: opening", HEADER, _opened(work, places, by_hand), OPENING)
         grown = _row("memory of a process, MiB", _resident(places))
-        servers.close()
         kept = _row("on disk, bytes a record", _sizes(root, work))
     text = sum(len(each.encode()) for each in work.texts) / len(work.texts)
     note = f"A record has {text:,.0f} bytes of text and {4 * DIMENSIONS:,} of vector."
@@ -171,7 +161,7 @@ def opened(
         yield memory
 
 
-def _measure(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]) -> None:
+def _measure(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path]) -> None:
     with ExitStack() as left:
         memories = {
             name: left.enter_context(opened(place, work.embedder, work.clock))
@@ -240,7 +230,7 @@ def _compare(question: str, memories: Mapping[str, Memory]) -> None:
     assert found[FILE], question
 
 
-def _opened(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]) -> list[Row]:
+def _opened(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path]) -> list[Row]:
     """Time opening until the first search is answered."""
     question = work.questions[0]
     vector = work.embedder.embed([question])[0]
@@ -264,7 +254,7 @@ def _opening(left: ExitStack, place: str, work: Work, question: str) -> Step:
     return step
 
 
-def _opening_by_hand(left: ExitStack, place: Path | str, vector: Any) -> Step:
+def _opening_by_hand(left: ExitStack, place: Path, vector: Any) -> Step:
     def step(_: int) -> None:
         bare = BareChroma(place)
         left.callback(bare.close)
@@ -288,13 +278,7 @@ def _resident(places: Mapping[str, str]) -> dict[str, str]:
 
 def _sizes(root: Path, work: Work) -> dict[str, str]:
     """Return the bytes of a record: all files of a place, closed, by the number of records."""
-    names = {
-        FILE: "memory.db*",
-        FOLDER: "folder",
-        SERVER: "served",
-        BARE_FOLDER: "bare",
-        BARE_SERVER: "bare-served",
-    }
+    names = {FILE: "memory.db*", FOLDER: "folder", BARE: "bare"}
     return {
         name: f"{sum(_bytes(path) for path in root.glob(each)) / len(work.texts):,.0f}"
         for name, each in names.items()
@@ -309,7 +293,7 @@ def _bytes(path: Path) -> int:
 
 def _times(what: str, times: Mapping[str, Times], each: int = 1) -> list[Row]:
     """Return the rows of p50, of p95, and of p50 against that by hand."""
-    ratios = {n: f"{times[n].median / times[BESIDE[n]].median:.2f}" for n in STORES}
+    ratios = {n: f"{times[n].median / times[BARE].median:.2f}" for n in STORES}
     return [
         _row(f"{what}: p50", {n: micro(t.median / each) for n, t in times.items()}),
         _row(f"{what}: p95", {n: micro(t.p95 / each) for n, t in times.items()}),

@@ -117,8 +117,16 @@ class Memory:
         self._asked_scope = Scope(wanted or self.settings.user, other)
         self._owner = True
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
+        if self._services.store.adoptable:
+            self._adopt()
         if self.settings.schedule.expire_at_start:
             self._maintenance().clean_up()
+
+    def _adopt(self) -> None:
+        from memoranda.transfer.chroma import adopt_memories  # noqa: PLC0415 - see the module
+
+        adopt_memories(self._import_target(self._scope))
+        self._services.derivations.notify()
 
     def __repr__(self) -> str:
         """Return where and whose it is; no password of an address."""

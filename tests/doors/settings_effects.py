@@ -304,12 +304,6 @@ EFFECTS = {
         visits=((("wait", lock_store), DOG),),
         see=shown("stayed locked by another process"),
     ),
-    "storage.token": Effect(
-        change=("one", "two"),
-        beside={"location": "chroma+{server}"},
-        see=lambda sight: sight.keys(),
-        play=failing(403),
-    ),
     "embedding.model": Effect(
         change=("none", OPENAI[1]),
         beside=EMBED,

@@ -1,4 +1,4 @@
-"""The command line on Chroma: every command on a folder; on a server what is different there."""
+"""The command line on a folder of Chroma."""
 
 import json
 import os
@@ -9,13 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 from import_samples import chatgpt, node
-from mcp_clients import asked, command, environment, served, stdio, value
+from mcp_clients import command, environment, stdio, value
 
 from memoranda import Memory, Settings
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
-from chroma_server import running
 from mcp import Client
 
 LINE = {
@@ -40,13 +39,6 @@ def _settings(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """Give the location of a Chroma server."""
-    with running(tmp_path_factory.mktemp("server")) as found:
-        yield f"chroma+http://{found}"
 
 
 def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
@@ -107,52 +99,16 @@ def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
     assert "chroma://memory" in run("config").stdout
 
 
-def test_the_demo_runs_on_a_server(run, address, tmp_path):
-    """It says where it is and what to try there, shows notes, and leaves no file here."""
-    shown = run("demo", "--db", f"{address}/demo").stdout
-    assert "Four months of talk go into one server" in shown
-    assert "more lines" in shown.partition("MEMORY.md has what is known")[2]
-    assert f"memoranda facts --db {address}/demo --user noa" in shown
-    assert list(tmp_path.iterdir()) == []
+def test_a_model_is_served_from_chroma(tmp_path):
+    """The MCP server works on a folder as a process of its own."""
 
-
-def test_a_server_is_told_as_one(run, told, address, tmp_path):
-    """Stats and doctor name the server, a purge says what is left, notes want a folder."""
-    place = ("--db", f"{address}/told")
-    found = told("remember", "Ana lives in Lisbon", *place)
-    assert "server          chroma+http://127.0.0.1:" in run("stats", *place).stdout
-    checks = {each["name"]: each for each in told("doctor", *place)}
-    assert checks["server"]["detail"].startswith(address)
-    assert (
-        "free space may still hold" in run("forget", found["id"], "--erase", "--yes", *place).stderr
-    )
-    told("remember", "Ana is vegetarian", *place)
-    assert told("backup", "copy", *place)["size"] > 0
-    assert told("list", "--db", "chroma://copy")[0]["content"] == "Ana is vegetarian"
-    for words in (("notes",), ("notes", "show"), ("notes", "edit"), ("notes", "add", "x")):
-        refused = run(*words, *place, code=1)
-        assert "memoranda config set notes.folder" in refused.stderr
-    chat = run("chat", *place, stdin="/memory\n").stdout
-    assert "- Ana is vegetarian" in chat
-    assert "until this chat ends" in chat
-    run("config", "set", "notes.folder", str(tmp_path / "notes"))
-    assert "- Ana is vegetarian" in run("notes", "show", *place).stdout
-
-
-def test_a_model_is_served_from_chroma(address, tmp_path):
-    """The MCP server works on a folder as a process of its own, and on a server within one."""
-
-    async def work(client):
-        await value(client, "store_memory", content="Ana lives in Lisbon")
-        found = await value(client, "search_memories", query="Where does Ana live?")
-        return [each["content"] for each in found["result"]]
-
-    async def alone():
+    async def work():
         async with Client(stdio(tmp_path, "--db", "chroma://memory")) as client:
-            return await work(client)
+            await value(client, "store_memory", content="Ana lives in Lisbon")
+            found = await value(client, "search_memories", query="Where does Ana live?")
+            return [each["content"] for each in found["result"]]
 
-    assert anyio.run(alone) == ["Ana lives in Lisbon"]
-    assert asked(work, memory=served(f"{address}/mcp")) == ["Ana lives in Lisbon"]
+    assert anyio.run(work) == ["Ana lives in Lisbon"]
     with Memory("chroma://memory", settings=Settings(timezone="UTC")) as memory:
         assert memory.admin.users() == ["default"]
 

@@ -16,17 +16,12 @@ from memoranda.store.sqlite import SqliteStore
 
 
 def open_store(place):
-    """Open the store of the test: a file, a PostgreSQL database or one of a Chroma server."""
+    """Open the store of the test: a file or a PostgreSQL database."""
     parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
     if place.startswith("postgresql://"):
         from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - others start faster
 
         return PostgresStore(place, **parts)
-    if place.startswith("chroma"):
-        from memoranda.store.chroma.place import parse  # noqa: PLC0415
-        from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415
-
-        return ChromaStore(parse(place), **parts)
     return SqliteStore(place, **parts)
 
 

@@ -1,10 +1,8 @@
-"""Several processes write one store: a file, a PostgreSQL database, one of a Chroma server."""
+"""Several processes write one store: a file, a PostgreSQL database."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 
 import pytest
-from chroma_server import running
 from postgres_server import empty
 from samples import ALL, ANA, BEN, User, moment
 
@@ -15,18 +13,9 @@ from memoranda.model.query import Filter, IndexVersion
 from . import children
 from .running import finish, go, ready
 
-PLACES = ("sqlite", "postgres", "chroma")
-# Chroma takes seconds to import, and each change on a server is a request of its own.
-TURNS = {"sqlite": 40, "postgres": 40, "chroma": 8}
-PROCESSES = {"sqlite": 4, "postgres": 3, "chroma": 2}
-NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module")
-def chroma(tmp_path_factory):
-    """Run a server for the tests of this file."""
-    with running(tmp_path_factory.mktemp("chroma")) as address:
-        yield address
+PLACES = ("sqlite", "postgres")
+TURNS = 40
+PROCESSES = {"sqlite": 4, "postgres": 3}
 
 
 @pytest.fixture(params=PLACES)
@@ -41,10 +30,8 @@ def path(place, request, tmp_path):
     if place == "sqlite":
         return str(tmp_path / "memory.db")
     address = request.getfixturevalue(place)
-    if place == "postgres":
-        empty(address)
-        return address
-    return f"chroma+http://{address}/shared-{next(NUMBERS)}"
+    empty(address)
+    return address
 
 
 @pytest.fixture
@@ -69,25 +56,25 @@ def run(processes):
 
 def test_processes_that_write_one_key_leave_one_item(start, store, place):
     """It has the id and the age that the first of them gave it, and the content of the last."""
-    keepers = [start("keeper", f"k{number}", TURNS[place]) for number in range(PROCESSES[place])]
+    keepers = [start("keeper", f"k{number}", TURNS) for number in range(PROCESSES[place])]
     told = run(keepers)
-    assert [len(lines) for lines in told] == [TURNS[place]] * PROCESSES[place]
+    assert [len(lines) for lines in told] == [TURNS] * PROCESSES[place]
     (item,) = store.records(ANA, Filter.at_any_time(kinds=(Kind.ITEM,)))
     assert {line for lines in told for line in lines} == {
         f"{item.id}@{item.created_at.timestamp()}"
     }
-    assert item.content in {f"k{number}-{TURNS[place] - 1}" for number in range(PROCESSES[place])}
+    assert item.content in {f"k{number}-{TURNS - 1}" for number in range(PROCESSES[place])}
     assert len(store.index_changes(ANA, IndexVersion(), items=True).rows) == 1
     assert store.verify() == []
 
 
 def test_processes_that_pop_take_each_message_once(start, store, place):
     """The newest go, each to one tombstone; those before stay, and the conversation of others."""
-    taken = TURNS[place] * PROCESSES[place]
+    taken = TURNS * PROCESSES[place]
     for user in (User(store), User(store, BEN)):
         user.open_conversation("trip")
         user.say("trip", *(f"message {number}" for number in range(taken + 5)))
-    poppers = [start("popper", f"p{number}", TURNS[place]) for number in range(PROCESSES[place])]
+    poppers = [start("popper", f"p{number}", TURNS) for number in range(PROCESSES[place])]
     told = run(poppers)
     left = [message.content for message in store.messages(ANA, "trip")]
     assert left == [f"message {number}" for number in range(5)]

@@ -289,4 +289,3 @@ def agents(memory, clock, folder):
 
 
 FLOWS = (writing, searching, conversing, learning, noting, importing, looking_after, agents)
-ON_A_SERVER = (searching, noting, importing)

@@ -1,4 +1,4 @@
-"""Filters of search, records and count, and changes in place, on each store."""
+"""Filters of search, records and count, and changes in place."""
 
 from datetime import timedelta
 
@@ -10,11 +10,10 @@ from memoranda import UNSET, errors
 YEARS = {"one": {"year": 1990, "by": "Ana"}, "two": {"year": 2000.5}, "three": {"year": "2000"}}
 
 
-@pytest.fixture(params=["sqlite", "chroma"])
-def stored(request, opened, wordless, tmp_path):
-    """Ana's memory without vectors, on SQLite and on Chroma."""
-    location = ":memory:" if request.param == "sqlite" else f"chroma:///{tmp_path}/store"
-    return opened(location, embedder=None, settings=wordless)
+@pytest.fixture
+def stored(opened, wordless):
+    """Ana's memory without vectors."""
+    return opened(":memory:", embedder=None, settings=wordless)
 
 
 @each_row(

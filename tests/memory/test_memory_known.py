@@ -78,11 +78,12 @@ def test_what_is_not_believed_is_not_known(memory):
     assert memory.as_user("ben").remember("tea").id != own.id
 
 
-@pytest.mark.parametrize("store", ["file", "chroma"])
-def test_threads_leave_one(wordless, tmp_path, store):
+def test_threads_leave_one(wordless, tmp_path):
     """Whoever remembers a new fact at the same moment gets the one record of it."""
-    path = tmp_path / "m.db" if store == "file" else f"chroma:///{tmp_path}/store"
-    with Memory(path, user="ana", settings=wordless) as one, ThreadPoolExecutor(4) as threads:
+    with (
+        Memory(tmp_path / "m.db", user="ana", settings=wordless) as one,
+        ThreadPoolExecutor(4) as threads,
+    ):
         faces = [one, one.as_user("ana"), one.as_user("ana"), one]
         ids = list(threads.map(lambda face: [face.remember(t).id for t in TEXTS], faces))
         assert ids[0] == ids[1] == ids[2] == ids[3]

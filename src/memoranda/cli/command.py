@@ -63,7 +63,7 @@ METAVARS: Mapping[Any, str] = {
 }  # fmt: skip
 DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 PLACE = (
-    "A file, postgresql://HOST/DATABASE, chroma:///FOLDER or chroma+http://HOST:PORT; "
+    "A file, postgresql://HOST/DATABASE or chroma:///FOLDER; "
     "otherwise MEMORANDA_LOCATION, or a file in the user's data folder."
 )
 WHOSE = "Whose memory; otherwise MEMORANDA_USER, or 'default'."

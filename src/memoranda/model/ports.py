@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack, runtime_checkable
 
 if TYPE_CHECKING:
@@ -360,6 +361,13 @@ class Store(SearchStore, LeaseStore, Protocol):
     @property
     def identity(self) -> object:
         """What is equal of two stores in one place, as far as that is not seen by its name."""
+
+    @property
+    def adoptable(self) -> Path | None:
+        """The folder of the store, where another program has memories that are none here yet."""
+
+    def finish_adoption(self) -> int:
+        """Remove what another program had and is here now; return how many memories it was."""
 
     def scope(self, user: str, agent: str | None = None) -> Scope:
         """Return the scope of a user as it is now: it cannot be used once they are deleted.

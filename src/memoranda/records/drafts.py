@@ -69,10 +69,19 @@ class Draft:
     attribute: str | None = None
     value: str | None = None
     event_until: datetime | None = None
+    created_at: datetime | None = None
 
 
 # What a dict that is to be remembered may hold.
-INTERNAL = {"source_ids", "supersedes", "subject", "attribute", "value", "event_until"}
+INTERNAL = {
+    "source_ids",
+    "supersedes",
+    "subject",
+    "attribute",
+    "value",
+    "event_until",
+    "created_at",
+}
 DRAFT_KEYS = tuple(each.name for each in fields(Draft) if each.name not in INTERNAL)
 
 
@@ -154,6 +163,7 @@ class RecordPlanner:
         # An application gets back what it gave, also nothing.
         content = (storable if is_item else clean)(draft.content, "content")
         now = self._clock.now()
+        made = now if draft.created_at is None else require_aware(draft.created_at, "created_at")
         happened = draft.event_time
         role = None if draft.role is None else clean(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
@@ -167,13 +177,13 @@ class RecordPlanner:
             user=scope.user,
             agent=scope.agent,
             session_id=None if draft.session is None else clean(draft.session, "session"),
-            event_time=now if happened is None else require_aware(happened, "event_time"),
-            created_at=now,
-            valid_until=self._retention.end(kind, now) if ends is None else ends,
+            event_time=made if happened is None else require_aware(happened, "event_time"),
+            created_at=made,
+            valid_until=self._retention.end(kind, made) if ends is None else ends,
             confidence=confidence,
             decay_rate=decay,
             strength=confidence,
-            strength_at=now,
+            strength_at=made,
             supersedes=draft.supersedes,
             source_ids=draft.source_ids,
             source_role=role,

@@ -63,8 +63,6 @@ class StorageSettings(Section):
     role: str | None = Field(default=None, min_length=1, examples=["memoranda_user"])
     """Role that a user's transactions take on PostgreSQL. Policies limit it to the rows of that
     user; it must not own the tables."""
-    token: SecretStr | None = Field(default=None, examples=["-"])
-    """Token that a server of the store wants, such as Chroma's."""
 
 
 class EmbeddingSettings(Section):

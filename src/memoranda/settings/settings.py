@@ -52,7 +52,7 @@ class Settings(PasswordlessRepr, BaseSettings):
 
     location: str | None = Field(default=None, examples=["~/agent.db"])
     """Where the memory is, if the caller does not say. A file, ``postgresql://HOST/DATABASE``, or
-    an address of Chroma; otherwise a file in the user's data folder."""
+    ``chroma:///FOLDER``; otherwise a file in the user's data folder."""
     user: str = Field(default="default", examples=["ana"])
     """Whose memory, if the caller does not say."""
     timezone: str | None = Field(default=None, examples=["Europe/Lisbon"])

@@ -16,7 +16,6 @@ from platformdirs import user_data_path
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.ports import NameMatcher, Store
 from memoranda.model.short_repr import hide_password
-from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 
@@ -26,9 +25,12 @@ if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
 
 MEMORY = ":memory:"
+FOLDER = "chroma://"
+# A promise of 0.2 that was withdrawn.
+CHROMA_SERVERS = ("chroma+http://", "chroma+https://")
 POSTGRES = ("postgresql://", "postgres://")
 # What is no file, but an address with too few slashes; and what libpq takes beside addresses.
-NEARLY = ("chroma:", "chroma+http:", "chroma+https:", "postgresql:", "postgres:")
+NEARLY = ("chroma:", "postgresql:", "postgres:")
 KEYWORDS = re.compile(r"\s*(?:host|port|dbname|user|password|service|sslmode)\s*=.*\s\w+\s*=")
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 
@@ -52,13 +54,19 @@ def place(location: str | Path | None, settings: Settings) -> str:
         return f"{FOLDER}{_folder(text)}"
     if is_server(text):
         return text
+    if text.startswith(CHROMA_SERVERS):
+        message = (
+            f"location {text.partition('://')[0]}://…: a Chroma server is no longer supported; use "
+            f"chroma:///folder in one process, or postgresql://user@host/database in several"
+        )
+        raise ConfigError(message)
     is_path = isinstance(given, Path) or _is_there(Path(text))
     if "://" in text or (not is_path and (text.startswith(NEARLY) or KEYWORDS.match(text))):
         scheme, slashes, _ = text.partition("://")  # What follows may have a password.
         shown = f"{scheme}://…" if slashes else hide_password(text)
         message = (
             f"location {shown!r} is unknown; use a file, :memory:, "
-            f"postgresql://user@host/database, chroma:///folder or chroma+http://host:port"
+            f"postgresql://user@host/database or chroma:///folder"
         )
         raise ConfigError(message)
     return text if text == MEMORY else str(Path(text).expanduser())
@@ -132,7 +140,7 @@ def is_folder(place: str) -> bool:
 
 def is_server(place: str) -> bool:
     """Return whether a :func:`place` is on a server."""
-    return place.startswith((*POSTGRES, *SERVERS))
+    return place.startswith(POSTGRES)
 
 
 def medium(place: str) -> str:
@@ -148,8 +156,8 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
-    if path.startswith((FOLDER, *SERVERS)):
-        return _chroma(path, settings, names)
+    if is_folder(path):
+        return _chroma(path, names)
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     common: dict[str, Any] = {
@@ -173,14 +181,13 @@ def _postgres() -> ModuleType:
     return postgres
 
 
-def _chroma(location: str, settings: Settings, names: NameMatcher) -> Store:
+def _chroma(location: str, names: NameMatcher) -> Store:
     if not find_spec("chromadb"):
-        raise MissingExtra(f"a store on Chroma ({location.partition('://')[0]}://)", "chroma")
+        raise MissingExtra("a store on Chroma (chroma://)", "chroma")
     from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
 
-    token = settings.storage.token
-    place = parse(location, token=None if token is None else token.get_secret_value())
-    return ChromaStore(place, analyzer=TermAnalyzer(), names=names)
+    folder = Path(location.removeprefix(FOLDER))
+    return ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
 
 
 def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -193,6 +200,6 @@ def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
     """
     if not find_spec("chromadb"):
         raise MissingExtra(f"reading the memories of Chroma in {path}", "chroma")
-    from memoranda.store.chroma import store  # noqa: PLC0415 - extra `chroma`
+    from memoranda.store.chroma.store import read_foreign  # noqa: PLC0415 - extra `chroma`
 
-    return store.foreign_memories(path, TermAnalyzer())
+    return read_foreign(path)

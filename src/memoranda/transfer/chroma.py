@@ -1,12 +1,17 @@
 """Memories in the collection ``memories`` of a folder of Chroma that another program wrote.
 
 Such as the memory manager of requirements S1: the text is the document, and its type and time are
-in the metadata, with what else was stored. What memoranda itself wrote there is passed over.
+in the metadata, with what else was stored. They keep their times, and expire when they would have
+there. What memoranda itself wrote is passed over.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from memoranda.errors import InvalidInput
@@ -14,19 +19,30 @@ from memoranda.model.checks import located
 from memoranda.model.models import Kind
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
-from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
-from memoranda.transfer.json_files import LeftOut, moment_of
+from memoranda.transfer.batches import (
+    ImportCounts,
+    ImportTarget,
+    PlacedDraft,
+    import_drafts,
+    is_kept,
+)
+from memoranda.transfer.json_files import FileFormat, LeftOut, moment_of
+
+log = logging.getLogger("memoranda.import")
 
 TYPE, CREATED, ID = "type", "created_at", "chroma_id"
+# How long a conversation is kept where the settings keep it for ever (requirement S1.05).
+CONVERSATION_EXPIRY = timedelta(days=30)
 
 
 def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator[PlacedDraft]:
-    """Return a record for each memory.
+    """Return a record for each memory, the oldest first.
 
     Raises:
         InvalidInput: a time cannot be read; the message names the memory.
     """
-    for key, text, entry in foreign_memories(path):
+    found = sorted(foreign_memories(path), key=lambda row: str(row[2].get(CREATED, "")))
+    for key, text, entry in found:
         place = f"{path}, memory {key}"
         if not text.strip():
             left_out.add("memories without a text")
@@ -39,5 +55,37 @@ def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator
         with located(place):
             at = moment_of(entry.get(CREATED), CREATED)
         if kind != Kind.FACT or is_kept(text, left_out):
-            draft = Draft(content=text, kind=kind, metadata={**rest, ID: key}, event_time=at)
-            yield PlacedDraft(place, target.scope, draft)
+            metadata = {**rest, ID: key}
+            draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
+            yield PlacedDraft(place, target.scope, _with_expiry(draft, target))
+
+
+def adopt_memories(target: ImportTarget) -> None:
+    """Take over what another program has in the folder of the store, of which it was the memory.
+
+    What cannot be taken over stays in the folder as it is; the log says how much was.
+    """
+    folder = target.store.adoptable
+    if folder is None:
+        return
+    counts = ImportCounts()
+    try:
+        import_drafts(target, FileFormat.CHROMA, partial(read_drafts, folder, target), counts)
+    except InvalidInput as error:
+        log.warning(
+            "%s has memories of another program that were not taken over: %s", folder, error
+        )
+        return
+    adopted = target.store.finish_adoption()
+    rest = "".join(f"; left there: {line}" for line in counts.left_out.lines())
+    message = "%s: %d memories of another program are now those of %r%s"
+    log.warning(message, folder, adopted, target.scope.user, rest)
+
+
+def _with_expiry(draft: Draft, target: ImportTarget) -> Draft:
+    """Return a conversation with the expiry that it had there, unless the settings have one."""
+    at = draft.created_at
+    if draft.kind != Kind.EPISODE or at is None:
+        return draft
+    planned = target.records.planner.plan(target.scope, draft).record
+    return draft if planned.valid_until else replace(draft, valid_until=at + CONVERSATION_EXPIRY)

@@ -1,7 +1,6 @@
-"""The store on Chroma alone (requirement S1.01): embedded in a folder, or on a Chroma server.
+"""The store on Chroma alone, in a folder that one process has at a time (requirement S1.01).
 
-Chroma keeps rows and finds them by id and by filter, each call atomic by itself and no two
-together. What it has not is made here: a journal of commits makes a plan of actions one
-transaction, and each process holds the rows of the users that it serves in memory, where they are
-joined, counted and searched by their words.
+One SQLite database in memory runs the statements of all stores. Each of its commits is a row of a
+collection of Chroma's, the journal, from which the database is made again at the next opening. The
+collection ``memories`` has the active records as other programs read them.
 """

@@ -1,369 +1,343 @@
-"""The Chroma store: the shared statements over the replicas of one place (requirement S1.01)."""
+"""The Chroma store: an SQLite database in memory, whose commits are kept in a folder of Chroma."""
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from datetime import datetime
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from threading import RLock
+from typing import Any, ClassVar
 
-from memoranda.errors import InvalidInput, StoreClosed, StoreReadOnly
-from memoranda.model import capabilities as named
-from memoranda.model.capabilities import Capability
-from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.query import Filter, RecordPage
-from memoranda.store.chroma import index_files
-from memoranda.store.chroma.client import LOCK, translated
-from memoranda.store.chroma.collections import MEMORIES, Collections
-from memoranda.store.chroma.journal import Journal
-from memoranda.store.chroma.mirror import OURS, Mirror
-from memoranda.store.chroma.place import Folder, Place
-from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched, stamp
-from memoranda.store.chroma.replicas import GENERATION, STORE_ITSELF, Replicas
-from memoranda.store.sql import health
+import apsw
+
+from memoranda import errors
+from memoranda.model import capabilities
+from memoranda.model.capabilities import NAMES, Capability
+from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.store.chroma.folder import ChromaFolder
+from memoranda.store.chroma.journal import JOURNAL, Journal, JournalEntry
+from memoranda.store.chroma.memories import MEMORIES, Memories, is_foreign
+from memoranda.store.chroma.old_journal import OLD_JOURNAL, SCHEMA, read_old_journal
 from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.store import NOBODY, USERS, SqlStore, drop_vectors
-from memoranda.store.sqlite import told_by_others
-from memoranda.text.byte_search import ByteSearch
+from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.health import meta, report
+from memoranda.store.sql.store import DatabaseStore
+from memoranda.store.sql.transaction import PURGE
+from memoranda.store.sqlite import (
+    DIALECT,
+    MEMORY,
+    ErrorTranslator,
+    Fts5,
+    SqliteConnection,
+    SqliteDatabase,
+)
+from memoranda.store.sqlite_schema import APPLICATION_ID
 
-T = TypeVar("T")
-PART = ".part"
-# The folder of the notes in that of Chroma.
-INSIDE = "notes"
-# At a collection that other processes write to: what is wrong each time is wrong.
-LOOKS = 5
-# What requirement S1 calls an episode.
-EPISODES = {"conversation": Kind.EPISODE}
-TAKE_TEXT = "UPDATE records SET content = :text WHERE id = :id"
+log = logging.getLogger("memoranda.store.chroma")
+
+DETAILS = {
+    capabilities.TRANSACTIONS: "in memory; a journal of commits makes each all or nothing",
+    capabilities.FULL_TEXT: "Chroma ranks no words: FTS5 in memory does",
+    capabilities.NEAREST: "exact, over vectors in memory; Chroma's own index is kept, too",
+    capabilities.SNAPSHOTS: "readers wait for writers",
+    capabilities.PROCESSES: "one at a time",
+    capabilities.PURGE: "the journal and Chroma's database are written anew",
+}
+TERMS = """
+CREATE TABLE record_terms (
+    record_key INTEGER PRIMARY KEY, user_key INTEGER NOT NULL, terms TEXT NOT NULL
+)
+"""
+KEPT_TERMS = "SELECT record_key, user_key, terms FROM record_terms"
+# Tables of which changes are recorded: not those of the full-text index.
+RECORDED = """
+SELECT t.name, s.sql FROM pragma_table_list t JOIN sqlite_schema s ON s.name = t.name
+WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%'
+"""
+CHANGED = "SELECT id, min(is_new) FROM changed_records GROUP BY id"
+ACTIVE = """
+SELECT count(*) FROM records
+WHERE closed_at IS NULL AND superseded_by IS NULL AND indexed = 1
+"""
 OTHERWISE = "records that are otherwise in the collection of the memories"
-CAPABILITIES = {
-    named.TRANSACTIONS: "a journal of commits makes a plan all or nothing",
-    named.FULL_TEXT: "Chroma ranks no words: an index of the user's words is made in memory",
-    named.NEAREST: "exact, over the user's vectors in memory; Chroma's own index is kept, too",
-    named.SNAPSHOTS: "reads of one moment wait for writers of the same process",
-}
-OF_FOLDERS = {
-    named.PROCESSES: "one at a time; start chroma run and use chroma+http:// for more",
-    named.PURGE: "the log, the indexes and the free pages are written without what was removed",
-}
-OF_SERVERS = {
-    named.PROCESSES: "any number through the server",
-    named.PURGE: "the server's files are its own: serve a new backup, and remove the old folder",
-}
 
 
-class ChromaStore(SqlStore):
-    """Implements :class:`memoranda.model.ports.Store` on Chroma.
+class StoredTerms(Fts5):
+    """A full-text index that keeps the terms of each record, so that they are recorded."""
 
-    A folder is used by one process at a time; a server by any number. Each process holds the
-    rows of the users it serves in memory.
+    def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
+        """Index records: (key, key of the user, terms with a space between them)."""
+        kept = list(rows)
+        connection.run_many("INSERT INTO record_terms VALUES (:key, :user, :terms)", kept)
+        super().add(connection, kept)
+
+    def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
+        """Take records of a user out."""
+        super().remove(connection, user, keys)
+        rows = [{"key": key} for key in keys]
+        connection.run_many("DELETE FROM record_terms WHERE record_key = :key", rows)
+
+    def clear(self, connection: SqlConnection) -> None:
+        """Take all records out."""
+        super().clear(connection)
+        connection.run("DELETE FROM record_terms")
+
+
+class ChromaStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
+    """Implements :class:`memoranda.model.ports.Store` in a folder of Chroma.
+
+    What a transaction changes is recorded by SQLite's session extension, and is added to the
+    journal just before the transaction is committed in memory.
 
     Args:
-        place: the folder or the server.
-        analyzer: makes the terms by which texts are found.
+        path: the folder, made if it is not there.
+        analyzer: makes the terms of the full-text index.
         names: decides which names are one entity.
+
+    Attributes:
+        adoptable: the folder, where another program has memories in it that are none here yet.
 
     Raises:
         StoreBusy: another process has the folder.
-        StoreError: the place cannot be used; it is left as it was.
+        StoreError: the folder cannot be used; it is left as it was.
     """
 
     full_text = StoredTerms()
+    _shared: ClassVar[dict[Path, list[ChromaStore]]] = {}
+    _sharing: ClassVar[RLock] = RLock()
 
-    def __init__(self, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> None:
-        """Open the place."""
-        self._place = place
-        self._analyzer, self.names, self._keys = analyzer, names, {}
-        self._opened: Replicas | None = Replicas.opened(place, analyzer)
+    def __init__(self, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> None:
+        """Open the folder and make the database from its journal."""
+        self._session: apsw.Session | None = None
+        self.folder = ChromaFolder(path)
+        self._journal = Journal(self.folder)
+        self._memories = Memories(self.folder)
+        try:
+            super().__init__(MEMORY)
+            self._begin_with(analyzer, names)
+        except BaseException:
+            self.folder.close()
+            raise
+
+    @classmethod
+    def share(cls, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> ChromaStore:
+        """Return a handle of the store in ``path``, which all handles of this process share."""
+        with cls._sharing:
+            key = path.resolve()
+            handles = cls._shared.get(key, [])
+            opened = copy(handles[0]) if handles else cls(path, analyzer=analyzer, names=names)
+            cls._shared[key] = [*handles, opened]
+            return opened
+
+    def close(self) -> None:
+        """Close this handle, and the folder with its last one. Closing twice is harmless."""
+        with self._sharing:
+            key = self.folder.path.resolve()
+            others = [each for each in self._shared.pop(key, []) if each is not self]
+            if others:
+                self._shared[key], self._closed = others, True
+                return
+            with suppress(errors.StoreError):  # Else the memories are compared when it is opened.
+                self._note_mirrored()
+            super().close()
+            self.folder.close()
+
+    # Opening
+
+    def _migrate(self) -> None:
+        """Make the database from the journal, and bring it to the newest schema."""
+        self.location = str(self.folder)
+        self._errors = ErrorTranslator(self.location)
+        with self._lend_writer() as connection:
+            raw = connection.raw
+            raw.execute("BEGIN; PRAGMA defer_foreign_keys = ON").fetchall()
+            for entry in self._journal.read(len(schema_steps())):
+                self._upgrade(raw, entry.schema)
+                apsw.Changeset.apply(entry.patch, raw, conflict=_resolve)
+            read = self._version(raw)
+            is_old = OLD_JOURNAL in self.folder.names()
+            if is_old and not read:
+                self._upgrade(raw, SCHEMA)
+                read_old_journal(self.folder, raw, "".join(DIALECT.schema()[:SCHEMA]))
+            self._upgrade(raw, len(schema_steps()))
+            Fts5().add(connection, connection.all(KEPT_TERMS))
+            raw.execute("COMMIT")
+            sql = (files("memoranda.store.chroma") / "changes.sql").read_text("utf-8")
+            raw.execute(sql).fetchall()
+            if read not in {0, self._version(raw)} or (is_old and not read):
+                self._journal.begin_anew(self._everything(connection))
+            if is_old:
+                for name in self.folder.names():
+                    if name == OLD_JOURNAL or name.startswith(f"{MEMORIES}-"):
+                        self.folder.drop(name)
+            self._reconcile(connection)
+
+    def _upgrade(self, raw: apsw.Connection, schema: int) -> None:
+        """Bring the tables to a schema, as the journal goes on in it."""
+        steps = DIALECT.schema()
+        for number in range(self._version(raw), schema):
+            raw.execute(steps[number]).fetchall()
+            raw.execute(f"PRAGMA user_version = {number + 1}")
+            if not number:
+                raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                raw.execute(TERMS)
+
+    def _reconcile(self, connection: SqliteConnection) -> None:
+        """Write to the memories what they lack, unless they are known to be as they should."""
+        active = connection.value(ACTIVE)
+        if self._journal.mirrored == self._journal.number and self._memories.count() == active:
+            self._memories.are_written = True
+            return
+        found = self._memories.compare(connection)
+        self._memories.write(connection, found.changed)
+        self._memories.drop_adopted(connection, found.foreign)
+        self._memories.are_written = True
+
+    def _note_mirrored(self) -> None:
+        """Note that the memories need not be compared at the next opening, if they need not."""
+        with self._lend_writer():
+            if self._memories.are_written:
+                self._journal.note_mirrored()
+
+    # Memories of other programs
 
     @property
-    def _replicas(self) -> Replicas:
-        if self._opened is None:
-            raise StoreClosed("this store is closed; open the memory again")
-        return self._opened
+    def adoptable(self) -> Path | None:
+        """The folder, where another program has memories in it that are none here yet."""
+        return self.folder.path if self._memories.foreign else None
 
-    @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        user = STORE_ITSELF if scope is None else scope.user
-        with self._replicas.reading(user) as replica, replica.read() as connection:
-            yield connection, NOBODY if scope is None else self._user_key(connection, scope)
+    def finish_adoption(self) -> int:
+        """Remove the rows of another program that are records now; return how many they were."""
+        with self._lend_writer() as connection:
+            return self._memories.drop_adopted(connection, self._memories.foreign)
 
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        del patience  # The writers of a user take turns by trying, each for a moment.
+    # Writing
 
-        def carry_out(replica: Replica) -> T:
-            with replica.write() as connection:
-                return work(connection)
+    def _begin(self, connection: SqliteConnection) -> None:
+        super()._begin(connection)
+        self._session = apsw.Session(connection.raw, "main")
+        for table, _ in connection.all(RECORDED):
+            self._session.attach(table)
 
-        return self._replicas.change(STORE_ITSELF if scope is None else scope.user, carry_out)
+    def _commit(self, connection: SqliteConnection) -> None:
+        session, self._session = self._session, None
+        changed = session is not None and not session.is_empty
+        if session is not None and changed:
+            self._journal.append(JournalEntry(self._version(connection.raw), session.patchset()))
+        super()._commit(connection)
+        if changed:
+            self._follow_up(connection)
 
-    @property
-    def location(self) -> str:
-        """The location as it is given to ``Memory``, without a token."""
-        return str(self._place)
+    def _follow_up(self, connection: SqliteConnection) -> None:
+        """Write to the memories what was committed, and keep the journal short."""
+        try:
+            changed = {row[0]: bool(row[1]) for row in connection.all(CHANGED)}
+            # Should it be broken off: by then they may be there.
+            connection.run("UPDATE changed_records SET is_new = 0")
+            self._memories.are_written = False
+            self._memories.write(connection, changed)
+            self._memories.are_written = True
+            connection.run("DELETE FROM changed_records")
+            if self._journal.outgrown:
+                self._journal.begin_anew(self._everything(connection))
+        except errors.StoreError as error:
+            # It is in the journal, and so it is stored; the memories follow before the next.
+            log.warning("%s: memories are written later (%s)", self.location, error)
 
-    @property
-    def identity(self) -> object:
-        """What is equal of two stores in one place."""
-        return self.location
-
-    def records(
-        self, scope: Scope | None, where: Filter, **page: Unpack[RecordPage]
-    ) -> list[Record]:
-        """Return the matching records; of all users, the oldest of those that wait for a work."""
-        if scope is not None:
-            return super().records(scope, where, **page)
-        found: list[Record] = []
-        limit = page.get("limit")
-        with self._settled() as replicas:
-            waiting = replicas.mirror.metadata(self._waiting(where.waiting), limit)
-            for user in dict.fromkeys(row["user"] for row in waiting):
-                found += super().records(Scope(user), where, **page)
-        return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
-
-    def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
-        """Return how many records match, by kind; of all users, those that wait for a work."""
-        if scope is not None:
-            return super().count(scope, where)
-        with self._settled() as replicas:
-            waiting = replicas.mirror.metadata(self._waiting(where.waiting))
-            return Counter(Kind(EPISODES.get(row["type"], row["type"])) for row in waiting)
-
-    def claim_records(
-        self, work: str, *, now: datetime, until: datetime, limit: int
-    ) -> list[Record]:
-        """Return the next records that wait, whoever else has them: a claim would be a commit."""
-        del now, until
-        where = Filter.at_any_time(kinds=tuple(Kind), waiting=work)
-        return self.records(None, where, limit=limit)
-
-    def _waiting(self, work: str | None) -> dict[str, Any]:
-        """Return the condition of Chroma for records that wait for a kind of work."""
-        if work == ENTITIES:
-            return {"unlinked": True}
-        stale = {"generation": {"$ne": self._replicas.mirror.generation}}
-        return {"$and": [{"indexed": True}, stale]}
-
-    def _name_model(self, model: str, dimensions: int) -> None:
-        """Let vectors of other models count no more; those of a user go when it is next read."""
-
-        def work(connection: SqlConnection) -> None:
-            generation = int(health.meta(connection, GENERATION) or 0) + 1
-            drop_vectors(connection, model, dimensions)
-            stamp(connection, {GENERATION: str(generation)})
-
-        self._write(None, work)
+    def _everything(self, connection: SqliteConnection) -> JournalEntry:
+        """Return all rows as one patchset."""
+        raw = connection.raw
+        raw.execute("ATTACH ':memory:' AS blank")
+        try:
+            session = apsw.Session(raw, "main")
+            for table, sql in connection.all(RECORDED):
+                raw.execute(sql.replace("CREATE TABLE ", "CREATE TABLE blank.", 1))
+                session.attach(table)
+                session.diff("blank", table)
+            return JournalEntry(self._version(raw), session.patchset())
+        finally:
+            session.close()
+            raw.execute("DETACH blank")
 
     # Upkeep
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what Chroma does by itself, and what stands in for what it does not."""
-        shared = self._replicas.collections.shared
-        native = named.PROCESSES if shared else named.PURGE
-        told = CAPABILITIES | (OF_SERVERS if shared else OF_FOLDERS)
-        return tuple(Capability(name, name == native, told[name]) for name in named.NAMES)
+        return tuple(Capability(name, name == capabilities.PURGE, DETAILS[name]) for name in NAMES)
 
-    @contextmanager
-    def _settled(self) -> Iterator[Replicas]:
-        """Give the replicas to this thread alone, with all that was committed in the memories."""
-        with self._replicas.lock:
-            self._replicas.settle()
-            yield self._replicas
-
-    def users(self) -> list[str]:
-        """Return every user with a record or a conversation, in order."""
-        found: list[str] = []
-        with self._settled() as replicas:
-            for user in replicas.journal.users():
-                # So that few of them are loaded for this alone.
-                active = {"$and": [{"user": user}, {"closed": False}]}
-                if replicas.mirror.metadata(active, limit=1):
-                    found.append(user)
-                elif user != STORE_ITSELF:
-                    with replicas.reading(user) as replica:
-                        found += [row[0] for row in replica.all(USERS)]
-        return found
+    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]]:
+        """Return nothing: what is erased is in no file once these were written anew."""
+        del texts
+        return {}
 
     def verify(self) -> list[str]:
         """Return a line for each kind of difference found, with examples."""
-        found: list[str] = []
-        with self._settled() as replicas:
-            replicas.forget()  # What is stored is looked at, not what is held of it.
-            for user in replicas.journal.users():
-                with replicas.reading(user) as replica:
-                    found += health.verify(replica)
-                wrong, texts = self._differing(user)
-                found += health.report("records changed behind memoranda's back", list(texts))
-                found += health.report(OTHERWISE, [each for each in wrong if each not in texts])
-            # The files of a server are its own; but whoever opens its folder has to purge them.
-            kept = not replicas.collections.shared and replicas.journal.unpurged()
-            if kept or replicas.journal.erasing():
-                found.append(health.UNPURGED)
-            return list(dict.fromkeys(found))
-
-    def _differing(self, user: str) -> tuple[Touched, dict[str, str]]:
-        """Return what is not in the collection as it should be, nor about to be written."""
-        replicas = self._replicas
-        wrong: Touched | None = None
-        texts: dict[str, str] = {}
-        for _ in range(LOOKS if replicas.collections.shared else 1):
-            with replicas.reading(user) as replica:
-                found, texts = replicas.mirror.differing(replica)
-            wrong = {it: how for it, how in found.items() if wrong is None or it in wrong}
-            if not wrong:
-                break
-            replicas.settle()
-        return wrong or {}, {it: text for it, text in texts.items() if it in (wrong or ())}
+        found = super().verify()
+        with self._lend_writer() as connection:
+            different = self._memories.compare(connection).changed
+        return found + report(OTHERWISE, sorted(different))
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Derive again what can be derived, and mend the collection; return what was different.
-
-        A text that others changed in the collection is the truth from now on.
-        """
-        found: list[str] = []
-        with self._settled() as replicas:
-            for user in replicas.journal.users():
-                wrong, texts = self._differing(user)
-                rows = [{"id": record, "text": text} for record, text in texts.items()]
-
-                def work(replica: Replica, rows: list[dict[str, str]] = rows) -> list[str]:
-                    with replica.write() as connection:
-                        connection.run_many(TAKE_TEXT, rows)
-                    return health.rebuild(replica, self._analyzer, self.names, extractor)
-
-                found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
-                with replicas.reading(user) as replica:
-                    replicas.mirror.write(replica, wrong)
-        return list(dict.fromkeys(found))
+        """Derive index, links and queues anew, and write the memories as they should be."""
+        with self._lend_writer() as connection:
+            different = self._memories.compare(connection).changed
+            self._memories.write(connection, different)
+            return [*super().rebuild(extractor), *report(OTHERWISE, sorted(different))]
 
     def purge(self, *, large: bool = False) -> str | None:
-        """Overwrite what is left of erased text, where the files can be reached.
-
-        The journal of each user who erased something begins anew, with what there is now. But
-        Chroma keeps what was removed in its log, its indexes and in free pages: in a folder it is
-        overwritten there, while nobody has it open. On a server the calls of a client do not reach
-        that far; that there is something to purge stays known, for whoever opens its folder.
-        """
+        """Write the journal and Chroma's database anew, without what was erased."""
         del large
-        with self._settled() as replicas:
-            place, journal = replicas.collections.place, replicas.journal
-            erasing = journal.erasing()
-            for user in erasing:
-                done = False
-                while not done:
-                    with replicas.reading(user) as replica:
-                        done = replicas.rebase(replica)
-            if isinstance(place, Folder) and (erasing or journal.unpurged()):
-                replicas.collections.purge(place)
-                journal.purged()
-        if isinstance(place, Folder):
-            return None
-        detail = next(each.detail for each in self.capabilities() if each.name == named.PURGE)
-        return f"free space may still hold what was erased: {detail}"
-
-    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
-        """Return which texts the files of a folder hold, as they are or as the journal codes them.
-
-        Chroma leaves the folder meanwhile: its locks do not outlive that another one reads it.
-        """
-        with self._settled() as replicas:
-            collections, place = replicas.collections, replicas.collections.place
-            if not isinstance(place, Folder):
-                return None
-            with collections.left(place), ExitStack() as opened:
-                index_files.blank(place.path)
-                paths = (
-                    each for each in sorted(place.path.rglob("*")) if _is_searched(each, place)
-                )
-                files = ((str(each), opened.enter_context(each.open("rb"))) for each in paths)
-                found = ByteSearch(texts, coded=True).files(files)
-            collections.look()
-            return found
-
-    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
-        """Return those of ``texts`` that stand in what other users have stored."""
-        found: set[str] = set()
-        with self._settled() as replicas:
-            for user in replicas.journal.users():
-                if user != scope.user:
-                    with replicas.reading(user) as replica, replica.read() as connection:
-                        found |= told_by_others(connection, NOBODY, texts)
-        return found
+        with self._lend_writer() as connection:
+            asked = meta(connection, PURGE)
+            self._journal.begin_anew(self._everything(connection))
+            self.folder.clean((JOURNAL, MEMORIES))
+            with self.write() as writing:
+                values = {"name": PURGE, "asked": asked}
+                writing.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
+        return None
 
     def backup(self, path: str) -> None:
-        """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
-        target = Path(path)
-        if target.exists():
-            raise InvalidInput(f"{path} exists already; name a folder that does not")
-        if not target.absolute().parent.is_dir():
-            message = f"{target.parent} is no folder; make it first, or name another place"
-            raise StoreReadOnly(message)
-        part = Folder(target.with_name(target.name + PART))
-        shutil.rmtree(part.path, ignore_errors=True)
-        try:
-            with self._settled() as replicas, closing(Collections(part)) as collections:
-                _copy(replicas, collections)
-            with translated(part):
-                part.path.rename(target)
-        finally:
-            shutil.rmtree(part.path, ignore_errors=True)
+        """Write a copy of the folder to ``path``, which appears there whole or not at all."""
+        with self._lend_writer():
+            self._note_mirrored()
+            self.folder.copy(Path(path))
 
     def size(self) -> int:
-        """Return the bytes of the folder; of a server, those of the journal: it takes more."""
-        replicas = self._replicas
-        place = replicas.collections.place
-        if isinstance(place, Folder):
-            return sum(path.stat().st_size for path in place.path.rglob("*") if path.is_file())
-        return replicas.journal.size()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of this thread inside the block see one moment."""
-        return self._replicas.moment()
-
-    def close(self) -> None:
-        """Release the place. Closing twice is harmless."""
-        replicas, self._opened = self._opened, None
-        if replicas is not None:
-            replicas.close()
+        """Return the bytes of the folder."""
+        with self._lend_writer():
+            return self.folder.size()
 
 
-def foreign_memories(path: Path, analyzer: Analyzer) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return id, text and metadata of what others put into ``memories`` of the folder ``path``.
+def read_foreign(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return id, text and metadata of what another program has in ``memories`` of a folder.
 
     Raises:
         InvalidInput: there is no such collection.
         StoreError: the folder cannot be used, or another process has it.
     """
-    place = Folder(path.expanduser().absolute())
-    with closing(Replicas.opened(place, analyzer)) as replicas, replicas.lock:
-        collections = replicas.collections
-        if MEMORIES not in collections:
-            raise InvalidInput(f"{path} has no collection {MEMORIES!r}; there is nothing to import")
-        found: list[tuple[str, str, dict[str, Any]]] = []
-        for page in collections.pages(MEMORIES, None, ["documents", "metadatas"]):
-            rows = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
-            found += [(key, text or "", told or {}) for key, text, told in rows]
-        return [row for row in found if OURS not in row[2]]
+    path = path.expanduser().absolute()
+    with ChromaStore._sharing:  # noqa: SLF001 - its own module
+        handles = ChromaStore._shared.get(path.resolve())  # noqa: SLF001
+        folder = handles[0].folder if handles else ChromaFolder(path)
+        try:
+            if MEMORIES not in folder.names():
+                message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"
+                raise errors.InvalidInput(message)
+            found: list[tuple[str, str, dict[str, Any]]] = []
+            for page in folder.pages(MEMORIES, ["documents", "metadatas"]):
+                rows = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
+                found += [(row[0], row[1] or "", row[2] or {}) for row in rows]
+            return [row for row in found if is_foreign(row[2])]
+        finally:
+            if not handles:
+                folder.close()
 
 
-def _is_searched(path: Path, place: Folder) -> bool:
-    """Return whether a file of a folder is Chroma's: not a lock, nor one of the notes in it."""
-    inside = path.relative_to(place.path).parts
-    return path.is_file() and path.name != LOCK and inside[0] != INSIDE
-
-
-def _copy(replicas: Replicas, to: Collections) -> None:
-    """Write what each user has at one moment into an empty place."""
-    journal, mirror = Journal(to), Mirror(to)
-    mirror.dimensions, mirror.generation = replicas.mirror.dimensions, replicas.mirror.generation
-    for user in replicas.journal.users():
-        with replicas.reading(user) as replica:
-            journal.begin(user, replica.at.commit, replica.whole())
-            new = {row[0]: MirrorChange.NEW for row in replica.all("SELECT id FROM records")}
-            mirror.write(replica, new)
+def _resolve(reason: int, _change: apsw.TableChange) -> int:
+    """Writing what is there already changes nothing; what went with another row is gone."""
+    if reason in {apsw.SQLITE_CHANGESET_CONFLICT, apsw.SQLITE_CHANGESET_DATA}:
+        return apsw.SQLITE_CHANGESET_REPLACE
+    return apsw.SQLITE_CHANGESET_OMIT

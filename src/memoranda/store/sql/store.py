@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -287,6 +288,15 @@ class SqlStore(SqlClaims, TransferReads):
     _analyzer: Analyzer
     _keys: dict[str, int]
     full_text: FullText
+
+    @property
+    def adoptable(self) -> Path | None:
+        """Return nothing: no other program writes memories into an SQL database."""
+        return None
+
+    def finish_adoption(self) -> int:
+        """Return that there was nothing to adopt."""
+        return 0
 
     def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
         """Return the number of the scope's user; ``NOBODY`` where there is none."""
