@@ -91,6 +91,15 @@ def test_it_is_due_once_in_six_days_if_three_facts_were_learned(last, facts, why
     assert found is why if why is None else why in found
 
 
+def test_it_looks_back_to_the_last_one():
+    """What was learned before a week without a reflection is in the next; at least a week."""
+    facts = [*three(), fact(4, "Ana has a boat.", age=10), fact(5, "Ana has a cat.", age=14)]
+    for last, numbers in ((None, 3), (NOW - 6 * DAY, 3), (NOW - 13 * DAY, 4)):
+        found = reflect.week(facts, (), last=last, now=NOW, zone=UTC)
+        assert len(found.facts) == numbers
+    assert "boat" in looked_back(facts, last=NOW - 13 * DAY).content
+
+
 def test_a_week_holds_200_records_the_newest_with_a_fair_share_for_each_kind():
     """Half facts, half episodes; what one kind leaves is the other's."""
     facts = [fact(n, f"fact {n}", age=n / 100) for n in range(300)]

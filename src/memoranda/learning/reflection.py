@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
@@ -18,10 +19,11 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from memoranda.entities.names import RuleNameMatcher
-from memoranda.errors import LLMError
+from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
+from memoranda.model.checks import require_aware
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.ports import EntityExtractor
 from memoranda.model.query import Filter, Order
@@ -72,19 +74,16 @@ class WeekRecords:
     Attributes:
         records: facts and episodes of the week, the newest first.
         ahead: facts of any age about times to come.
+        since: when it began: seven days ago, or with the last reflection, if that is longer ago.
         now: when it ended: the present.
         zone: the user's time zone.
     """
 
     records: Sequence[Record]
     ahead: Sequence[Record] = ()
+    since: datetime
     now: datetime
     zone: tzinfo
-
-    @property
-    def since(self) -> datetime:
-        """When the week began."""
-        return self.now - WEEK
 
     @property
     def facts(self) -> list[Record]:
@@ -113,12 +112,12 @@ def why_not_due(last: datetime | None, week: WeekRecords) -> str | None:
 
     Args:
         last: when the last reflection was recorded.
-        week: the records of the last seven days.
+        week: the records since then.
     """
     # A last one far in the future is of a clock that was wrong then; it must not block for ever.
     if last is not None and abs(week.now - last) < REST:
         return f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago"
-    number = len(week.facts)
+    number = sum(fact.created_at > week.now - WEEK for fact in week.facts)
     enough, found = number >= LEAST_FACTS, f"{number} new fact{'s' * (number != 1)}"
     return None if enough else f"{found} in 7 days; {LEAST_FACTS} are needed"
 
@@ -128,24 +127,30 @@ def week(
     episodes: Iterable[Record],
     *,
     ahead: Iterable[Record] = (),
+    last: datetime | None = None,
     now: datetime,
     zone: tzinfo,
 ) -> WeekRecords:
-    """Return the newest records of the last seven days.
+    """Return the newest records of the last seven days, or since the last reflection.
+
+    So what was learned before a week without a reflection is in the next one.
 
     Half of the room is the facts' and half the episodes'; what one kind leaves is the other's.
     Records that have ended or were superseded, and what only external text says, are left out:
     a reflection is told in every talk, and must not carry a stranger's words there.
 
     Args:
-        facts: facts of the last seven days.
-        episodes: episodes of the last seven days.
+        facts: facts of that time.
+        episodes: episodes of that time.
         ahead: facts of any age that happen later than ``now``; up to a tenth of the room, the
             soonest.
+        last: when the last reflection was recorded.
         now: the present.
         zone: the user's time zone.
     """
-    learned, said = _newest(facts, Kind.FACT, now), _newest(episodes, Kind.EPISODE, now)
+    since = _since(last, now)
+    learned = _newest(facts, Kind.FACT, since, now)
+    said = _newest(episodes, Kind.EPISODE, since, now)
     known = {fact.id for fact in learned}
     later = (fact for fact in ahead if fact.event_time > now and fact.id not in known)
     plans = sorted(
@@ -155,7 +160,7 @@ def week(
     room = LIMIT - len(plans)
     learned = learned[: max(room // 2, room - len(said))]
     records = sorted([*learned, *said[: room - len(learned)]], key=_age, reverse=True)
-    return WeekRecords(records=records, ahead=plans, now=now, zone=zone)
+    return WeekRecords(records=records, ahead=plans, since=since, now=now, zone=zone)
 
 
 def plan(
@@ -191,12 +196,26 @@ def plan(
     return draft, why
 
 
-def _newest(records: Iterable[Record], kind: Kind, now: datetime) -> list[Record]:
+def _looked_at(reflection: Record) -> datetime:
+    """Return until when a reflection looked at the records."""
+    until = reflection.metadata.get("until")
+    with suppress(ValueError, InvalidInput):
+        if isinstance(until, str):
+            return require_aware(datetime.fromisoformat(until), "until")
+    return reflection.created_at
+
+
+def _since(last: datetime | None, now: datetime) -> datetime:
+    """Return since when a reflection looks back: for a week, or to the last one."""
+    return now - WEEK if last is None else min(now - WEEK, last)
+
+
+def _newest(records: Iterable[Record], kind: Kind, since: datetime, now: datetime) -> list[Record]:
     chosen = {record.id: record for record in records if record.kind is kind}
     fresh = (
         record
         for record in chosen.values()
-        if now - WEEK < record.created_at <= now and _is_sound(record, now)
+        if since < record.created_at <= now and _is_sound(record, now)
     )
     return sorted(fresh, key=_age, reverse=True)
 
@@ -247,15 +266,17 @@ class ReflectionWriter:
     def _write(self, now: datetime, *, dry_run: bool) -> StageReport:
         scope, store = self.records.scope, self.records.store
         insights = Filter(now=now, kinds=(Kind.REFLECTION,))
-        last = store.records(scope, insights, order=Order.LATEST, limit=1)
+        found = store.records(scope, insights, order=Order.LATEST, limit=1)
+        # A model may have taken a while between the look at the records and its last word.
+        last = _looked_at(found[0]) if found else None
         facts, episodes = (
-            store.records(scope, Filter(now=now, kinds=(kind,), recorded_since=now - WEEK))
+            store.records(scope, Filter(now=now, kinds=(kind,), recorded_since=_since(last, now)))
             for kind in (Kind.FACT, Kind.EPISODE)
         )
         later = Filter(now=now, kinds=(Kind.FACT,), since=now)
         ahead = store.records(scope, later, limit=PAGE)
-        looked_back = week(facts, episodes, ahead=ahead, now=now, zone=self.zone)
-        not_due = why_not_due(last[0].created_at if last else None, looked_back)
+        looked_back = week(facts, episodes, ahead=ahead, last=last, now=now, zone=self.zone)
+        not_due = why_not_due(last, looked_back)
         if not_due is not None:
             return StageReport(stage=REFLECT, skipped=not_due, dry_run=dry_run)
         model = None if dry_run else self.models.for_stage(scope, REFLECT)
