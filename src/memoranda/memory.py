@@ -1091,9 +1091,8 @@ class Memory:
     ) -> CopyReport:
         """Copy users with all that they have to another store, and compare the two.
 
-        What was copied before is brought up to date: a copy that was cut short goes on, and one
-        of a memory in use can be repeated when nobody uses it any more. What is derived is made
-        anew there; vectors are copied, if both stores have those of one model.
+        A copy is an export that is imported: what is there already stays as it is, so one that
+        was cut short goes on. What is derived is made anew there, vectors too.
 
         Args:
             location: where to, as for :class:`Memory`; it is made if it is not there.
@@ -1101,7 +1100,7 @@ class Memory:
             progress: told after each batch.
 
         Raises:
-            InvalidInput: the location is this one, or has something of a user that is not here.
+            InvalidInput: the location is this one.
             NotFound: there is no such user, or nobody at all.
         """
         services, told = self._services, required_callable(progress, "progress")

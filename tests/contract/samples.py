@@ -449,18 +449,16 @@ class User:
 
     def _prepare_copy(self) -> list[do.Action]:
         # What another store tells.
-        copied = record("copied tea", scope=self.scope)
+        copied = record("copied tea", scope=self.scope, valid_until=SOON)
         recalls = (SessionRecall("talk", SOON),)
         first = Change(SOON, ChangeAction.ENRICH, "enriched", copied.id)
         session = AgentSession(id="talk", first_seen_at=START, agent=self.scope.agent)
         self.open_conversation("copied")
         self.say("copied", "secret")
-        trail = AuditTrail(reason="new", changes=(first,), recalls=recalls)
+        trail = AuditTrail(reason="new", retired=True, changes=(first,), recalls=recalls)
         return [
             do.Insert(copied, None, trail=trail),
-            do.ReplaceRecord(replace(copied, valid_until=SOON), replace(trail, retired=True)),
             do.KeepUserMetadata(UserMetadata(sessions=(session,))),
-            do.ClearTranscript("copied"),
         ]
 
 

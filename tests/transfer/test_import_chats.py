@@ -96,20 +96,50 @@ def test_what_was_written_with_claude_comes_in(plain, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "format"),
-    [("conversations.json", TRIP, "chatgpt"), ("data/conversations-001.json", GARDEN, "claude")],
-)
-def test_the_archive_of_an_export_is_read(plain, tmp_path, name, value, format):
+def test_the_archive_of_an_export_is_read(opened, tmp_path, wordless):
     """The ZIP file is imported as it came; again, or unpacked, it adds nothing."""
-    path = zipped(tmp_path / "export.zip", name, [value])
-    report = plain.import_(path)
-    assert (report.format, report.messages > 1) == (format, True)
-    assert plain.import_(path).messages == 0
-    assert plain.import_(written(tmp_path / "c.json", [value])).messages == 0
-    plain.maintain()
-    (fact,) = plain.records(kind="fact")
-    assert fact.event_time.date() == START.date()
+    for name, value, form in (
+        ("conversations.json", TRIP, "chatgpt"),
+        ("data/conversations-001.json", GARDEN, "claude"),
+    ):
+        memory = opened(embedder=None, settings=wordless)
+        path = zipped(tmp_path / f"{form}.zip", name, [value])
+        report = memory.import_(path)
+        assert (report.format, report.messages > 1) == (form, True)
+        assert memory.import_(path).messages == 0
+        folder = tmp_path / form / "2026-08-24"
+        folder.mkdir(parents=True)
+        (folder / "user.json").write_text("{}")
+        written(folder / "conversations-000.json", [value])
+        for unpacked in (folder, folder.parent, folder / "conversations-000.json"):
+            assert memory.import_(unpacked).format == form
+            assert memory.import_(unpacked, form).messages == 0
+        memory.maintain()
+        (fact,) = memory.records(kind="fact")
+        assert fact.event_time.date() == START.date()
+
+
+def test_what_a_person_pasted_is_what_they_said(plain, tmp_path):
+    """A message of claude.ai that is nothing but an attachment with text has that text."""
+    pasted = [{"file_name": "", "extracted_content": "I moved to Porto."}]
+    talk = claude(wrote(1, "human", "", attachments=pasted), wrote(2, "assistant", "Nice."))
+    report = plain.import_(written(tmp_path / "conversations.json", [talk]))
+    assert said(plain, "k1") == [("user", "I moved to Porto."), ("assistant", "Nice.")]
+    assert report.left_out == ()
+
+
+def test_what_was_erased_or_deleted_does_not_come_back(plain, tmp_path):
+    """Neither messages nor whole conversations, whether they were erased or only deleted."""
+    path = written(tmp_path / "conversations.json", [TRIP])
+    plain.import_(path)
+    plain.import_(written(tmp_path / "claude.json", [GARDEN]))
+    plain.delete_conversation("c1")
+    plain.delete_conversation("k1", erase=True)
+    assert plain.import_(path).messages == plain.import_(tmp_path / "claude.json").messages == 0
+    assert plain.conversations() == []
+    longer = GARDEN | {"chat_messages": [*GARDEN["chat_messages"], wrote(9, "human", "And now?")]}
+    assert plain.import_(written(path, [longer])).messages == 1
+    assert said(plain, "k1") == [("user", "And now?")]
 
 
 def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
@@ -125,18 +155,26 @@ def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
     assert [words for _, words in said(plain, "c1")] == ["One", "Two", "Three", "Two again"]
 
 
-def test_broken_exports_are_named(plain, tmp_path):
-    """The error says which conversation and message; nothing of the file was written."""
+def test_what_cannot_be_read_of_an_export_is_named_and_passed_over(plain, tmp_path):
+    """The report says which conversation and why; the others come in."""
     bad_time = chatgpt(node("q", None, "Hi", create_time="soon"), current="q", conversation_id="c2")
     cases = [
         ([TRIP, bad_time], "item 2: message q: create_time='soon' is no time"),
-        ([TRIP, {"mapping": {}}], "item 2: the key id is missing"),
-        ([GARDEN, {"chat_messages": []}], "item 2: the key uuid is missing"),
-        ([GARDEN, claude({"sender": "human"})], "item 2: message 1: the key uuid is missing"),
+        ([TRIP, {"mapping": {}}], "item 2: id must be text"),
+        ([GARDEN, {"chat_messages": []}], "item 2: uuid must be text"),
+        ([GARDEN, claude({"sender": "human"})], "item 2: message 1: uuid must be text"),
     ]
     for value, complaint in cases:
-        with pytest.raises(InvalidInput, match=complaint):
-            plain.import_(written(tmp_path / "c.json", value))
+        report = plain.import_(written(tmp_path / "c.json", value))
+        assert any(complaint in line and "passed over" in line for line in report.left_out)
+        assert "lines that cannot be read: 1" in report.left_out
+    assert sorted(info.id for info in plain.conversations()) == ["c1", "k1"]
+
+
+def test_a_file_that_is_no_export_is_refused(plain, tmp_path):
+    """Where nothing can be read, the error names the first thing."""
+    with pytest.raises(InvalidInput, match="item 1: id must be text"):
+        plain.import_(written(tmp_path / "c.json", [{"mapping": {}}]))
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b" " * (20 * 1024**2) + b"]")
@@ -148,7 +186,7 @@ def test_broken_exports_are_named(plain, tmp_path):
     (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     with pytest.raises(InvalidInput, match=r"bad\.zip holds no conversations\.json"):
         plain.import_(tmp_path / "bad.zip")
-    with pytest.raises(InvalidInput, match="no conversations of ChatGPT or claude"):
+    with pytest.raises(InvalidInput, match="the format is unknown"):
         plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [{"a": 1}]))
     assert plain.conversations() == []
 
@@ -183,7 +221,7 @@ def test_any_tree_of_chatgpt_is_read(tree, current):
     """No tree is a crash, circles included; each message of the branch is there exactly once."""
     value = {"mapping": tree, "current_node": current, "id": "c"}
 
-    read = read_export(_File(value), reader.KEYS, reader.read_messages, LeftOut())
+    read = read_export(reader.KEYS, reader.read_messages, _File(value), None, LeftOut())
     found = [item for each in read for item in each.messages]
     keys = [item.key for item in found]
     assert len(set(keys)) == len(keys)
@@ -214,6 +252,6 @@ class _File:
     def __init__(self, value):
         self.value = value
 
-    def items(self):
+    def items(self, _):
         """Return it with its place."""
         return [JsonItem("tree.json", self.value)]

@@ -219,28 +219,45 @@ def test_the_session_of_another_agent_is_left_alone(opened, tmp_path, wordless):
     assert opened(**place, agent="coder").import_(path).messages == 0
 
 
-@pytest.mark.parametrize(
-    ("bad", "complaint"),
-    [
+def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
+    """What a crash left of a line keeps out nothing that was said before or since."""
+    for bad, complaint in (
         ("{no", "line 12: not valid JSON"),
-        ("[]", "line 12: expected a line of a transcript, an object, got"),
+        ("[]", "line 12: expected an object"),
         ({"type": "user", "sessionId": "x"}, "line 12: expected a line of a transcript with uuid"),
         (person(9, 3), "line 12: content must be text or a list of blocks, got 3"),
         (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
-    ],
-)
-def test_a_bad_line_is_told_and_passed_over(plain, tmp_path, bad, complaint):
-    """What a crash left of a line keeps out nothing that was said before or since."""
-    path = transcript(tmp_path, TALK)
-    before = len(path.read_text(encoding="utf-8").splitlines())
-    with path.open("a", encoding="utf-8") as file:
-        file.write((bad if isinstance(bad, str) else json.dumps(bad)) + "\n")
-        file.write(json.dumps(person(10, "And after it?")) + "\n")
-    assert before == 11
-    report = plain.import_(path)
-    assert any(f"{SESSION}.jsonl, {complaint}" in line for line in report.left_out)
-    assert "lines that cannot be read: 1" in report.left_out
-    assert talk(plain)[-1][1] == "And after it?"
+    ):
+        path, memory = transcript(tmp_path, TALK), opened(embedder=None, settings=wordless)
+        with path.open("a", encoding="utf-8") as file:
+            file.write((bad if isinstance(bad, str) else json.dumps(bad)) + "\n")
+            file.write(json.dumps(person(10, "And after it?")) + "\n")
+        report = memory.import_(path)
+        assert any(f"{SESSION}.jsonl, {complaint}" in line for line in report.left_out), complaint
+        assert "lines that cannot be read: 1" in report.left_out
+        assert talk(memory)[-1][1] == "And after it?"
+
+
+def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
+    """Messages that were queued are the person's; those that come again as lines, once."""
+    at_work = {"sessionId": SESSION, "timestamp": at(9)}
+    absorbed = {"type": "queue-operation", "operation": "remove", "reason": "absorbed_mid_turn"}
+    queued = {"type": "queued_command", "prompt": [text("And no sugar.")]}
+    later = {"type": "queue-operation", "operation": "enqueue", "content": "Thanks."}
+    lines = [
+        *TALK,
+        absorbed | at_work | {"content": "I drink tea."},
+        {"type": "attachment", "uuid": "q", "attachment": queued} | at_work,
+        later | at_work,
+        person(10, "Thanks."),
+    ]
+    plain.import_(transcript(tmp_path, lines))
+    assert [words for role, words in talk(plain) if role == "user"][1:] == [
+        "I drink tea.",
+        "And no sugar.",
+        "Thanks.",
+    ]
+    assert plain.import_(transcript(tmp_path, lines)).messages == 0
 
 
 def test_a_broken_first_line_hides_no_transcript(plain, tmp_path):

@@ -161,8 +161,8 @@ def test_secrets_are_left_out(memory, tmp_path):
     assert contents(memory, kind="fact") == ["Ana is vegetarian"]
     assert contents(memory, kind="episode") == ["Chose Lisbon."]
     assert report.left_out == (
-        "MEMORY.md: 2 lines look like secrets, not imported",
-        "HISTORY.md: 1 line looks like a secret, not imported",
+        "HISTORY.md: lines that look like secrets, not imported: 1",
+        "MEMORY.md: lines that look like secrets, not imported: 2",
     )
 
 
@@ -171,7 +171,7 @@ def test_an_empty_memory_is_refused(memory, tmp_path):
     (tmp_path / "empty" / "memory").mkdir(parents=True)
     (tmp_path / "empty" / "memory" / "x.md").write_bytes(b"\0")
     (tmp_path / "empty" / "README.md").write_text("- no memory\n")
-    complaint = r"holds no memory to import; looked for MEMORY\.md, CLAUDE\.md.*memory/x\.md: is no"
+    complaint = r"holds no memory to import; looked for MEMORY\.md, CLAUDE\.md.*memory/x\.md: is "
     with pytest.raises(InvalidInput, match=complaint):
         memory.import_(tmp_path / "empty")
     with pytest.raises(InvalidInput, match="there is no file"):

@@ -1,8 +1,6 @@
 """What upkeep did to a memory goes with it: nothing is learned, faded or decided twice."""
 
-import json
-
-from file_samples import ALL, START, every, exported, opened, written
+from file_samples import ALL, START, opened
 from samples import User
 
 from memoranda.model.actions import (
@@ -16,17 +14,6 @@ from memoranda.model.actions import (
     Touch,
 )
 from memoranda.model.query import Filter, Subset
-
-OLD = {"format": "memoranda", "version": 2, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
-EPISODE = {
-    "type": "record",
-    "id": "ep_1",
-    "kind": "episode",
-    "content": "hello",
-    "session_id": "s",
-    "event_time": "2026-02-02T17:05:00Z",
-    "created_at": "2026-02-02T17:05:00Z",
-}
 
 
 def moved(memory, path, **more):
@@ -141,33 +128,6 @@ def test_enrichment_is_done_again(tmp_path):
         assert one.get(fact.id).enriched_at is not None
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert (two.get(fact.id).metadata, two.get(fact.id).enriched_at) == ({"a": 1}, None)
-
-
-def test_an_older_file_says_less(tmp_path):
-    """Of version 2, what had ended was forgotten, the rest fades from its last access."""
-    ended = {**EPISODE, "id": "ep_2", "valid_until": "2026-03-01T00:00:00Z"}
-    later = {**EPISODE, "id": "ep_3", "valid_until": "2026-03-09T00:00:00Z"}
-    used = {**EPISODE, "id": "ep_4", "confidence": 0.5, "last_accessed": "2026-03-02T17:05:00Z"}
-    with opened() as memory:
-        memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
-        store, scope = memory._services.store, memory._scope
-        found = User(store, scope).episodes("s")
-        assert [item.id for item in found] == ["ep_1", "ep_3", "ep_4"]
-        assert sessions(memory) == {"s": (-1, False)}
-        assert (found[2].strength, found[2].strength_at) == (0.5, START)
-        assert found[0].strength_at == found[0].created_at
-        assert len(every(memory)) == len(["ep_1", "ep_2", "ep_3", "ep_4"])
-
-
-def test_a_closing_by_hand_ends_a_record(tmp_path):
-    """A line with ``closed_at`` alone is of a record that was forgotten then."""
-    header = {**OLD, "version": 3}
-    line = {**EPISODE, "closed_at": "2026-03-01T00:00:00Z"}
-    with opened() as memory:
-        memory.import_(written(tmp_path, "noa.jsonl", header, json.dumps(line)))
-        assert memory.records() == []
-        again = exported(memory, tmp_path / "again")[1]
-        assert again["valid_until"] == again["closed_at"] == "2026-03-01T00:00:00.000Z"
 
 
 def test_a_record_that_ended_before_it_was_closed_keeps_its_end(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Calibration, ToolCall
 
 
 def test_what_is_believed_comes_back_after_an_erasure(tmp_path):
@@ -71,56 +70,41 @@ def test_a_conversation_that_is_there_keeps_its_prunings(tmp_path):
         assert receipts(two, "trip") == []
 
 
-FIRST_VERSION = """\
-{"format":"memoranda","version":1,"user":"noa","exported_at":"2026-03-02T17:05:00.000Z"}
-{"type":"record","id":"ep_1","kind":"episode","content":"Quay?","content_hash":"","agent":null,\
-"session_id":"trip","position":0,"event_time":"2026-03-02T17:05:00.000Z",\
-"created_at":"2026-03-02T17:05:00.000Z","valid_until":null,"superseded_by":null,"confidence":1.0,\
-"access_count":0,"last_accessed":null,"decay_rate":0.0,"source_ids":[],"source_role":"user",\
-"origin":"conversation","trust":"person","tags":[],"metadata":{}}
-{"type":"conversation","id":"trip","system":"Plan.","model":"m","context_limit":9000,\
-"created_at":"2026-03-02T17:05:00.000Z","ended_at":null,"cleared_through":"msg_1"}
-{"type":"message","conversation":"trip","id":"msg_1","role":"user","content":"Quay?",\
-"timestamp":"2026-03-02T17:05:00.000Z","tokens":5,"importance":null,"pinned":true,"tool_calls":[],\
-"tool_result":null,"record_id":"ep_1"}
-{"type":"message","conversation":"trip","id":"msg_2","role":"assistant","content":"",\
-"timestamp":"2026-03-02T17:05:01.000Z","tokens":7,"importance":null,"pinned":false,\
-"tool_calls":[{"id":"c1","name":"look","arguments":"{}"}],"tool_result":null,"record_id":null}
-"""
-
-
-def test_a_file_of_the_first_version_is_read(tmp_path):
-    """What an older memoranda exported comes in whole; what it did not know has its default."""
-    path = tmp_path / "old.jsonl"
-    path.write_text(FIRST_VERSION, encoding="utf-8")
+def test_what_was_erased_or_deleted_since_does_not_come_back(tmp_path):
+    """An older export brings back no erased text, and no conversation that was deleted."""
+    path = tmp_path / "noa.jsonl"
     with opened() as memory:
+        for name in ("trip", "gone", "kept"):
+            chat = memory.conversation(name)
+            chat.extend({"role": "user", "content": f"{name} line {n}"} for n in range(2))
+        memory.export(path)
+        (first, *_) = (item for item in every(memory) if item.content == "trip line 0")
+        memory.forget(first.id, erase=True)
+        memory.delete_conversation("gone", erase=True)
+        memory.delete_conversation("kept")
         report = memory.import_(path)
-        assert (report.records, report.messages) == (1, 2)
-        info = memory._services.store.conversations(memory._scope)["trip"]
-        first, second = talk(memory, "trip")
-        assert memory.verify() == []
-    assert (info.context_limit, info.cleared_through, info.start) == (9_000, "msg_1", 1)
-    assert info.calibration == Calibration()
-    assert (first.position, first.pinned, first.images, first.task) == (0, True, (), None)
-    assert second.tool_calls == (ToolCall("c1", "look"),)
+        assert (report.records, report.messages) == (0, 0)
+        assert [info.id for info in memory.conversations()] == ["trip"]
+        assert [item.content for item in talk(memory, "trip")] == ["trip line 1"]
 
 
-def test_an_export_under_the_former_name_is_read(tmp_path):
-    """Until version 0.1 the first line called the format recollect: such a file comes in whole."""
-    path = tmp_path / "old.jsonl"
-    path.write_text(FIRST_VERSION.replace('"memoranda"', '"recollect"'), encoding="utf-8")
+def test_exports_of_former_versions_are_named(tmp_path):
+    """What 0.2 does not write any more is refused with what to do."""
+    old = {"format": "memoranda", "version": 3, "user": "noa"}
     with opened() as memory:
-        report = memory.import_(path)
-        assert (report.format, report.records, report.messages) == ("memoranda", 1, 2)
-        assert memory.verify() == []
+        for head in (old, old | {"format": "recollect", "version": 1}):
+            path = written(tmp_path, "old.jsonl", head)
+            with pytest.raises(InvalidInput, match=r"with memoranda 0\.2, and export it again"):
+                memory.import_(path)
 
 
 # OpenAI
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_openai_messages_in_every_shape(tmp_path):
+    """Array, object, lines of objects and lines of messages give the same conversation."""
+    path = tmp_path / "ghent.json"
+    for text in (
         json.dumps(CHAT),
         json.dumps(CHAT, indent=2),
         json.dumps({"messages": CHAT}, indent=1),
@@ -128,20 +112,30 @@ def test_an_export_under_the_former_name_is_read(tmp_path):
         json.dumps({"messages": CHAT, "tools": []}) + "\n",
         "\n".join(json.dumps(message) for message in CHAT),
         "\ufeff\r\n" + json.dumps({"messages": CHAT}) + "\r\n\r\n",
-    ],
-)
-def test_openai_messages_in_every_shape(tmp_path, text):
-    """Array, object, lines of objects and lines of messages give the same conversation."""
-    path = tmp_path / "ghent.json"
-    path.write_bytes(text.encode())
+    ):
+        path.write_bytes(text.encode())
+        with opened() as memory:
+            report = memory.import_(path)
+            messages = memory.conversation("ghent").messages
+            assert (report.format, report.messages) == ("openai", 5), text
+            assert memory.import_(path).messages == 0
+        roles = [item.role for item in messages]
+        assert roles == ["system", "user", "assistant", "tool", "assistant"]
+        assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
+
+
+def test_a_message_of_openai_that_was_erased_stays_erased(tmp_path):
+    """A file without ids of its own brings nothing back, and its new end is added."""
+    lines = [{"role": "user", "content": f"line {number}"} for number in range(3)]
     with opened() as memory:
-        report = memory.import_(path)
-        messages = memory.conversation("ghent").messages
-        assert (report.format, report.messages) == ("openai", 5)
-        assert memory.import_(path).messages == 0
-        assert memory.search("what about a coat")[0].record.session_id == "ghent"
-    assert [item.role for item in messages] == ["system", "user", "assistant", "tool", "assistant"]
-    assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
+        memory.import_(written(tmp_path, "chat.jsonl", *lines))
+        (found,) = (item for item in every(memory) if item.content == "line 1")
+        memory.forget(found.id, erase=True)
+        assert memory.import_(tmp_path / "chat.jsonl").messages == 0
+        more = written(tmp_path, "chat.jsonl", *lines, {"role": "user", "content": "line 3"})
+        assert memory.import_(more).messages == 1
+        said = [item.content for item in memory.conversation("chat").messages]
+        assert said == ["line 0", "line 2", "line 3"]
 
 
 def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):

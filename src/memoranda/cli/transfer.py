@@ -132,8 +132,8 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
 def copy(session: Session, *, source: str, target: str) -> None:
     """Copy users with all they have to another store, and compare the two.
 
-    Every user, or the one that --user names. It can be cut short and repeated at any time: what is
-    there is brought up to date. A user who has something at TO that FROM has not is refused.
+    Every user, or the one that --user names: an export that is imported. What is there already
+    stays as it is, so a copy that was cut short goes on. Vectors are made anew.
 
     Args:
         source: Where they are: a place as for --db.
@@ -171,10 +171,7 @@ def _copied(report: CopyReport, embedded: int) -> str:
     parts = [
         pluralize(sum(each.records for each in users), "record"),
         pluralize(sum(each.messages for each in users), "message"),
-        pluralize(sum(each.vectors for each in users), "vector"),
     ]
-    if updated := sum(each.updated for each in users):
-        parts.append(f"{updated:,} brought up to date")
     if embedded:
         parts.append(f"{embedded:,} given vectors")
     same = "; both places have the same" if not report.differences else ""

@@ -464,7 +464,10 @@ class StoredTranscript:
         self._write([*actions, *(Append(self._id, message) for message in stored)])
 
     def _plan(self, messages: Sequence[Message]) -> tuple[list[Action], list[Message]]:
-        """Return what stores the episodes of messages, and the messages that name them."""
+        """Return what stores the episodes of messages, and the messages that name them.
+
+        A message may say which id its episode is to have, if it gets one.
+        """
         actions: list[Action] = []
         linked: list[Message] = []
         for message in messages:
@@ -482,8 +485,13 @@ class StoredTranscript:
                     origin="conversation",
                 )
                 insert = self._records.plan(draft)
+                if message.record_id is not None:
+                    record = replace(insert.record, id=message.record_id)
+                    insert = replace(insert, record=record)
                 actions.append(insert)
                 stored = replace(message, record_id=insert.record.id)
+            elif message.record_id is not None:
+                stored = replace(message, record_id=None)
             linked.append(stored)
         return actions, linked
 

@@ -120,14 +120,6 @@ class PutItem(Insert):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceRecord(Action):
-    """Let a record be what another store has under its id by now. Leaves no history of its own."""
-
-    record: Record
-    trail: AuditTrail
-
-
-@dataclass(frozen=True, slots=True)
 class Close(Action):
     """End the validity of a record; it stays for ``as_of`` and history.
 
@@ -475,13 +467,6 @@ class OpenConversation(Action):
 
     info: ConversationInfo
     agent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClearTranscript(Action):
-    """Remove the transcript of a conversation, for that of another store to take its place."""
-
-    conversation: str
 
 
 @dataclass(frozen=True, slots=True)

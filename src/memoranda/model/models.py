@@ -64,7 +64,8 @@ class Record(ShortRepr):
     """One unit of long-term memory.
 
     Attributes:
-        id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation.
+        id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation, or by the
+            time that a file tells of what was imported, without one before all others.
         kind: episode, fact, context, reflection or item.
         content: the text, exactly as it was given.
         user: whose memory it is.

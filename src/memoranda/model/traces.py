@@ -75,9 +75,11 @@ class UserMetadata(ShortRepr):
         usage: what the stages have used of language models, by agent.
         erased: the records that were erased.
         owners: conversation → the agent that it belongs to, where it belongs to one.
+        deleted: the conversations that were deleted, and not erased.
     """
 
     sessions: tuple[AgentSession, ...] = ()
     usage: tuple[AgentUsage, ...] = ()
     erased: tuple[ErasedRecord, ...] = ()
     owners: Mapping[str, str] = field(default_factory=lambda: NO_OWNERS)
+    deleted: tuple[str, ...] = ()

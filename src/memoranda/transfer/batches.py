@@ -1,24 +1,33 @@
-"""Adds many drafts at once: in batches, and only those that are not there yet."""
+"""What every import goes through: ids that follow from the file, and only what is not there yet.
+
+The id of what is imported is made of the user, the format and the key that it has in its file; what
+has no key there has its text instead. So what is there already, is forgotten or was erased is known
+again by its id, and importing again adds nothing.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import NamedTuple
+from functools import cached_property
+from hashlib import blake2b
+from itertools import groupby, islice
+from typing import NamedTuple, TypeVar
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.transcript import StoredTranscript
-from memoranda.errors import InvalidInput
-from memoranda.model.actions import Insert
-from memoranda.model.checks import located
+from memoranda.errors import InvalidInput, StoreError
+from memoranda.model.actions import Action, Insert, KnownFact, Outcome
+from memoranda.model.checks import EPOCH, located, to_ms
+from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
 from memoranda.model.ports import EntityExtractor, Progress, Store
+from memoranda.model.query import Filter
+from memoranda.model.traces import UserMetadata
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import Draft
-from memoranda.records.pages import record_pages
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, holds_secret
 from memoranda.records.service import RecordService
 from memoranda.text.secrets import has_secret
@@ -26,9 +35,20 @@ from memoranda.transfer.json_files import LeftOut
 
 # Records of one transaction.
 BATCH = 500
+# The last letters of an id, of five bits each: the digest. The millisecond is before it.
+KEY_LETTERS = 16
+Item = TypeVar("Item")
+Planned = TypeVar("Planned", bound=Action)
 
 
-@dataclass(frozen=True, slots=True)
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists of this size; the last one may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+@dataclass(frozen=True)
 class ImportTarget:
     """The memory that an import goes to.
 
@@ -67,6 +87,52 @@ class ImportTarget:
         """Return the same for another scope."""
         return replace(self, records=self.records.of(scope))
 
+    @cached_property
+    def erased(self) -> frozenset[str]:
+        """The ids of the records that were erased before this import."""
+        return frozenset(each.id for each in self._before.erased)
+
+    @property
+    def deleted(self) -> tuple[str, ...]:
+        """The conversations that were deleted before this import."""
+        return self._before.deleted
+
+    @cached_property
+    def _before(self) -> UserMetadata:
+        return self.store.user_metadata(self.everyone)
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Return which of these records are stored, believed or not, or were erased."""
+        asked = list(ids)
+        return {*self.store.get(self.everyone, asked), *self.erased.intersection(asked)}
+
+    def apply_new(self, plan: Callable[[], Sequence[Planned]]) -> list[Outcome | Planned]:
+        """Carry out a plan of what is new, and once more where another process stored some of it.
+
+        Returns:
+            The actions, each of a fact that was known replaced by what the store says of it.
+        """
+        actions = plan()
+        try:
+            told = self.store.apply(self.scope, actions)
+        except StoreError:
+            fewer = plan()
+            if len(fewer) == len(actions):
+                raise
+            actions, told = fewer, self.store.apply(self.scope, fewer)
+        known = {each.id for each in told if isinstance(each, KnownFact)}
+        return [
+            each for each in actions if not isinstance(each, Insert) or each.record.id not in known
+        ]
+
+    def id_of(self, prefix: str, format: str, key: str, at: datetime | None) -> str:
+        """Return the id of what has this key in a file of this format, and happened then."""
+        # Two users of one store may import the same file, and ids are unique in a store.
+        text = f"{self.scope.user}\n{format}\n{key}".encode(errors="replace")
+        number = int.from_bytes(blake2b(text, digest_size=10).digest())
+        stamp = encode_id(to_ms(max(at or EPOCH, EPOCH)) << RANDOM_BITS)
+        return f"{prefix}_{stamp[:-KEY_LETTERS]}{encode_id(number)[-KEY_LETTERS:]}"
+
     def trial_conversation(self, id: str, model: str | None = None) -> Conversation:
         """Return an empty conversation in memory, which refuses what a stored one would refuse."""
         return self.conversations(self.scope).unsaved(id, model=model)
@@ -92,8 +158,7 @@ class ImportCounts:
 
     Attributes:
         records, messages: how many were stored.
-        skipped: how many were there already.
-        updated: how many records and conversations that were there were brought up to date.
+        skipped: how many were there already, or were erased.
         users: whose; none where it is the user who imports.
         left_out: what was left out.
         total: how many units of work there are.
@@ -101,8 +166,7 @@ class ImportCounts:
 
     def __init__(self, progress: Progress | None = None) -> None:
         """Start at nothing."""
-        self.records = self.messages = self.skipped = self.updated = 0
-        self.total = self._done = 0
+        self.records = self.messages = self.skipped = self.total = self._done = 0
         self.users: tuple[str, ...] = ()
         self.left_out = LeftOut()
         self._progress = progress
@@ -122,8 +186,8 @@ class PlacedDraft(NamedTuple):
         scope: whose it is.
         draft: what is to be stored.
         mentions: the names that the file says are in it.
-        once: whether a fact that is there already is the same whenever it was learned, and
-            one that the file holds several times is one.
+        once: whether a fact of this text is the same whenever and wherever it was learned.
+        key: the name it has in its file; its text, if not given.
     """
 
     place: str
@@ -131,22 +195,7 @@ class PlacedDraft(NamedTuple):
     draft: Draft
     mentions: tuple[Mention, ...] = ()
     once: bool = False
-
-
-class RecordKey(NamedTuple):
-    """What makes a record of a file the same as a stored one.
-
-    Attributes:
-        content_hash: hash of its content.
-        session: its session.
-        event_time: when it happened; ``None`` where the file does not say.
-        always: whether it is a fact that is the same in any session and at any time.
-    """
-
-    content_hash: str
-    session: str | None = None
-    event_time: datetime | None = None
-    always: bool = False
+    key: str | None = None
 
 
 # Reads the drafts of a file, and counts what it leaves out.
@@ -158,10 +207,6 @@ def import_drafts(
 ) -> None:
     """Store the drafts of a file, of which only those that are not there yet.
 
-    A draft is there already if a record, active or not, of the same session, content and event
-    time is; what the file holds several times is stored as often. So importing again adds
-    nothing, also after a crash in between, and what was forgotten stays forgotten.
-
     Args:
         target: the memory.
         format: where the drafts come from.
@@ -171,21 +216,20 @@ def import_drafts(
     Raises:
         InvalidInput: a draft cannot be stored; nothing was written.
     """
-    wanted: defaultdict[Scope, set[RecordKey]] = defaultdict(set)
+    users: dict[str, None] = {}
     for placed in _admitted(read(counts.left_out), target.secrets, counts.left_out):
-        wanted[placed.scope].add(_key(target, placed))
+        with located(placed.place):
+            target.records.planner.plan(placed.scope, placed.draft)
+        users[placed.scope.user] = None
         counts.total += 1
-    counts.users = tuple(dict.fromkeys(scope.user for scope in wanted))
-    held = {scope: _held(target.of(scope), keys) for scope, keys in wanted.items()}
-    batches: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
-    for found in _admitted(read(LeftOut()), target.secrets, LeftOut()):
-        placed = found._replace(draft=replace(found.draft, origin=f"import:{format}"))
-        batches[placed.scope].append(placed)
-        if len(batches[placed.scope]) == BATCH:
-            batch = batches.pop(placed.scope)
-            _store(target.of(placed.scope), batch, held[placed.scope], counts)
-    for scope, batch in batches.items():
-        _store(target.of(scope), batch, held[scope], counts)
+    counts.users = tuple(users)
+    drafts = _admitted(read(LeftOut()), target.secrets, LeftOut())
+    for scope, group in groupby(drafts, lambda placed: placed.scope):
+        for batch in batched(group, BATCH):
+            stored = _store(target.of(scope), format, batch)
+            counts.records += stored
+            counts.skipped += len(batch) - stored
+            counts.advance(len(batch))
 
 
 def _admitted(
@@ -202,58 +246,48 @@ def _admitted(
         yield placed._replace(draft=draft, mentions=placed.mentions if same else ())
 
 
-def _store(
-    target: ImportTarget,
-    batch: Sequence[PlacedDraft],
-    held: Counter[RecordKey],
-    counts: ImportCounts,
-) -> None:
-    """Store what is new of a batch for one scope; of ``held``, use up what is not."""
-    new: list[Insert] = []
+def _store(target: ImportTarget, format: str, batch: Sequence[PlacedDraft]) -> int:
+    """Store what is new of a batch for one scope; return how many records that are."""
+    new: dict[str, Insert] = {}
+    once: set[str] = set()
     for placed in batch:
-        key = _key(target, placed)
-        if held[key]:
-            held[key] -= not placed.once
-            continue
-        held[key] += placed.once
-        insert = target.records.plan(placed.draft, reason="imported")
-        own = placed.mentions
-        if own:
-            others = (
-                item
-                for item in target.extractor.extract(placed.draft.content)
-                if not any(item.start < one.end and one.start < item.end for one in own)
-            )
-            insert = replace(insert, mentions=(*own, *others))
-        new.append(insert)
-    target.store.apply(target.scope, new)
-    counts.records += len(new)
-    counts.skipped += len(batch) - len(new)
-    counts.advance(len(batch))
+        insert = _planned(target, format, placed)
+        new.setdefault(insert.record.id, insert)
+        if placed.once and insert.record.kind is Kind.FACT:
+            once.add(insert.record.content_hash)
+
+    def plan() -> list[Insert]:
+        known = target.known(new)
+        where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
+        told = target.store.records(target.everyone, where, limit=None) if once else ()
+        said = once.intersection(each.content_hash for each in told)
+        return [
+            insert
+            for name, insert in new.items()
+            if name not in known and insert.record.content_hash not in said
+        ]
+
+    return len(target.apply_new(plan))
 
 
-def _key(target: ImportTarget, placed: PlacedDraft) -> RecordKey:
-    with located(placed.place):
-        record = target.records.planner.plan(placed.scope, placed.draft).record
+def _planned(target: ImportTarget, format: str, placed: PlacedDraft) -> Insert:
+    """Return what stores a draft, under the id that follows from its key."""
+    draft = replace(placed.draft, origin=f"import:{format}")
+    insert = target.records.plan(draft, reason="imported", unless_known=True)
+    record, at = insert.record, placed.draft.event_time
     if placed.once and record.kind is Kind.FACT:
-        return RecordKey(record.content_hash, always=True)
-    happened = None if placed.draft.event_time is None else record.event_time
-    return RecordKey(record.content_hash, record.session_id, happened)
-
-
-def _held(target: ImportTarget, wanted: set[RecordKey]) -> Counter[RecordKey]:
-    """Count which of ``wanted`` the store holds, also those of the user's other agents."""
-    held: Counter[RecordKey] = Counter()
-    for page in record_pages(target.store, target.everyone, target.records.now()):
-        for record in page:
-            key = RecordKey(record.content_hash, record.session_id, record.event_time)
-            keys = {key}
-            if record.event_time == record.created_at:  # It was stored without one.
-                keys.add(key._replace(event_time=None))
-            if record.kind is Kind.FACT:
-                keys.add(RecordKey(record.content_hash, always=True))
-            held.update(keys & wanted)
-    return held
+        at = None
+    key = placed.key or f"{at}\n{record.content}"
+    name = target.id_of(record.kind.prefix, format, key, at)
+    insert = replace(insert, record=replace(record, id=name))
+    if not placed.mentions:
+        return insert
+    others = (
+        item
+        for item in target.extractor.extract(record.content)
+        if not any(item.start < own.end and own.start < item.end for own in placed.mentions)
+    )
+    return replace(insert, mentions=(*placed.mentions, *others))
 
 
 def is_kept(text: str, left_out: LeftOut) -> bool:

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.checks import located
-from memoranda.model.json_object import JsonObject
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.conversations import ForeignMessage, joined
-from memoranda.transfer.json_files import LeftOut, moment_of
+from memoranda.transfer.json_files import LeftOut, moment_of, object_of
 
 # Where a conversation has its id, its time and its title.
 KEYS = ("id", "create_time", "title")
@@ -25,14 +24,15 @@ TEXTS = frozenset({"text", "multimodal_text"})
 CITATION = compile_pattern("\ue200[^\ue200\ue201]*\ue201")
 
 
-def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[ForeignMessage]:
+def read_messages(
+    talk: Mapping[str, Any], place: str, left_out: LeftOut
+) -> Iterator[ForeignMessage]:
     """Return the messages of a conversation, those of the branch that was current.
 
     Raises:
         InvalidInput: the conversation is not in ChatGPT's form; the error names the message.
     """
-    nodes = talk.get("mapping")
-    JsonObject(nodes)  # It must be an object.
+    nodes = object_of(talk.get("mapping"))
     branch = _branch(nodes, talk.get("current_node"))
     speaking = {key for key in nodes if _author(_at(nodes[key], "message")) in SPEAKERS}
     left_out.add("messages of branches that were given up", len(speaking.difference(branch)))

@@ -1,17 +1,17 @@
 """The data export of claude.ai: ``conversations.json``, or the ZIP archive around it.
 
-What the person and Claude wrote is imported. Thoughts, the use of tools and attached files stay
-out.
+What the person and Claude wrote is imported, and what the person pasted instead of writing.
+Thoughts, the use of tools and attached files stay out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memoranda.model.checks import located
-from memoranda.model.json_object import JsonObject
 from memoranda.transfer.conversations import ForeignMessage, joined
-from memoranda.transfer.json_files import NAMES, LeftOut, moment_of
+from memoranda.transfer.json_files import NAMES, LeftOut, list_of, moment_of, text_of
 
 # Where a conversation has its id, its time and its title.
 KEYS = ("uuid", "created_at", "name")
@@ -19,21 +19,26 @@ SENDERS = {"human": "user", "assistant": "assistant"}
 NO_TALK: Mapping[str, str] = NAMES["claude"]["no_talk"]
 
 
-def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[ForeignMessage]:
+def read_messages(
+    talk: Mapping[str, Any], place: str, left_out: LeftOut
+) -> Iterator[ForeignMessage]:
     """Return the messages of a conversation.
 
     Raises:
         InvalidInput: one is not in the form of claude.ai; the error names its number.
     """
-    for number, value in enumerate(talk.list("chat_messages"), 1):
+    for number, message in enumerate(list_of(talk, "chat_messages"), 1):
         with located(f"message {number}"):
-            message = JsonObject(value)
-            key, sender = message.text("uuid"), message.get("sender")
-            attached = len(message.list("attachments")) + len(message.list("files"))
+            key, role = text_of(message, "uuid"), SENDERS.get(str(message.get("sender")))
+            pasted = list_of(message, "attachments")
+            attached = len(pasted) + len(list_of(message, "files"))
             at = moment_of(message.get("created_at"), "created_at")
         text = _text(message, left_out)
+        if not text.strip():  # All of it was pasted.
+            pastes = [_at(each, "extracted_content") for each in pasted]
+            pastes = [each for each in pastes if each.strip()]
+            text, attached = joined(pastes), attached - len(pastes)
         left_out.add("attached files", attached)
-        role = SENDERS.get(sender) if isinstance(sender, str) else None
         if role is None:
             left_out.add("messages of others")
         elif text.strip():
@@ -41,11 +46,11 @@ def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[F
             yield ForeignMessage(place=where, key=key, role=role, text=text, at=at)
 
 
-def _text(message: JsonObject, left_out: LeftOut) -> str:
+def _text(message: Mapping[str, Any], left_out: LeftOut) -> str:
     """Return what was written; older exports have it in ``text`` alone."""
-    blocks, text = message.get("content"), message.get("text")
+    blocks = message.get("content")
     if not isinstance(blocks, list) or not blocks:
-        return text if isinstance(text, str) else ""
+        return _at(message, "text")
     texts = []
     for block in blocks:
         match block:
@@ -56,3 +61,9 @@ def _text(message: JsonObject, left_out: LeftOut) -> str:
             case _:
                 left_out.add("parts of other kinds")
     return joined(texts)
+
+
+def _at(value: object, name: str) -> str:
+    """Return the text that an object has under a name; an empty one for anything else."""
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else ""

@@ -1,11 +1,11 @@
 """Session transcripts of Claude Code: ``~/.claude/projects/<project>/<session>.jsonl``.
 
 The format is not published; what is read here are the lines ``user`` and ``assistant`` with a
-message in Anthropic's form. A conversation is named after the session of its lines. No talk are:
-thinking, lines marked as meta, side chains (talk of the agent with its own agents), summaries
-that stand for talk that is there already, errors of the service, and what the program wraps in
-tags: slash commands, output of local commands, reminders. Branches that were given up were said
-all the same, and stay.
+message in Anthropic's form, and what a person typed while Claude worked. A conversation is named
+after the session of its lines. No talk are: thinking, lines marked as meta, side chains (talk of
+the agent with its own agents), summaries that stand for talk that is there already, errors of the
+service, and what the program wraps in tags: slash commands, output of local commands, reminders.
+Branches that were given up were said all the same, and stay.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from memoranda.model.models import ToolCall, ToolResult
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, FENCE, OPENING
+from memoranda.transfer.batches import ImportTarget
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct, joined
 from memoranda.transfer.json_files import (
     NAMES,
     FileFormat,
     JsonFile,
-    JsonItem,
     LeftOut,
     moment_of,
+    object_of,
     recognise,
 )
 
@@ -42,7 +43,6 @@ REMINDING = compile_pattern(r"<(system-reminder)>")
 OWN_TOOLS = frozenset(_NAMES["own_tools"])
 # A command of a shell that calls the program ``memoranda``.
 OWN_COMMAND = compile_pattern(r"(?:^|[;&|(]\s*|\s)(?:\S*/)?memoranda\s+\w")
-TALK = ("user", "assistant")
 MARKED: Mapping[str, str] = _NAMES["marked"]
 # The model of messages that the program itself wrote in the assistant's place.
 SYNTHETIC = "<synthetic>"
@@ -53,8 +53,10 @@ PATTERNS = ("*.jsonl", "*/*.jsonl")
 FIRST_LINES = 200
 
 
-def read_conversations(path: Path, left_out: LeftOut) -> Iterator[ForeignConversation]:
-    """Return the sessions in a transcript or in the transcripts of a folder, file by file.
+def read_conversations(
+    path: Path, _: ImportTarget, left_out: LeftOut
+) -> Iterator[ForeignConversation]:
+    """Yield the sessions in a transcript or in the transcripts of a folder, the oldest file first.
 
     Args:
         path: a file, or a folder: of a project, or of all projects.
@@ -63,105 +65,94 @@ def read_conversations(path: Path, left_out: LeftOut) -> Iterator[ForeignConvers
     Raises:
         InvalidInput: there is nothing at ``path``, or no transcript in the folder.
     """
-    files = [path]
-    if path.is_dir():
-        begun = []
-        for file in _transcripts(path):
-            start = _start(file)
-            if start is None:
-                left_out.tell(f"{file.relative_to(path)}: no transcript of Claude Code")
-            else:
-                begun.append((start, file.stat().st_mtime_ns, file))
-        files = [file for _, _, file in sorted(begun)]  # Those that began first before others.
-    if not files:
+    begun = [(_start(file), file) for file in _candidates(path)]
+    for file in (file for start, file in begun if start is None):
+        left_out.tell(f"{file.relative_to(path)}: no transcript of Claude Code")
+    files = [file for start, file in sorted((start, file) for start, file in begun if start)]
+    if path.is_dir() and not files:
         raise InvalidInput(f"{path} holds no transcript of Claude Code; looked for {PATTERNS}")
-    folders = {file.parent / "memory" for file in files}
-    aside = sum(folder.is_dir() for folder in folders)
+    aside = sum(folder.is_dir() for folder in {file.parent / "memory" for file in files})
     left_out.add("folders of Markdown memory, to be imported by themselves", aside)
-    for file in files:
-        yield from _TranscriptReader(left_out).read(JsonFile(file, by_lines=True))
+    for file in files if path.is_dir() else [path]:
+        yield from _read_file(JsonFile(file, by_lines=True), left_out)
 
 
 def holds_transcripts(path: Path) -> bool:
     """Return whether a folder is one of transcripts: of a project, or of all projects."""
     if any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md")):
         return False
-    return any(_start(file) is not None for file in _transcripts(path))
+    return any(_start(file) for file in _candidates(path))
 
 
-def _transcripts(path: Path) -> list[Path]:
-    try:
-        found = sorted(file for pattern in PATTERNS for file in path.glob(pattern))
-        return [file for file in found if file.is_file() and not file.is_symlink()]
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read ({error}); check its permissions") from error
+def _candidates(path: Path) -> list[Path]:
+    found = (file for pattern in PATTERNS for file in path.glob(pattern) if path.is_dir())
+    return sorted(file for file in found if file.is_file() and not file.is_symlink())
 
 
 def _start(path: Path) -> str | None:
-    """Return the first time in a transcript, or no text; ``None`` where it is none."""
+    """Return the first time in a transcript, a dash without one; ``None`` where it is none."""
     known = False
     with suppress(InvalidInput):
-        items = JsonFile(path, by_lines=True).items(broken=lambda _place, _line: None)
-        for item in islice(items, FIRST_LINES):
-            known = known or recognise(item.value) == FileFormat.CLAUDE_CODE
-            match item.value:
+        for _, line in islice(JsonFile(path, by_lines=True).items(LeftOut()), FIRST_LINES):
+            known = known or recognise(line) == FileFormat.CLAUDE_CODE
+            match line:
                 case {"timestamp": str(began)} if known:
                     return began
-    return "" if known else None
+    return "-" if known else None
 
 
-class _TranscriptReader:
-    """Reads one transcript."""
+def _read_file(file: JsonFile, left_out: LeftOut) -> Iterator[ForeignConversation]:
+    reader, known = _LineReader(left_out), False
+    sessions = defaultdict[str, list[ForeignMessage]](list)
+    for place, line in file.items(left_out):
+        known = known or recognise(line) == FileFormat.CLAUDE_CODE
+        with left_out.reading(place):
+            said = list(reader.read(place, _typed_meanwhile(object_of(line))))
+            sessions[str(line.get("sessionId") or file.path.stem)] += said
+    if not known:
+        message = f"{file.path} is no transcript of Claude Code: no line has a sessionId"
+        raise InvalidInput(message)
+    for name, talk in sessions.items():
+        if talk:
+            yield ForeignConversation(id=name, messages=distinct(talk))
+
+
+def _typed_meanwhile(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a line; as one of the user what a person typed while Claude worked."""
+    match line:
+        case {"type": "queue-operation", "reason": "absorbed_mid_turn", "content": said}:
+            pass
+        case {"type": "attachment", "attachment": {"type": "queued_command", "prompt": said}}:
+            pass
+        case _:
+            return line
+    key = f"{line.get('sessionId')} {joined(_texts(said))}"
+    return {**line, "type": "user", "uuid": key, "message": {"content": said}}
+
+
+class _LineReader:
+    """Reads the lines of one transcript."""
 
     def __init__(self, left_out: LeftOut) -> None:
         self._left_out = left_out
         self._memory_calls: set[str] = set()
-        self._torn = False
 
-    def read(self, file: JsonFile) -> Iterator[ForeignConversation]:
-        """Return the sessions in it, each with what was said in its order."""
-        known, sessions = False, defaultdict[str, list[ForeignMessage]](list)
-        for item in file.items(broken=self._broken):
-            known = known or recognise(item.value) == FileFormat.CLAUDE_CODE
-            try:
-                said = list(self._said(item))
-            except InvalidInput as error:
-                self._pass_over(f"{item.place}: {error}")
-                continue
-            if said:
-                session = item.value.get("sessionId")
-                name = session if isinstance(session, str) and session else file.path.stem
-                sessions[name] += said
-        if not known:
-            message = f"{file.path} is no transcript of Claude Code: no line has a sessionId"
-            raise InvalidInput(message)
-        for name, said in sessions.items():
-            yield ForeignConversation(id=name, messages=distinct(said))
-
-    def _broken(self, place: str, line: bytes) -> None:
-        if not line.endswith(b"\n"):  # It has no end, as somebody writes it.
-            self._left_out.add("lines that are still being written")
-        else:
-            self._pass_over(f"{place}: not valid JSON")
-
-    def _pass_over(self, why: str) -> None:
-        """Pass over a line: what a crash left in one must not keep out all that was said since."""
-        if not self._torn:
-            self._left_out.tell(f"{why}; passed over")
-        self._torn = True
-        self._left_out.add("lines that cannot be read")
-
-    def _said(self, item: JsonItem) -> Iterator[ForeignMessage]:
+    def read(self, place: str, line: Mapping[str, Any]) -> Iterator[ForeignMessage]:
         """Yield what a line says: results first, as they answer what came before, then words."""
-        line = self._talk(item.value)
-        if line is None:
+        role, key, message = line.get("type"), line.get("uuid"), line.get("message")
+        if role not in {"user", "assistant"}:
+            self._left_out.add("lines without talk")
             return
-        role, key, message = line["type"], line["uuid"], line["message"]
+        if not isinstance(message, Mapping) or not isinstance(key, str):
+            raise InvalidInput("expected a line of a transcript with uuid and message")
+        marks = [kind for name, kind in MARKED.items() if line.get(name)]
+        if marks or message.get("model") == SYNTHETIC:
+            marks.append(MARKED["isApiErrorMessage"])
+            self._left_out.add(marks[0])
+            return
         at = moment_of(line.get("timestamp"), "timestamp")
-        told = partial(ForeignMessage, place=item.place, at=at)
-        texts: list[str] = []
-        calls: list[ToolCall] = []
-        results = 0
+        told = partial(ForeignMessage, place=place, at=at)
+        texts, calls, results = list[str](), list[ToolCall](), 0
         for block in _blocks(message.get("content")):
             match block:
                 case {"type": "text", "text": str(text)}:
@@ -180,36 +171,13 @@ class _TranscriptReader:
                 case _:
                     self._count(block)
         if joined(texts) or calls:
-            answer = message.get("id")
-            yield told(
-                key=f"{key}:said" if results else key,
-                role=role,
-                text=joined(texts),
-                calls=tuple(calls),
-                answer=answer if role == "assistant" and isinstance(answer, str) else None,
-            )
-
-    def _talk(self, line: Any) -> Mapping[str, Any] | None:
-        """Return a line if it holds talk."""
-        if not isinstance(line, Mapping):
-            text = f"expected a line of a transcript, an object, got {line!r:.80}; remove it"
-            raise InvalidInput(text)
-        if line.get("type") not in TALK:
-            self._left_out.add("lines without talk")
-            return None
-        message = line.get("message")
-        if not isinstance(message, Mapping) or not isinstance(line.get("uuid"), str):
-            text = "expected a line of a transcript with uuid and message; remove the line"
-            raise InvalidInput(text)
-        marks = [kind for name, kind in MARKED.items() if line.get(name)]
-        if message.get("model") == SYNTHETIC:
-            marks.append(MARKED["isApiErrorMessage"])
-        for mark in marks[:1]:
-            self._left_out.add(mark)
-        return None if marks else line
+            answer = message.get("id") if role == "assistant" else None
+            key = f"{key}:said" if results else key
+            text, made = joined(texts), tuple(calls)
+            yield told(key=key, role=str(role), text=text, calls=made, answer=answer)
 
     def _person(self, text: str) -> str:
-        """Return what a person said in ``text``: no reminders, commands or output of commands."""
+        """Return what a person said in a text: no reminders, commands or output of commands."""
         said = INTERRUPTED.sub("", without(text, WRAPPING)).strip()
         if not said and text.strip():
             self._left_out.add("commands and notices")
@@ -217,18 +185,14 @@ class _TranscriptReader:
 
     def _outcome(self, content: Any) -> str:
         """Return what a tool gave back, without the reminders that were put behind it."""
-        texts = []
         for block in _blocks(content):
-            if isinstance(block, Mapping) and isinstance(block.get("text"), str):
-                texts.append(without(block["text"], REMINDING))
-            else:
+            if not isinstance(block, Mapping) or not isinstance(block.get("text"), str):
                 self._count(block)
-        return "\n".join(filter(None, texts))
+        return joined(without(text, REMINDING) for text in _texts(content))
 
     def _count(self, block: Any) -> None:
         kind = block.get("type") if isinstance(block, Mapping) else None
-        known = NO_TALK.get(kind) if isinstance(kind, str) else None
-        self._left_out.add(known or "parts of other kinds")
+        self._left_out.add(NO_TALK.get(str(kind), "parts of other kinds"))
 
 
 def _blocks(content: Any) -> Sequence[Any]:
@@ -242,6 +206,11 @@ def _blocks(content: Any) -> Sequence[Any]:
     raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
 
 
+def _texts(content: Any) -> list[str]:
+    found = (each.get("text") for each in _blocks(content) if isinstance(each, Mapping))
+    return [text for text in found if isinstance(text, str)]
+
+
 def without(text: str, opening: LinearPattern) -> str:
     """Return ``text`` without what stands between tags. A tag that is never closed is text.
 
@@ -252,15 +221,12 @@ def without(text: str, opening: LinearPattern) -> str:
     start = place = 0
     while found := opening.search(text, place):
         tag, place = found[1], found.end()
-        if tag in unclosed:
-            continue
-        closing = f"</{tag}>"
-        end = text.find(closing, place)
+        end = -1 if tag in unclosed else text.find(f"</{tag}>", place)
         if end < 0:
             unclosed.add(tag)
             continue
         kept.append(text[start : found.start()])
-        start = place = end + len(closing)
+        start = place = end + len(f"</{tag}>")
     return "".join([*kept, text[start:]])
 
 

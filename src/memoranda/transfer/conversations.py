@@ -1,35 +1,25 @@
 """Conversations of other programs: what readers find, and how what is new of it is stored, once.
 
-A message keeps in its id, beside the time, a digest of the id it has in its file. By that it is
-known again, whatever became of its conversation since; and as the whole id follows from the
-file, two processes that import the same message at once cannot both store it.
+A message and its episode have ids that follow from the file. Of a conversation, all that comes
+after the last message that is known is new: what is missing before it was removed or erased since.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from hashlib import blake2b
 from itertools import groupby
+from typing import Any
 
-from memoranda.errors import StoreError
+from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.actions import OpenConversation, UpdateConversation
-from memoranda.model.checks import EPOCH, clean, content_hash, located, to_ms
-from memoranda.model.clock import RANDOM_BITS, encode_id
-from memoranda.model.json_object import JsonObject
+from memoranda.model.checks import clean, located
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
-from memoranda.model.query import Filter
-from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget
-from memoranda.transfer.json_files import JsonFile, LeftOut, moment_of, plain_text
+from memoranda.transfer.batches import BATCH, KEY_LETTERS, ImportCounts, ImportTarget, batched
+from memoranda.transfer.json_files import JsonFile, LeftOut, moment_of, plain_text, text_of
 
-# The last letters of an id, of five bits each: the digest. The millisecond is before it.
-KEY_LETTERS = 16
-# How often a talk is looked at anew because another process has stored some of it.
-ATTEMPTS = 3
-# Conversations that are searched for messages which another one repeats.
-MOST_ALIKE = 8
+REMEDY = "import as that agent, or without one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +35,7 @@ class ForeignMessage:
         calls: the calls of tools it makes.
         result: the call it answers.
         answer: the answer that it is a part of: parts that follow each other are one message.
+        form: the message as a conversation made it of one in a provider's form.
     """
 
     place: str
@@ -55,9 +46,10 @@ class ForeignMessage:
     calls: tuple[ToolCall, ...] = ()
     result: ToolResult | None = None
     answer: str | None = None
+    form: Message | None = None
 
     def storable(self, at: datetime | None) -> ForeignMessage:
-        """Return it without characters that no store can hold, and with a time."""
+        """Return the message without characters that no store can hold, and with a time."""
         calls = ((call.id, call.name, call.arguments) for call in self.calls)
         result = self.result
         return replace(
@@ -79,46 +71,48 @@ class ForeignConversation:
             on elsewhere from some message on.
         at: when it began, where that is known.
         title: what it is called, where it has a title.
+        file: the file after which it is named, where it has no id of its own.
     """
 
     id: str
     messages: tuple[ForeignMessage, ...]
     at: datetime | None = None
     title: str | None = None
+    file: str | None = None
 
 
 # Reads the conversations of a file, and counts what it leaves out.
 ConversationReader = Callable[[LeftOut], Iterable[ForeignConversation]]
 # Reads the messages of a conversation in an export, which stands at a place.
-MessageReader = Callable[[JsonObject, str, LeftOut], Iterator[ForeignMessage]]
+MessageReader = Callable[[Any, str, LeftOut], Iterator[ForeignMessage]]
 
 
 def read_export(
-    file: JsonFile, keys: tuple[str, str, str], said: MessageReader, left_out: LeftOut
+    keys: tuple[str, str, str],
+    said: MessageReader,
+    file: JsonFile,
+    _: ImportTarget,
+    left_out: LeftOut,
 ) -> Iterator[ForeignConversation]:
-    """Return the conversations of an export; count those without talk.
+    """Yield the conversations of an export; count those without talk, and what cannot be read.
 
     Args:
-        file: the export.
         keys: where a conversation has its id, its time and its title.
         said: reads its messages.
+        file: the export.
         left_out: counts what is no talk.
-
-    Raises:
-        InvalidInput: a conversation is not in the export's form; the message names it.
     """
     name, begun, title = keys
-    for item in file.items():
-        with located(item.place):
-            fields = JsonObject(item.value)
-            at = moment_of(fields.get(begun), begun)
-            key = fields.optional_text("conversation_id") or fields.text(name)
-            messages = distinct(said(fields, item.place, left_out), at)
-        if messages:
-            called = fields.get(title) if isinstance(fields.get(title), str) else None
+    for place, talk in file.items(left_out):
+        with left_out.reading(place):
+            key = text_of(talk, "conversation_id" if talk.get("conversation_id") else name)
+            at = moment_of(talk.get(begun), begun)
+            messages = distinct(said(talk, place, left_out), at)
+            if not messages:
+                left_out.add("conversations without talk")
+                continue
+            called = talk.get(title) if isinstance(talk.get(title), str) else None
             yield ForeignConversation(id=key, messages=messages, at=at, title=called)
-        else:
-            left_out.add("conversations without talk")
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -136,10 +130,39 @@ def distinct(
         at: when it began.
     """
     found: dict[str, ForeignMessage] = {}
+    answer = None
     for item in said:
-        at = item.at or at
+        if item.answer is None or item.answer != answer:  # All of an answer was said at once.
+            at = item.at or at
+        answer = item.answer
         found.setdefault(item.key, item.storable(at))
     return tuple(found.values())
+
+
+def import_conversations(
+    target: ImportTarget, format: str, read: ConversationReader, counts: ImportCounts
+) -> None:
+    """Store the conversations of a file, one at a time; what is there already is skipped.
+
+    The file is read twice, the first time only to check it: nothing is written of a file that
+    cannot be stored. An import that was cut short is gone on with by the next.
+
+    Args:
+        target: the memory.
+        format: where they come from.
+        read: reads them; what it leaves out it counts.
+        counts: what was done.
+
+    Raises:
+        InvalidInput: a message cannot be stored; nothing was written.
+    """
+    work = ConversationImport(target, format, counts)
+    for found in read(counts.left_out):
+        work.check(found)
+        counts.total += 1
+    for found in read(LeftOut()):
+        work.store(found)
+        counts.advance(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,88 +183,69 @@ class ConversationImport:
         """Refuse what could not be stored; what is there already was looked at before.
 
         Raises:
-            InvalidInput: a message cannot be kept, or another agent has the conversation.
+            InvalidInput: a message cannot be kept, or the conversation of that name is another.
         """
         clean(found.id, "the name of a conversation")
-        remedy = "import as that agent, or without one"
-        self.target.conversation(found.id, found.messages[0].place, remedy)
-        for batch in _batches(_joined(self._split(found)[1])):
+        place = found.messages[0].place
+        self.target.conversation(found.id, place, REMEDY)
+        new = self._new(found)
+        if new and found.file and self._stored(found).difference(map(self._digest, found.messages)):
+            raise InvalidInput(
+                f"{place}: another conversation {found.id!r} is stored already; rename "
+                f"{found.file} to import it beside that one"
+            )
+        for batch in batched(_whole(new), BATCH):
             self._measured(batch, found)
 
     def store(self, found: ForeignConversation) -> None:
         """Store what is not there yet, a transaction for each batch."""
-        known, new = self._split(found)
-        self.counts.skipped += len(_joined(known))
-        for attempt in range(ATTEMPTS):
+        new = self._new(found)
+        self.counts.skipped += len(_whole(found.messages)) - len(_whole(new))
+        while new:
             try:
                 self._append(found, new)
                 break
             except StoreError:
                 # Perhaps another process has stored them meanwhile; then fewer are new now.
-                _, rest = self._split(found)
-                if attempt == ATTEMPTS - 1 or len(rest) == len(new):
+                rest = self._new(found)
+                if len(rest) == len(new):
                     raise
                 new = rest
         self._end(found)
 
-    def _split(
-        self, found: ForeignConversation
-    ) -> tuple[Sequence[ForeignMessage], Sequence[ForeignMessage]]:
-        """Return what is there already, and what comes after it.
+    def _new(self, found: ForeignConversation) -> Sequence[ForeignMessage]:
+        """Return what comes after the last message that is known.
 
-        Nothing before a message that is there is new: it was stored before, and if it is gone
-        now, it was erased.
+        That is one which is in this conversation or was removed from it, or whose episode is
+        stored, in any conversation, as sessions that are resumed repeat all of the one before; or
+        was erased.
         """
-        known = self._known(found)
-        there = [self._digest(item) in known for item in found.messages]
-        end = _last(there)
-        return found.messages[:end], self._not_erased(found, found.messages[end:])
+        known, episodes = self._stored(found), [self._id("ep", each) for each in found.messages]
+        removed = self.target.store.tombstones(self.target.everyone, found.id)
+        known |= {each.id[-KEY_LETTERS:] for left in removed for each in left.messages}
+        known |= {each[-KEY_LETTERS:] for each in self.target.known(episodes)}
+        places = [
+            place for place, each in enumerate(found.messages, 1) if self._digest(each) in known
+        ]
+        rest = found.messages[places[-1] if places else 0 :]
+        # Of a conversation that was deleted, a call without words is no reason to open it again.
+        is_gone = places and not self.target.store.conversations(self.target.everyone, found.id)
+        return () if is_gone and not any(each.text.strip() for each in rest) else rest
 
-    def _not_erased(
-        self, found: ForeignConversation, rest: Sequence[ForeignMessage]
-    ) -> Sequence[ForeignMessage]:
-        """Return ``rest`` without the last messages of an earlier import that were erased.
-
-        It ended with the last message's time. Where nothing of that time is left, and something
-        was taken out, what is older is not to come back.
-        """
-        store, scope = self.target.store, self.target.scope
-        info = store.conversations(scope, found.id).get(found.id)
-        if info is None or info.ended_at is None or not info.revision:
-            return rest
-        held = store.messages(scope, found.id, cleared=True)
-        if any(message.timestamp >= info.ended_at for message in held):
-            return rest
-        older = [item.at is not None and item.at <= info.ended_at for item in rest]
-        return rest[_last(older) :]
-
-    def _known(self, found: ForeignConversation) -> set[str]:
-        """Return the digests of messages in this conversation, or in one that it repeats."""
-        store, scope = self.target.store, self.target.scope
-        names = [found.id]
-        if not store.conversations(scope, found.id):
-            # A session that was resumed may repeat all of the one before, under its own name.
-            hashes = list(dict.fromkeys(content_hash(item.text) for item in found.messages))
-            alike = store.records(scope, Filter(now=self.target.records.now(), hashes=hashes))
-            sessions = Counter(item.session_id for item in alike if item.session_id)
-            names += [name for name, _ in sessions.most_common(MOST_ALIKE)]
-        return {
-            message.id[-KEY_LETTERS:]
-            for name in names
-            for message in store.messages(scope, name, cleared=True)
-        }
+    def _stored(self, found: ForeignConversation) -> set[str]:
+        """Return the digests of the messages that the stored conversation has."""
+        messages = self.target.store.messages(self.target.everyone, found.id, cleared=True)
+        return {message.id[-KEY_LETTERS:] for message in messages}
 
     def _append(self, found: ForeignConversation, new: Sequence[ForeignMessage]) -> None:
         """Append in batches."""
-        if not new:
-            return
         store, scope = self.target.store, self.target.scope
         if not store.conversations(scope, found.id):
             times = (item.at for item in found.messages if item.at)
             begun = found.at or next(times, self.target.records.now())
             store.apply(scope, [OpenConversation(ConversationInfo(id=found.id, created_at=begun))])
         transcript = self.target.transcript(found.id)
-        for batch in _batches(_joined(new)):
+        for batch in batched(_whole(new), BATCH):
             transcript.append(self._measured(batch, found))
             transcript.announce()
             self.counts.messages += len(batch)
@@ -250,7 +254,7 @@ class ConversationImport:
         """Mark how far it was imported: its end is when the last message was said."""
         store, scope = self.target.store, self.target.scope
         info = store.conversations(scope, found.id).get(found.id)
-        last = max((item.at for item in _joined(found.messages) if item.at), default=None)
+        last = max((item.at for item in found.messages if item.at), default=None)
         if info and last and (info.ended_at is None or info.ended_at < last):
             store.apply(scope, [UpdateConversation(found.id, ended_at=last)])
 
@@ -258,15 +262,14 @@ class ConversationImport:
         self, batch: Sequence[ForeignMessage], found: ForeignConversation
     ) -> list[Message]:
         """Return messages as the store takes them: counted, weighed, with ids of their own."""
-        trial = self.target.trial_conversation(found.id)
-        now = self.target.records.now()
         title = plain_text(found.title) if found.title and found.title.strip() else None
         shapes = [
-            Message(
+            item.form
+            or Message(
                 id=item.key,
                 role=item.role,
                 content=item.text,
-                timestamp=item.at or now,
+                timestamp=item.at or self.target.records.now(),
                 tokens=0,  # Counted when it is taken.
                 tool_calls=item.calls,
                 tool_result=item.result,
@@ -276,50 +279,22 @@ class ConversationImport:
         ]
         first, last = batch[0].place, batch[-1].place
         with located(first if first == last else f"{first} to {last}"):
-            counted = trial.extend(shapes)
+            counted = self.target.trial_conversation(found.id).extend(shapes)
         return [
-            replace(message, id=self._id(item, message.timestamp), position=None)
+            replace(
+                message, id=self._id("msg", item), record_id=self._id("ep", item), position=None
+            )
             for item, message in zip(batch, counted, strict=True)
         ]
 
-    def _id(self, item: ForeignMessage, at: datetime) -> str:
-        stamp = encode_id(to_ms(max(at, EPOCH)) << RANDOM_BITS)
-        return f"msg_{stamp[:-KEY_LETTERS]}{self._digest(item)}"
+    def _id(self, prefix: str, item: ForeignMessage) -> str:
+        return self.target.id_of(prefix, self.format, item.key, item.at)
 
     def _digest(self, item: ForeignMessage) -> str:
-        # Two users of one store may import the same file, and ids are unique in a store.
-        text = f"{self.target.scope.user}\n{self.format}\n{item.key}"
-        number = int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=10).digest())
-        return encode_id(number)[-KEY_LETTERS:]
+        return self._id("msg", item)[-KEY_LETTERS:]
 
 
-def import_conversations(
-    target: ImportTarget, format: str, read: ConversationReader, counts: ImportCounts
-) -> None:
-    """Store the conversations of a file, one at a time; what is there already is skipped.
-
-    The file is read twice, the first time only to check it: nothing is written of a file that
-    is broken somewhere. An import that was cut short is gone on with by the next.
-
-    Args:
-        target: the memory.
-        format: where they come from.
-        read: reads them; what it leaves out it counts.
-        counts: what was done.
-
-    Raises:
-        InvalidInput: a message cannot be stored; nothing was written.
-    """
-    work = ConversationImport(target, format, counts)
-    for found in read(counts.left_out):
-        work.check(found)
-        counts.total += 1
-    for found in read(LeftOut()):
-        work.store(found)
-        counts.advance(1)
-
-
-def _joined(said: Sequence[ForeignMessage]) -> list[ForeignMessage]:
+def _whole(said: Sequence[ForeignMessage]) -> list[ForeignMessage]:
     """Return parts of one answer that follow each other as one, under the key of the last."""
     found: list[ForeignMessage] = []
     for answer, group in groupby(said, key=lambda item: item.answer):
@@ -327,17 +302,7 @@ def _joined(said: Sequence[ForeignMessage]) -> list[ForeignMessage]:
         if answer is None or len(parts) == 1:
             found += parts
             continue
-        texts = [item.text for item in parts if item.text.strip()]
         calls = tuple(call for item in parts for call in item.calls)
-        found.append(replace(parts[0], key=parts[-1].key, text="\n".join(texts), calls=calls))
+        text = joined(item.text for item in parts)
+        found.append(replace(parts[0], key=parts[-1].key, text=text, calls=calls))
     return found
-
-
-def _batches(said: Sequence[ForeignMessage]) -> Iterator[Sequence[ForeignMessage]]:
-    for start in range(0, len(said), BATCH):
-        yield said[start : start + BATCH]
-
-
-def _last(marks: Sequence[bool]) -> int:
-    """Return the place behind the last mark that is set; 0 where none is."""
-    return max((place for place, mark in enumerate(marks, 1) if mark), default=0)

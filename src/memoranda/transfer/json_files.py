@@ -7,7 +7,8 @@ import tomllib
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.resources import files
@@ -20,10 +21,8 @@ from memoranda.conversation.formats.parse import ROLES, SAME_ROLE
 from memoranda.conversation.session_format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware
-from memoranda.model.json_object import JsonObject
 from memoranda.records.drafts import DRAFT_KEYS
 from memoranda.text.patterns import compile_pattern
-from memoranda.transfer.foreign_files import reading
 
 
 class FileFormat(StrEnum):
@@ -49,12 +48,12 @@ KNOWN = (
     "openai (chat messages in JSON or JSON Lines), "
     "session (one conversation in JSON Lines, metadata first), locomo, "
     "claude-code (session transcripts of Claude Code: a file or a folder), "
-    "chatgpt and claude (their exports: the .zip or conversations.json), "
+    "chatgpt and claude (their exports: the .zip, its folder, or conversations.json), "
     "mem0 (its memories), mcp-memory (the graph of the MCP memory server), "
     "chroma (a folder of Chroma with a collection memories of another program) "
     "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
 )
-# What the files of each format hold under which names.
+# What the files of other programs hold under which names.
 NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
@@ -62,15 +61,11 @@ BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
-# What they are called in an archive; large exports have several: ``conversations-000.json``.
+# The conversations of an export; large ones have several files: ``conversations-000.json``.
 CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
-# Bytes that the files in an archive may have together. They are read at once.
-MOST = 1024**3
 # How many times smaller than itself a file may be in an archive. Exports are packed to a fifth or a
 # twentieth; what is packed further is made to fill the memory. Smaller files harm nobody.
 MOST_PACKED, BELIEVED = 100, 16 * 1024**2
-CORRECT = f"correct it and import again; {KNOWN}"
-FETCH = "get the export again"
 
 
 class JsonItem(NamedTuple):
@@ -80,11 +75,54 @@ class JsonItem(NamedTuple):
     value: Any
 
 
+class LeftOut:
+    """Counts what is not imported, by kind, and names what could not be read.
+
+    Attributes:
+        unreadable: the first thing that could not be read, and why.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._counts: Counter[str] = Counter()
+        self._told: dict[str, None] = {}
+        self.unreadable: str | None = None
+
+    def add(self, kind: str, number: int = 1) -> None:
+        """Count ``number`` more of ``kind``, a noun in the plural."""
+        self._counts[kind] += number
+
+    def tell(self, line: str) -> None:
+        """Add a line of its own."""
+        self._told[line] = None
+
+    @contextmanager
+    def reading(self, place: str, *, torn: bool = False) -> Iterator[None]:
+        """Pass over what cannot be read in the block: it must not keep out all the rest.
+
+        Args:
+            place: where it stands, for the report, which names the first.
+            torn: whether that is a line without an end, as somebody writes it.
+        """
+        try:
+            yield
+        except InvalidInput as error:
+            self.add(f"lines that {'are still being written' if torn else 'cannot be read'}")
+            if self.unreadable is None and not torn:
+                self.unreadable = f"{place}: {error}"
+                self.tell(f"{self.unreadable}; passed over")
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a line for each kind with its number, the most frequent first."""
+        counted = (f"{kind}: {number:,}" for kind, number in self._counts.most_common() if number)
+        return (*self._told, *counted)
+
+
 class JsonFile:
-    """A file of JSON Lines, read line by line; or one JSON value or a ZIP archive, read at once.
+    """A file of JSON Lines, read line by line; or one JSON value or an export, read at once.
 
     Args:
-        path: the file; of an archive, the conversations in it.
+        path: the file; of a ZIP archive or a folder, the conversations in it.
         by_lines: whether it is known to be JSON Lines, also where the first line is broken.
 
     Raises:
@@ -92,45 +130,38 @@ class JsonFile:
     """
 
     def __init__(self, path: Path, *, by_lines: bool = False) -> None:
-        """Look whether it is an archive, or its first line that is not blank a value by itself."""
+        """Look whether it is an export, or its first line that is not blank a value by itself."""
         self.path = path
-        self.zipped = _is_archive(path)
-        self._documents = _unzipped(path) if self.zipped else {}
-        self._by_lines = not self.zipped and (self._starts_with_value() or by_lines)
+        parts = _unzipped(path) if _is_archive(path) else export_files(path)
+        self.is_export = bool(parts)
+        self._by_lines = not self.is_export and (by_lines or self._starts_with_value())
+        if not self.is_export and not self._by_lines:
+            parts = [(str(path), path)]
+        self._documents = {place: parse_values(_content(part), place) for place, part in parts}
 
-    def items(self, broken: Callable[[str, bytes], None] | None = None) -> Iterator[JsonItem]:
-        """Return what is in it: a value for each line or array element, or the only value.
+    def items(self, left_out: LeftOut | None = None) -> Iterator[JsonItem]:
+        """Yield what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
 
         Args:
-            broken: told place and bytes of a line that cannot be read, which is then passed over;
-                such a line is an error, if not given.
+            left_out: where given, a line that cannot be read is passed over and told.
 
         Raises:
             InvalidInput: a line is no JSON or no UTF-8; the message names it.
         """
-        if self._by_lines:
-            for number, raw in self._raw_lines():
-                place = f"{self.path}, line {number}"
-                try:
-                    text = _decode(raw, place)
-                    if text.strip():
-                        yield JsonItem(place, _parse(text, str(self.path), number))
-                except InvalidInput:
-                    if broken is None:
-                        raise
-                    broken(place, raw)
-            return
-        if not self._documents:
-            text = "".join(_decode(raw, f"{self.path}, line {n}") for n, raw in self._raw_lines())
-            self._documents = {str(self.path): _parse(text, str(self.path))}
-        for place, document in self._documents.items():
-            if isinstance(document, list):
-                for number, value in enumerate(document, 1):
+        for place, values in self._documents.items():
+            if len(values) == 1 and isinstance(values[0], list):
+                for number, value in enumerate(values[0], 1):
                     yield JsonItem(f"{place}, item {number}", value)
             else:
-                yield JsonItem(place, document)
+                yield from (JsonItem(place, value) for value in values)
+        for number, raw in self._raw_lines() if self._by_lines else ():
+            place, found = f"{self.path}, line {number}", list[Any]()
+            torn = not raw.endswith(b"\n")
+            with left_out.reading(place, torn=torn) if left_out else nullcontext():
+                found = parse_values(raw, place if left_out is None else "", line=True)
+            yield from (JsonItem(place, value) for value in found)
 
     def first(self) -> JsonItem:
         """Return the first value.
@@ -150,8 +181,6 @@ class JsonFile:
         """
         item = self.first()
         found = recognise(item.value)
-        if found is None and self.zipped:
-            raise InvalidInput(f"{item.place}: these are no conversations of ChatGPT or claude.ai")
         if found is None:
             message = f"{item.place}: the format is unknown, found {item.value!r:.80}; {KNOWN}"
             raise InvalidInput(message)
@@ -159,46 +188,85 @@ class JsonFile:
 
     def _starts_with_value(self) -> bool:
         for number, raw in self._raw_lines():
-            text = _decode(raw, f"{self.path}, line {number}")
-            if not text.strip():
-                continue
-            try:
-                return isinstance(json.loads(text), dict | str)
-            except (ValueError, RecursionError):
+            if raw.strip():
+                with suppress(InvalidInput):
+                    values = parse_values(raw, f"line {number}", line=True)
+                    return isinstance(values[0], dict | str)
                 return False  # The first line of a value that goes over several lines.
         raise InvalidInput(f"{self.path} is empty; {KNOWN}")
 
     def _raw_lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield lines with their numbers, split at newlines alone; text would split at others."""
-        with reading(self.path), self.path.open("rb") as file:
+        with reading_file(self.path), self.path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 yield number, raw.removeprefix(BOM) if number == 1 else raw
 
 
-def _decode(raw: bytes, place: str) -> str:
+@contextmanager
+def reading_file(path: Path) -> Iterator[None]:
+    """Raise an ``InvalidInput`` that names the file in place of an error of the file system."""
     try:
-        return raw.decode()
+        yield
+    except FileNotFoundError as error:
+        raise InvalidInput(f"there is no file {path}; check the path") from error
+    except IsADirectoryError as error:
+        raise InvalidInput(f"{path} is a folder; name a file in it") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
+        raise InvalidInput(message) from error
+
+
+def _content(part: Path | bytes) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    with reading_file(part):
+        return part.read_bytes()
+
+
+def parse_values(raw: bytes, place: str, *, line: bool = False) -> list[Any]:
+    """Return the JSON values of a text: mostly one, several where a line end was lost.
+
+    Args:
+        raw: the text in UTF-8.
+        place: where it stands, for the error.
+        line: whether that is a line of a file; else the error names the line in the text.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    values, end = list[Any](), 0
+    where = f"{place}: " if place else ""
+    try:
+        text = raw.removeprefix(BOM).decode()
+        while (end := _skip_blank(text, end)) < len(text):
+            value, end = DECODER.raw_decode(text, end)
+            values.append(value)
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{place}: not UTF-8 text (byte {raw[error.start]:#04x} at "
-            f"position {error.start}); convert the file, for example with iconv -t utf-8"
+            f"{where}not UTF-8 text (byte {raw[error.start]:#04x} at position {error.start}); "
+            f"convert the file, for example with iconv -t utf-8"
         ) from error
-
-
-def _parse(text: str | bytes, place: str, line: int | None = None, remedy: str = CORRECT) -> Any:
-    """Return the value of a whole text, or of a line, for which the error names its number."""
-    try:
-        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         reason = str(error)
         if isinstance(error, json.JSONDecodeError):
-            line, reason = line or error.lineno, f"{error.msg} at column {error.colno}"
-        where = place if line is None else f"{place}, line {line}"
-        raise InvalidInput(f"{where}: not valid JSON ({reason}); {remedy}") from error
+            where = where if line else f"{place}, line {error.lineno}: "
+            reason = f"{error.msg} at column {error.colno}"
+        remedy = f"; correct it and import again; {KNOWN}" if place else ""
+        raise InvalidInput(f"{where}not valid JSON ({reason}){remedy}") from error
+    return values
+
+
+def _skip_blank(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n":
+        start += 1
+    return start
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _is_archive(path: Path) -> bool:
@@ -208,34 +276,37 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _unzipped(path: Path) -> dict[str, Any]:
-    """Return the conversations in an archive by their places.
+def export_files(folder: Path) -> list[tuple[str, Path]]:
+    """Return the conversations of an export that somebody unpacked: in a folder, or one in it."""
+    try:
+        found = [*folder.glob("*.json"), *folder.glob("*/*.json")] if folder.is_dir() else []
+    except (OSError, ValueError):
+        found = []
+    return [(str(path), path) for path in sorted(found) if CONVERSATIONS.fullmatch(path.name)]
+
+
+def _unzipped(path: Path) -> list[tuple[str, bytes]]:
+    """Return the conversations in an archive with their places.
 
     Raises:
         InvalidInput: it cannot be read, or holds none.
     """
-    found: dict[str, Any] = {}
-    unpacked = 0
+    found = list[tuple[str, bytes]]()
     try:
         with zipfile.ZipFile(path) as archive:
             for info in sorted(archive.infolist(), key=lambda info: info.filename):
                 if not CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name):
                     continue
                 place, size = f"{path}, {info.filename}", info.file_size
-                unpacked += size
-                if unpacked > MOST:
-                    message = f"{place} has {size:,} bytes, too many to read; unpack and split it"
-                    raise InvalidInput(message)
                 if size > max(BELIEVED, MOST_PACKED * info.compress_size):
-                    message = (
+                    raise InvalidInput(
                         f"{place} unpacks {info.compress_size:,} bytes to {size:,}, as no export "
-                        f"does; {FETCH}"
+                        f"does; get the export again"
                     )
-                    raise InvalidInput(message)
-                found[place] = _parse(archive.read(info), place, remedy=FETCH)
+                found.append((place, archive.read(info)))
     # A damaged member raises zlib's error, an encrypted one RuntimeError.
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
-        raise InvalidInput(f"{path} cannot be read ({error}); {FETCH}") from error
+        raise InvalidInput(f"{path} cannot be read ({error}); get the export again") from error
     if not found:
         message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
         raise InvalidInput(message)
@@ -244,9 +315,31 @@ def _unzipped(path: Path) -> dict[str, Any]:
 
 def recognise(value: object) -> FileFormat | None:
     """Return the format of a file that has ``value`` first; ``None`` for one that is unknown."""
-    found = _of_other_programs(value)
-    if found:
-        return found
+    found = None
+    match value:
+        case (
+            {"type": str(), "sessionId": str()}
+            | {"type": "summary", "leafUuid": str()}
+            | {"type": "file-history-snapshot", "messageId": str()}
+        ):
+            found = FileFormat.CLAUDE_CODE
+        case {"mapping": dict()}:
+            found = FileFormat.CHATGPT
+        case {"chat_messages": list()}:
+            found = FileFormat.CLAUDE
+        case {"memory": str(), "id": _} | {"results": [{"memory": str()}, *_]}:
+            found = FileFormat.MEM0
+        case (
+            {"type": "entity", "name": str(), "observations": list()}
+            | {"type": "relation", "from": str(), "to": str()}
+            | {"entities": list(), "relations": list()}
+        ):
+            found = FileFormat.MCP_MEMORY
+    return found or _own_or_chat(value)
+
+
+def _own_or_chat(value: object) -> FileFormat | None:
+    found = None
     match value:
         case {"format": str(name)} if name in ARCHIVE_NAMES:
             found = FileFormat.MEMORANDA
@@ -263,55 +356,10 @@ def recognise(value: object) -> FileFormat | None:
     return found
 
 
-def _of_other_programs(value: object) -> FileFormat | None:
-    match value:
-        case (
-            {"type": str(), "sessionId": str()}
-            | {"type": "summary", "leafUuid": str()}
-            | {"type": "file-history-snapshot", "messageId": str()}
-        ):
-            return FileFormat.CLAUDE_CODE
-        case {"mapping": dict()}:
-            return FileFormat.CHATGPT
-        case {"chat_messages": list()}:
-            return FileFormat.CLAUDE
-        case {"memory": str(), "id": _} | {"results": [{"memory": str()}, *_]}:
-            return FileFormat.MEM0
-        case (
-            {"type": "entity", "name": str(), "observations": list()}
-            | {"type": "relation", "from": str(), "to": str()}
-            | {"entities": list(), "relations": list()}
-        ):
-            return FileFormat.MCP_MEMORY
-    return None
-
-
 NUL, NUL_PICTURE = "\x00", "\u2400"
 SURROGATE = compile_pattern("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 MOMENT = TypeAdapter(datetime)
-
-
-class LeftOut:
-    """Counts what is not imported, by kind."""
-
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self._counts: Counter[str] = Counter()
-        self._told: dict[str, None] = {}
-
-    def add(self, kind: str, number: int = 1) -> None:
-        """Count ``number`` more of ``kind``, a noun in the plural."""
-        self._counts[kind] += number
-
-    def tell(self, line: str) -> None:
-        """Add a line of its own."""
-        self._told[line] = None
-
-    def lines(self) -> tuple[str, ...]:
-        """Return a line for each kind with its number, the most frequent first."""
-        counted = (f"{kind}: {number:,}" for kind, number in self._counts.most_common() if number)
-        return (*self._told, *counted)
 
 
 def plain_text(text: str) -> str:
@@ -322,14 +370,37 @@ def plain_text(text: str) -> str:
     return SURROGATE.sub(REPLACEMENT, text.replace(NUL, NUL_PICTURE))
 
 
-def text_of(fields: JsonObject, name: str) -> str:
-    """Return a text that is not blank, with its characters that no store can hold replaced.
+def object_of(value: object) -> Mapping[str, Any]:
+    """Return a JSON object.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: it is something else.
     """
-    value = fields.get(name)
-    return clean(plain_text(value), name) if isinstance(value, str) else fields.text(name)
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"expected an object with keys, found {value!r:.80}")
+    return value
+
+
+def text_of(value: object, name: str) -> str:
+    """Return a text of an object, its characters that no store can hold replaced.
+
+    Raises:
+        InvalidInput: there is none, or it is blank.
+    """
+    found = object_of(value).get(name)
+    return clean(plain_text(found) if isinstance(found, str) else found, name)
+
+
+def list_of(value: object, name: str) -> Sequence[Any]:
+    """Return a list of an object, an empty one where there is none.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    found = object_of(value).get(name)
+    if found is not None and not isinstance(found, list):
+        raise InvalidInput(f"{name} must be a list, got {found!r:.80}")
+    return found or ()
 
 
 def moment_of(value: object, name: str) -> datetime | None:

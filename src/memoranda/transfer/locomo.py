@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
-from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import compile_pattern
-from memoranda.transfer.batches import PlacedDraft
-from memoranda.transfer.json_files import JsonFile, LeftOut
+from memoranda.transfer.batches import ImportTarget, PlacedDraft
+from memoranda.transfer.json_files import JsonFile, LeftOut, list_of, object_of, text_of
 
 # Such as ``1:56 pm on 8 May, 2023``.
 DATE = compile_pattern(
@@ -25,8 +25,8 @@ SESSION = compile_pattern(r"session_(\d+)")
 HALF_DAY = 12
 
 
-def read_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
-    """Return each conversation as episodes of a user of its own, named by its ``sample_id``.
+def read_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[PlacedDraft]:
+    """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
 
     Each session keeps its name, each turn its speaker, and its time is the session's plus a
     second for each turn. Times of LoCoMo name no zone; they are taken as UTC.
@@ -34,39 +34,37 @@ def read_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraf
     Raises:
         InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
     """
-    for item in file.items():
-        with located(item.place):
-            fields = JsonObject(item.value)
-            whose = Scope(fields.text("sample_id"), scope.agent)
-            conversation = JsonObject(fields.get("conversation"))
-        numbers = [int(m[1]) for name in conversation.names() if (m := SESSION.fullmatch(name))]
+    for place, talk in file.items():
+        with located(place):
+            whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
+            conversation = object_of(talk.get("conversation"))
+        numbers = [int(m[1]) for name in conversation if (m := SESSION.fullmatch(name))]
         for session in (f"session_{number}" for number in sorted(numbers)):
-            turns = conversation.list(session)
+            turns = list_of(conversation, session)
             if not turns:
                 continue
-            with located(f"{item.place}, {session}"):
+            with located(f"{place}, {session}"):
                 start = session_date(conversation.get(f"{session}_date_time"))
             for turn, value in enumerate(turns, 1):
-                place = f"{item.place}, {session}, turn {turn}"
-                with located(place):
-                    draft = _episode(JsonObject(value), session, start + timedelta(seconds=turn))
+                where = f"{place}, {session}, turn {turn}"
+                with located(where):
+                    draft = _episode(value, session, start + timedelta(seconds=turn))
                 if draft.content:
-                    yield PlacedDraft(place, whose, draft)
+                    yield PlacedDraft(where, whose, draft, key=f"{session}\n{turn}")
 
 
-def _episode(turn: JsonObject, session: str, at: datetime) -> Draft:
-    text, caption = turn.get("text") or "", turn.optional_text("blip_caption")
-    if not isinstance(text, str):
-        raise InvalidInput(f"text={text!r:.80} must be text")
-    shared = f" [shares a photo: {caption}]" if caption else ""
+def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
+    speaker, key = text_of(turn, "speaker"), text_of(turn, "dia_id")
+    text = text_of(turn, "text") if turn.get("text") else ""
+    shared = f"[shares a photo: {caption}]" if (caption := turn.get("blip_caption")) else ""
     return Draft(
-        content=f"{text}{shared}" if text.strip() else shared.strip(),
+        content=" ".join(filter(None, (text, shared))),
         kind=Kind.EPISODE,
         session=session,
-        role=turn.text("speaker"),
+        role=speaker,
         trust=Trust.PERSON,  # It is a talk of two people.
         event_time=at,
-        metadata={"dia_id": turn.text("dia_id")},
+        metadata={"dia_id": key},
     )
 
 

@@ -11,39 +11,40 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import located
-from memoranda.model.json_object import JsonObject
-from memoranda.model.models import Mention, Scope
+from memoranda.model.models import Mention
 from memoranda.records.drafts import Draft
-from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import NAMES, JsonFile, JsonItem, LeftOut, plain_text, text_of
+from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
+from memoranda.transfer.json_files import (
+    NAMES,
+    JsonFile,
+    JsonItem,
+    LeftOut,
+    list_of,
+    object_of,
+    plain_text,
+    text_of,
+)
 
 TYPE_OF = {
     word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
 }
 OTHER = "other"
 KINDS = {"entities": "entity", "relations": "relation"}
-
-
 # Place, metadata, and the names of the entities in its text.
 Fact = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
-def read_drafts(file: JsonFile, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
-    """Return a fact for each observation and each relation.
-
-    Raises:
-        InvalidInput: an entity or a relation is not in the server's form; the message names it.
-    """
+def read_drafts(file: JsonFile, target: ImportTarget, left_out: LeftOut) -> Iterator[PlacedDraft]:
+    """Yield a fact for each observation and each relation."""
     types: dict[str, str] = {}
     facts: dict[str, Fact] = {}
-    for item in _values(file):
-        with located(item.place):
-            for text, metadata, names in _read(JsonObject(item.value), types, left_out):
+    for place, value in _values(file, left_out):
+        with left_out.reading(place):
+            for text, metadata, names in _read(value, types, left_out):
                 known = facts.get(text)
                 # Which of two ways to say the same comes first in the file is of no account.
                 if known is None or names < known[2]:
-                    facts[text] = (item.place, metadata, names)
+                    facts[text] = (place, metadata, names)
     for text, (place, metadata, names) in facts.items():
         if is_kept(text, left_out):
             draft = Draft(content=text, metadata=metadata)
@@ -53,36 +54,31 @@ def read_drafts(file: JsonFile, scope: Scope, left_out: LeftOut) -> Iterator[Pla
                 Mention(name, types.get(name, OTHER), start, start + len(name))
                 for name, start in zip(names, starts, strict=False)
             )
-            yield PlacedDraft(place, scope, draft, tuple(mentions))
+            yield PlacedDraft(place, target.scope, draft, tuple(mentions), once=True)
 
 
-def _values(file: JsonFile) -> Iterator[JsonItem]:
+def _values(file: JsonFile, left_out: LeftOut) -> Iterator[JsonItem]:
     """Yield entities and relations, each with its type."""
-    for item in file.items():
-        if not isinstance(item.value, Mapping) or "entities" not in item.value:
-            yield item
+    for place, value in file.items(left_out):
+        if not isinstance(value, Mapping) or "entities" not in value:
+            yield JsonItem(place, value)
             continue
-        with located(item.place):
-            fields = JsonObject(item.value)
-            groups = {kind: fields.list(kind) for kind in KINDS}
-        for kind, values in groups.items():
-            for number, value in enumerate(values, 1):
-                place = f"{item.place}, {kind}, item {number}"
-                with located(place):
-                    JsonObject(value)  # It must be an object.
-                yield JsonItem(place, {**value, "type": KINDS[kind]})
+        for kind, name in KINDS.items():
+            for number, each in enumerate(list_of(value, kind), 1):
+                typed = {**each, "type": name} if isinstance(each, Mapping) else each
+                yield JsonItem(f"{place}, {kind}, item {number}", typed)
 
 
 def _read(
-    fields: JsonObject, types: dict[str, str], left_out: LeftOut
+    value: object, types: dict[str, str], left_out: LeftOut
 ) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]]]:
     """Yield text, metadata and names of what a line says; note the type of its entity."""
-    match fields.get("type"):
+    match object_of(value).get("type"):
         case "entity":
-            yield from _observations(fields, types, left_out)
+            yield from _observations(object_of(value), types, left_out)
         case "relation":
-            one, other = text_of(fields, "from"), text_of(fields, "to")
-            kind = text_of(fields, "relationType")
+            one, other = text_of(value, "from"), text_of(value, "to")
+            kind = text_of(value, "relationType")
             words = " ".join(kind.replace("_", " ").split())
             metadata = {"from": one, "relation": kind, "to": other}
             yield f"{one} {words} {other}", metadata, (one, other)
@@ -91,22 +87,22 @@ def _read(
 
 
 def _observations(
-    fields: JsonObject, types: dict[str, str], left_out: LeftOut
+    entity: Mapping[str, Any], types: dict[str, str], left_out: LeftOut
 ) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]]]:
-    name, kind = text_of(fields, "name"), fields.get("entityType")
+    name, kind = text_of(entity, "name"), entity.get("entityType")
     metadata = {"entity": name}
     if isinstance(kind, str):
         metadata["entity_type"] = kind
         if kind.strip():
             types.setdefault(name, TYPE_OF.get(kind.strip().lower(), OTHER))
-    observations = fields.list("observations")
+    observations = list_of(entity, "observations")
     if not observations:
         left_out.add("entities without observations")
     for number, observation in enumerate(observations, 1):
-        if not isinstance(observation, str):
-            message = f"observation {number} must be text, got {observation!r:.80}; correct it"
-            raise InvalidInput(message)
-        if observation.strip():
-            yield f"{name}: {plain_text(observation)}", metadata, (name,)
-        else:
-            left_out.add("observations without text")
+        with left_out.reading(f"entity {name}, observation {number}"):
+            if not isinstance(observation, str):
+                raise InvalidInput(f"an observation must be text, got {observation!r:.80}")
+            if observation.strip():
+                yield f"{name}: {plain_text(observation)}", metadata, (name,)
+            else:
+                left_out.add("observations without text")

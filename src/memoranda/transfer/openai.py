@@ -3,106 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
+from hashlib import blake2b
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import OpenConversation
 from memoranda.model.checks import located
-from memoranda.model.json_object import JsonObject
-from memoranda.model.models import ConversationInfo, Message
-from memoranda.transfer.batches import ImportCounts, ImportTarget
-from memoranda.transfer.json_files import JsonFile, JsonItem
+from memoranda.model.models import Message
+from memoranda.transfer.batches import ImportTarget
+from memoranda.transfer.conversations import ForeignConversation, ForeignMessage
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, list_of
+from memoranda.transfer.json_values import to_object
 
-RENAME = "Rename the file to import it beside that one"
+# What a message says, whenever and by whichever counting it was taken.
+SAID = ("role", "content", "images", "tool_calls", "tool_result")
+SPEAKERS = {"system", "developer", "user", "assistant"}
 
 
-def import_openai(target: ImportTarget, file: JsonFile, counts: ImportCounts) -> None:
-    """Add the conversations of ``file``, named after it: ``trip``, ``trip-2`` and so on.
+def read_conversations(
+    file: JsonFile, target: ImportTarget, _: LeftOut
+) -> Iterator[ForeignConversation]:
+    """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
 
-    Each is added in one transaction. Of one that is stored already, only the messages that
-    are missing at its end are added.
+    A message has no id of its own; its place and what it says make one.
 
     Raises:
-        InvalidInput: a message cannot be stored, or a stored conversation of the same name
-            went otherwise; nothing was written.
+        InvalidInput: a message is not in OpenAI's form; the error names its place.
     """
-    for found in _conversations(file):
-        _missing(target, *found)
-        counts.total += 1
-    for place, name, messages in _conversations(file):
-        new = _missing(target, place, name, messages)
-        if new:
-            if target.conversation(name, place, RENAME) is None:
-                info = ConversationInfo(id=name, created_at=target.records.now())
-                target.store.apply(target.scope, [OpenConversation(info)])
-            transcript = target.transcript(name)
-            transcript.append(new)
-            transcript.announce()
-        counts.messages += len(new)
-        counts.skipped += len(messages) - len(new)
-        counts.advance(1)
+    for name, items in _conversations(file):
+        trial = target.trial_conversation(name)
+        messages: list[ForeignMessage] = []
+        for place, shape in items:
+            with located(place):
+                for message in trial.extend([_current_form(shape)] if _says(shape) else []):
+                    key = f"{name}\n{len(messages)}\n{_digest(message)}"
+                    role, text = message.role, message.content
+                    messages.append(
+                        ForeignMessage(
+                            place=place, key=key, role=role, text=text, at=None, form=message
+                        )
+                    )
+        if messages:
+            yield ForeignConversation(id=name, messages=tuple(messages), file=file.path.name)
 
 
-def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[JsonItem]]]:
-    """Yield place, name and messages of each conversation."""
-    stem = file.path.stem
-    first = file.first().value
+def _conversations(file: JsonFile) -> Iterator[tuple[str, Sequence[JsonItem]]]:
+    """Yield name and messages of each conversation."""
+    first, stem = file.first().value, file.path.stem
     if isinstance(first, Mapping) and "role" in first:
-        yield str(file.path), stem, list(file.items())
+        yield stem, list(file.items())
         return
-    for number, item in enumerate(file.items(), 1):
-        with located(item.place):
-            found = JsonObject(item.value).list("messages")
+    for number, (place, value) in enumerate(file.items(), 1):
+        with located(place):
+            found = list_of(value, "messages")
             if not found:
                 message = "expected an object with a list of messages that have role and content"
                 raise InvalidInput(message)
+        places = (f"{place}, message {number}" for number in range(1, len(found) + 1))
         name = stem if number == 1 else f"{stem}-{number}"
-        places = (f"{item.place}, message {place}" for place in range(1, len(found) + 1))
-        yield item.place, name, [JsonItem(*pair) for pair in zip(places, found, strict=True)]
+        yield name, [JsonItem(*pair) for pair in zip(places, found, strict=True)]
 
 
-def _missing(target: ImportTarget, place: str, id: str, found: Sequence[JsonItem]) -> list[Message]:
-    """Return the messages of a conversation that are not stored: those at its end, or none."""
-    trial = target.trial_conversation(id)
-    messages: list[Message] = []
-    for item in found:
-        with located(item.place):
-            shape = _current_form(item.value)
-            says = not isinstance(shape, Mapping) or (
-                shape.get("role") not in {"system", "developer", "user", "assistant"}
-                or shape.get("tool_calls")
-                or str(shape.get("content") or "").strip()
-            )
-            if says:  # Else there is nothing to keep.
-                messages.extend(trial.extend([shape]))
-    return missing_messages(target, place, id, messages, RENAME)
+def _says(shape: Any) -> bool:
+    """Return whether there is anything to keep of a message, or to refuse."""
+    if not isinstance(shape, Mapping) or shape.get("role") not in SPEAKERS:
+        return True
+    calls = shape.get("tool_calls") or shape.get("function_call")
+    return bool(calls or str(shape.get("content") or "").strip())
 
 
-def missing_messages(
-    target: ImportTarget, place: str, id: str, messages: Sequence[Message], remedy: str
-) -> list[Message]:
-    """Return which of a conversation's messages are not stored: those at its end, or none.
-
-    Args:
-        target: the memory.
-        place: where it stands, for the error.
-        id: its name.
-        messages: all of it.
-        remedy: what to do where another one has that name.
-
-    Raises:
-        InvalidInput: a stored conversation of the same name went otherwise.
-    """
-    stored = target.store.messages(target.everyone, id, cleared=True)
-    content = attrgetter("role", "content", "images", "tool_calls", "tool_result")
-    for old, new in zip(stored, messages, strict=False):
-        if content(old) != content(new):
-            raise InvalidInput(
-                f"{place}: another conversation {id!r} is stored already; it differs from "
-                f"{new.content!r:.60} on. {remedy}"
-            )
-    return list(messages[len(stored) :])
+def _digest(message: Message) -> str:
+    said = to_object(message)
+    return blake2b(repr([said[name] for name in SAID]).encode(errors="replace")).hexdigest()
 
 
 def _current_form(message: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from io import TextIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreError
 from memoranda.model.checks import located, refuse_unknown
@@ -31,15 +32,21 @@ from memoranda.transfer import (
     markdown_memory,
     mcp_memory,
     mem0,
+    openai,
 )
-from memoranda.transfer.archive import archive_lines, is_header, restore, stored_parts
+from memoranda.transfer.archive import (
+    archive_lines,
+    check_archive,
+    is_header,
+    read_archive,
+    restore,
+)
 from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
-from memoranda.transfer.conversations import import_conversations, read_export
-from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut
-from memoranda.transfer.openai import import_openai
+from memoranda.transfer.conversations import ForeignConversation, import_conversations, read_export
+from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut, export_files
 from memoranda.transfer.session_files import import_session, session_lines
 
-UNPACKED, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
+CHROMA_FILE = "chroma.sqlite3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -126,13 +133,13 @@ def export(
 
     def lines(told: Sequence[NotesContent]) -> Iterator[bytes]:
         found = (
-            archive_lines(scope, now, stored_parts(store, scope, now, told))
+            archive_lines(store, scope, now, told)
             if conversation is None
             else session_lines(store, scope, conversation)
         )
         for kind, line in found:
             counts[kind] += 1
-            yield line.encode()
+            yield line if isinstance(line, bytes) else line.encode()
 
     try:
         if isinstance(path, Path) and path.exists():
@@ -166,11 +173,11 @@ def import_file(
 
     Args:
         target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
-        path: the file; for ``memory-md`` and ``claude-code`` also a folder.
+        path: the file; of other programs and their Markdown memories, also a folder.
         format: a :class:`memoranda.transfer.json_files.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md``, or a folder without transcripts of Claude
             Code, is ``memory-md``.
-        progress: told after each batch how many lines, conversations or turns are done.
+        progress: told after each batch how many records or conversations are done.
 
     Raises:
         InvalidInput: the file is not there, of no known format, or broken; the message
@@ -178,12 +185,11 @@ def import_file(
     """
     if format is not None:
         refuse_unknown([format], FileFormat, "format")
-    unpacked = path / UNPACKED  # In the folder of an export that somebody unpacked.
-    if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
-        path = unpacked
     known = FileFormat(format) if format else _format_of(path)
     counts = ImportCounts(progress)
     _import(target, path, known, counts)
+    if not counts.total and counts.left_out.unreadable:
+        raise InvalidInput(counts.left_out.unreadable)
     return PortingReport(
         format=known,
         users=counts.users or (target.scope.user,),
@@ -203,7 +209,7 @@ def _format_of(path: Path) -> FileFormat:
     with suppress(OSError, ValueError):
         if (path / CHROMA_FILE).is_file():
             return FileFormat.CHROMA
-        if path.is_dir():
+        if path.is_dir() and not export_files(path):
             known = claude_code.holds_transcripts(path)
             return FileFormat.CLAUDE_CODE if known else FileFormat.MEMORY_MD
         if path.suffix.lower() == ".md":
@@ -212,51 +218,48 @@ def _format_of(path: Path) -> FileFormat:
 
 
 def _import(target: ImportTarget, path: Path, format: FileFormat, counts: ImportCounts) -> None:
+    source: Any = path if format in FOLDERS else JsonFile(path)
     if format == FileFormat.SESSION:
         import_session(target, path, counts)
-    elif format == FileFormat.CLAUDE_CODE:
-        talks = partial(claude_code.read_conversations, path)
-        import_conversations(target, format, talks, counts)
-    elif format in FOLDERS:
-        import_drafts(target, format, partial(FOLDERS[format], path, target), counts)
+    elif format == FileFormat.MEMORANDA and is_header(source.first().value):
+        check_archive(target, read_archive(source.items(), target.scope), counts)
+        restore(target, read_archive(source.items(), target.scope), counts)
+    elif format in TALKS:
+        import_conversations(target, format, partial(TALKS[format], source, target), counts)
     else:
-        _import_json(target, JsonFile(path), format, counts)
+        import_drafts(target, format, partial(DRAFTS[format], source, target), counts)
 
 
-def _import_json(
-    target: ImportTarget, file: JsonFile, format: FileFormat, counts: ImportCounts
-) -> None:
-    if format in EXPORTS:
-        form = EXPORTS[format]
-        talks = partial(read_export, file, form.KEYS, form.read_messages)
-        import_conversations(target, format, talks, counts)
-    elif format == FileFormat.OPENAI:
-        import_openai(target, file, counts)
-    elif format == FileFormat.MEMORANDA and is_header(file.first().value):
-        restore(target, file, counts)
-    else:
-        import_drafts(target, format, partial(DRAFTS[format], file, target.scope), counts)
+def _plain_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[PlacedDraft]:
+    """Yield records written as ``remember_many`` takes them, one for each line.
 
-
-def _plain_drafts(file: JsonFile, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
-    """Yield records written as ``remember_many`` takes them, one for each line."""
+    What stands there several times, other than a fact, is stored as often.
+    """
+    seen: Counter[str] = Counter()
     for place, value in file.items():
         known = value
         if isinstance(value, Mapping) and value.get("event_time") is not None:
             with located(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-        yield PlacedDraft(place, scope, parse_draft(known, place))
+        draft, text = parse_draft(known, place), json.dumps(value, sort_keys=True)
+        seen[text] += 1
+        yield PlacedDraft(place, target.scope, draft, key=f"{text}\n{seen[text]}")
 
 
-DRAFTS = {
+# Formats that may be folders, and are read as such.
+FOLDERS = {FileFormat.CHROMA, FileFormat.MEMORY_MD, FileFormat.CLAUDE_CODE, FileFormat.SESSION}
+# What reads the formats, from a file or a folder: drafts of records, or talks.
+DRAFTS: Mapping[str, Callable[[Any, ImportTarget, LeftOut], Iterator[PlacedDraft]]] = {
     FileFormat.MEMORANDA: _plain_drafts,
     FileFormat.LOCOMO: locomo.read_drafts,
     FileFormat.MEM0: mem0.read_drafts,
     FileFormat.MCP_MEMORY: mcp_memory.read_drafts,
-}
-FOLDERS: Mapping[str, Callable[[Path, ImportTarget, LeftOut], Iterator[PlacedDraft]]] = {
     FileFormat.CHROMA: chroma.read_drafts,
     FileFormat.MEMORY_MD: markdown_memory.read_drafts,
 }
-# What reads the formats: drafts of a file of JSON, drafts at a path, talks of an export.
-EXPORTS = {FileFormat.CHATGPT: chatgpt, FileFormat.CLAUDE: claude}
+TALKS: Mapping[str, Callable[[Any, ImportTarget, LeftOut], Iterator[ForeignConversation]]] = {
+    FileFormat.CHATGPT: partial(read_export, chatgpt.KEYS, chatgpt.read_messages),
+    FileFormat.CLAUDE: partial(read_export, claude.KEYS, claude.read_messages),
+    FileFormat.CLAUDE_CODE: claude_code.read_conversations,
+    FileFormat.OPENAI: openai.read_conversations,
+}

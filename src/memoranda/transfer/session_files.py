@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from memoranda.conversation.session_file import FileTranscript
@@ -31,7 +32,6 @@ from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
 from memoranda.model.ports import Store
 from memoranda.transfer.batches import ImportCounts, ImportTarget
-from memoranda.transfer.openai import missing_messages
 
 # Out
 
@@ -91,8 +91,7 @@ def import_session(target: ImportTarget, path: Path, counts: ImportCounts) -> No
     name = info.id
     known = target.conversation(name, str(path), "change key in the first line")
     messages, places = _checked(target, file, info)
-    remedy = "Change key in the first line to import it beside that one"
-    new = missing_messages(target, str(path), name, messages, remedy)
+    new = _missing_messages(target, path, name, messages)
     if known is None:
         store.apply(
             scope, [OpenConversation(info), UpdateConversation(name, calibration=info.calibration)]
@@ -108,6 +107,25 @@ def import_session(target: ImportTarget, path: Path, counts: ImportCounts) -> No
     store.apply(scope, actions)
     counts.total, counts.messages, counts.skipped = 1, len(new), len(messages) - len(new)
     counts.advance(1)
+
+
+def _missing_messages(
+    target: ImportTarget, path: Path, id: str, messages: Sequence[Message]
+) -> list[Message]:
+    """Return which of a conversation's messages are not stored: those at its end, or none.
+
+    Raises:
+        InvalidInput: a stored conversation of the same name went otherwise.
+    """
+    stored = target.store.messages(target.everyone, id, cleared=True)
+    content = attrgetter("role", "content", "images", "tool_calls", "tool_result")
+    for old, new in zip(stored, messages, strict=False):
+        if content(old) != content(new):
+            raise InvalidInput(
+                f"{path}: another conversation {id!r} is stored already; it differs from "
+                f"{new.content!r:.60} on. Change key in the first line to import it beside that one"
+            )
+    return list(messages[len(stored) :])
 
 
 def _refuse_broken(file: FileTranscript) -> None:

@@ -319,9 +319,7 @@ def trail_values(trail: AuditTrail) -> dict[str, Any]:
     return {"reason": trail.reason, "closed_at": closed_at, "indexed": int(not trail.retired)}
 
 
-def keep_trails(
-    tx: Transaction, kept: Iterable[tuple[int, act.Insert | act.ReplaceRecord]]
-) -> None:
+def keep_trails(tx: Transaction, kept: Iterable[tuple[int, act.Insert]]) -> None:
     """Write the history and the recalls that records, by their keys, have in another store."""
     changes: list[dict[str, Any]] = []
     recalls: list[dict[str, Any]] = []

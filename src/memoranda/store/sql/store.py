@@ -143,9 +143,7 @@ def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
 
 
 CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.ClearTranscript: traces.clear_transcript,
     act.KeepUserMetadata: traces.keep_user_metadata,
-    act.ReplaceRecord: traces.replace_record,
     act.OpenConversation: conversation_actions.open_conversation,
     act.ReplaceMessages: conversation_actions.replace_messages,
     act.KeepTombstone: conversation_actions.keep_tombstone,

@@ -1,7 +1,4 @@
-"""What is kept of a user beside records, transcripts and notes: read for another store, and kept.
-
-Also how a record, and a transcript, becomes what it is in another store by now.
-"""
+"""What is kept of a user beside records, transcripts and notes: read for an export, and kept."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from memoranda.model import actions as act
-from memoranda.model.models import Change, Kind, Scope
-from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.models import Change, Scope
 from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
@@ -23,20 +19,10 @@ from memoranda.model.traces import (
 )
 from memoranda.model.usage import Usage
 from memoranda.store.sql.reads import SqlReads
-from memoranda.store.sql.record_actions import (
-    ADD_SOURCE,
-    QUEUE,
-    keep_trails,
-    make_row,
-    require_own,
-    trail_values,
-)
 from memoranda.store.sql.rows import (
     CHANGES,
     OPTIONAL_TIME,
-    RECORDS,
     TIME,
-    VECTOR_TABLES,
     Codec,
     Columns,
     Row,
@@ -72,6 +58,9 @@ SELECT {ERASED.selected("h")} FROM history h WHERE {{mine}} AND h.action = 'eras
 ORDER BY h.key
 """
 READ_OWNERS = "SELECT r.id, r.agent FROM conversations r WHERE r.agent IS NOT NULL AND {mine}"
+READ_DELETED = """
+SELECT r.id FROM conversations r WHERE r.deleted_at IS NOT NULL AND {mine} ORDER BY r.key
+"""
 READ_TRAILS = """
 SELECT r.id, r.reason, r.closed_at, r.indexed FROM records r
 WHERE r.id IN (@texts(:ids)) AND {mine}
@@ -102,17 +91,6 @@ SELECT :user, {", ".join(f":{name}" for name in ERASED.names)}, 'erase', '{{}}'
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = :record_id AND user_key = :user)
     AND NOT EXISTS (SELECT 1 FROM history
         WHERE record_id = :record_id AND user_key = :user AND action = 'erase')
-"""
-HELD = "SELECT content_hash, indexed FROM records WHERE @partition(records) AND key = :key"
-REPLACED = ("reason", "closed_at", "indexed", "term_count", *RECORDS.names)
-REPLACE = f"""
-UPDATE records SET {", ".join(f"{name} = :{name}" for name in REPLACED)}
-WHERE @partition(records) AND key = :key
-"""
-FORGET_CHANGES = "DELETE FROM history WHERE record_id = :id AND user_key = :user"
-START_AGAIN = """
-UPDATE conversations SET message_count = 0, next_position = 0, cleared_through = -1,
-    revision = revision + 1 WHERE @partition(conversations) AND key = :key
 """
 
 
@@ -151,7 +129,12 @@ class TransferReads(SqlReads):
                 usage=tuple(self._made(_usage, "model_usage", scope, READ_USAGE)),
                 erased=tuple(self._made(_erased, "history", scope, READ_ERASED, "h")),
                 owners=dict(owners),
+                deleted=tuple(self._made(_first, "conversations", scope, READ_DELETED)),
             )
+
+
+def _first(row: Row) -> str:
+    return str(row[0])
 
 
 def _change(row: Row) -> Change:
@@ -189,51 +172,3 @@ def keep_user_metadata(tx: Transaction, action: act.KeepUserMetadata) -> None:
         tx.connection.run(KEEP_USAGE, own | whose | asdict(used.usage))
     for gone in action.kept.erased:
         tx.connection.run(KEEP_ERASED, own | ERASED.values(gone))
-
-
-def replace_record(tx: Transaction, action: act.ReplaceRecord) -> None:
-    """Let a record be what it is in another store, and derive anew what is of another text."""
-    item, trail = action.record, action.trail
-    require_own(tx, item, tx.erased(item.source_ids))
-    target = tx.target(item.id)
-    held = {"user": tx.user, "key": target.key}
-    before = tx.connection.one(HELD, held)
-    terms, values = make_row(tx.analyzer, item)
-    values |= trail_values(trail) | held
-    tx.connection.run(REPLACE, values)
-    tx.connection.run(FORGET_CHANGES, values)
-    for table in ("recalls", "record_sources"):
-        tx.drop(table, [target.key])
-    filed = {"user": tx.user, "record": target.key}
-    tx.connection.run_many(ADD_SOURCE, [filed | {"source": each} for each in item.source_ids])
-    keep_trails(tx, [(target.key, action)])
-    if before != (item.content_hash, values["indexed"]):
-        _derive_anew(tx, target.key, item.kind, terms, retired=trail.retired)
-    if target.can_be_noteworthy:
-        tx.raise_noteworthy([target.agent])
-    tx.tell_revised([target.key])
-
-
-def _derive_anew(
-    tx: Transaction, key: int, kind: Kind, terms: Sequence[str], *, retired: bool
-) -> None:
-    mentioned = tx.entity_writer.of_records([key])
-    for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-        tx.drop(table, [key])
-    tx.entity_writer.forget_unmentioned(mentioned)
-    tx.entity_writer.rename(mentioned)
-    tx.full_text.remove(tx.connection, tx.user, [key])
-    tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
-    for work in () if retired else (VECTORS,) if kind is Kind.ITEM else (VECTORS, ENTITIES):
-        tx.connection.run(QUEUE, {"work": work, "record_key": key, "user_key": tx.user})
-    tx.raise_epoch()
-
-
-def clear_transcript(tx: Transaction, action: act.ClearTranscript) -> None:
-    """Remove a transcript with its prunings and tombstones; its settings stay."""
-    key = {"user": tx.user, "key": tx.conversation(action.conversation)}
-    for table in ("messages", "prunings", "tombstones"):
-        tx.connection.run(
-            f"DELETE FROM {table} WHERE @partition({table}) AND conversation_key = :key", key
-        )
-    tx.connection.run(START_AGAIN, key)

@@ -1,0 +1,86 @@
+"""Dataclasses out of JSON and into it, by pydantic, with errors that name key and value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import MOST, require_aware, require_shallow, storable
+
+Value = TypeVar("Value")
+
+
+@cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    shape: Any = kind
+    return TypeAdapter(shape)
+
+
+def parse_as(kind: type[Value], value: object) -> Value:
+    """Return the dataclass that a JSON object says.
+
+    Args:
+        kind: the dataclass.
+        value: the object; keys that are no fields are passed over.
+
+    Raises:
+        InvalidInput: a key is missing, or a value cannot be stored; the message names the key.
+    """
+    try:
+        found: Value = _adapter(cast("Hashable", kind)).validate_python(value)
+    except ValidationError as error:
+        raise InvalidInput(explain(error)) from error
+    require_storable(found, kind.__name__)
+    return found
+
+
+def explain(error: ValidationError) -> str:
+    """Return what is wrong with the first value that pydantic refused, with its key."""
+    first = error.errors(include_url=False)[0]
+    name = ".".join(map(str, first["loc"])) or "the value"
+    if first["type"] == "missing":
+        return f"the key {name} is missing; found {', '.join(map(str, first['input']))}"
+    return f"{name}={first['input']!r:.80} cannot be used: {first['msg']}"
+
+
+def require_storable(value: object, name: str) -> None:
+    """Refuse a text, time, number or depth that no store can hold, anywhere in a dataclass.
+
+    Raises:
+        InvalidInput: there is one; the message names its field.
+    """
+    match value:
+        case str():
+            storable(value, name)
+        case datetime():
+            require_aware(value, name)
+        case int() | float() if not -MOST <= value <= MOST:
+            raise InvalidInput(f"{name}={value!r:.80} must be a number between -2^53 and 2^53")
+        case Mapping():
+            require_shallow(dict(value), name)
+        case tuple():
+            for each in value:
+                require_storable(each, name)
+        case _ if is_dataclass(value):
+            for field in fields(value):
+                require_storable(getattr(value, field.name), field.name)
+
+
+def to_object(value: object, *, leave_out: Any = None) -> dict[str, Any]:
+    """Return a dataclass as a JSON object.
+
+    Args:
+        value: the dataclass.
+        leave_out: the fields that are not written, as pydantic's ``exclude`` takes them.
+    """
+    kind: Any = type(value)
+    found: dict[str, Any] = _adapter(kind).dump_python(
+        value, mode="json", exclude=leave_out, fallback=dict, warnings=False
+    )
+    return found
