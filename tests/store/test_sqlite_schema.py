@@ -123,18 +123,21 @@ def test_files_that_lack_what_their_number_says_are_completed(path, open_store):
             r"lacks .*prunings\.through.*memoranda export.*left as it is",
         ),
         ("DROP TABLE messages", NotADatabase, "lacks the tables messages; restore a backup"),
+        ("DROP TABLE meta", NotADatabase, "lacks the tables meta; restore a backup"),
     ],
 )
 def test_files_that_lack_more_are_refused(path, open_store, change, error, told):
     """A file that cannot be completed is refused once, clearly, and not a row of it changes."""
-    make_file(path, 1, "PRAGMA foreign_keys = OFF", *change.split("; "))
-    with closing(apsw.Connection(str(path))) as raw:
-        before = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
-    with pytest.raises(error, match=told):
-        open_store()
-    with closing(apsw.Connection(str(path))) as raw:
-        after = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
-    assert after == before
+    for number in (1, NEWEST):
+        make_file(path, number, "PRAGMA foreign_keys = OFF", *change.split("; "))
+        with closing(apsw.Connection(str(path))) as raw:
+            before = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
+        with pytest.raises(error, match=told):
+            open_store()
+        with closing(apsw.Connection(str(path))) as raw:
+            after = read_structure(raw), raw.execute("SELECT * FROM records").fetchall()
+        assert after == before
+        path.unlink()
 
 
 def test_what_recover_saved_is_a_memory(path, open_store):

@@ -159,6 +159,12 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
+@cache
+def _schema() -> tuple[str, ...]:
+    """Return the steps of the schema in SQLite's dialect."""
+    return tuple(DIALECT.schema())
+
+
 def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
     """Yield each row, and ``None`` for one whose text is not UTF-8: the cursor goes on after it."""
     while True:
@@ -431,7 +437,7 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
-        steps = DIALECT.schema()
+        steps = _schema()
         with self.read() as connection:
             if is_marked(connection.raw, steps, self.location):
                 return

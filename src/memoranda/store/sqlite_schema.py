@@ -36,6 +36,8 @@ INDEX_TABLES = ("records_fts", "records_terms")
 # Without these there is nothing to add to: what they held is lost, and not merely not there yet.
 INDISPENSABLE = frozenset({"meta", "users", "records", "conversations", "messages"})
 MARK = "schema"
+DECLARED = "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+GET_MARK = "SELECT value FROM meta WHERE name = ?"
 SET_MARK = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
 
 
@@ -102,9 +104,9 @@ def is_marked(raw: apsw.Connection, steps: Sequence[str], location: str) -> bool
     """Return whether a database was found whole, with the newest schema, and is as it was then."""
     if read_version(raw, len(steps), location) < len(steps):
         return False
-    found = read_structure(raw)
-    sql = "SELECT value FROM meta WHERE name = ?"
-    return "meta" in found and _mark(found, steps) == raw.execute(sql, (MARK,)).get
+    if not raw.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get:
+        return False
+    return bool(_mark(raw, steps) == raw.execute(GET_MARK, (MARK,)).get)
 
 
 def is_whole(raw: apsw.Connection, steps: Sequence[str], location: str) -> bool:
@@ -140,7 +142,7 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
         raw.execute(sql).fetchall()
         raw.execute(f"PRAGMA user_version = {number}")
     raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    raw.execute(SET_MARK, (MARK, _mark(read_structure(raw), steps)))
+    raw.execute(SET_MARK, (MARK, _mark(raw, steps)))
 
 
 def add_missing(raw: apsw.Connection, wanted: Structure, number: int, location: str) -> None:
@@ -189,6 +191,6 @@ def _recreate_index(raw: apsw.Connection, found: Structure, wanted: Structure) -
     raw.execute("DELETE FROM meta WHERE name = 'analyzer'")  # So that all is indexed anew.
 
 
-def _mark(found: Structure, steps: Sequence[str]) -> str:
+def _mark(raw: apsw.Connection, steps: Sequence[str]) -> str:
     """Return what stands in a file that was found whole: another schema has another."""
-    return hashlib.sha256(repr((found, steps)).encode()).hexdigest()
+    return hashlib.sha256(repr((raw.execute(DECLARED).fetchall(), steps)).encode()).hexdigest()
