@@ -13,6 +13,7 @@ pytest.importorskip("spacy", reason="the extra spacy is not installed")
 
 import spacy
 from small_pipeline import trained
+from tables import each_row
 
 from memoranda.entities.pipeline import EntityPipeline
 from memoranda.entities.rules import RuleExtractor
@@ -88,7 +89,7 @@ def test_it_is_loaded_when_it_is_first_needed(folder, tmp_path):
         extractor.extract(TEXT)
 
 
-@pytest.mark.parametrize("model", ["no_such_pipeline", "", "pytest.no", "/no/such/folder"])
+@each_row("model", ["no_such_pipeline", "", "pytest.no", "/no/such/folder"])
 def test_an_absent_pipeline_says_what_to_do(model: str):
     """A name that is no package and no folder is refused at once, with the remedy."""
     with pytest.raises(ConfigError, match="python -m spacy download"):
@@ -131,7 +132,7 @@ def ruled(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "label", "pattern", "name"),
     [
         ("by Ana's dog", "PERSON", "Ana's", "Ana"),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.tokens.estimate import BREAK, ENCODINGS, STRETCH, pieces, stretches, whole
 
@@ -19,7 +20,7 @@ PARTS = st.one_of(st.sampled_from(TRICKY), st.sampled_from(CONTRACTIONS), st.sam
 NEAR = st.lists(PARTS).map("".join)
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@each_row("encoding", ENCODINGS)
 @given(text=ANY)
 def test_pieces_cover_the_text(encoding, text):
     """Every character is in one piece, in order."""
@@ -42,7 +43,7 @@ def published_patterns(download, tmp_path_factory):
     return patterns
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@each_row("name", ENCODINGS)
 @given(text=st.one_of(NEAR, ASSIGNED))
 @example(text="x!\n//\n/ a IT'Sx  \n \r\n\u3000b 1234567")
 def test_pieces_are_those_of_the_published_patterns(published_patterns, name, text):
@@ -50,7 +51,7 @@ def test_pieces_are_those_of_the_published_patterns(published_patterns, name, te
     assert pieces(name).findall(text) == published_patterns[name].findall(text)
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@each_row("name", ENCODINGS)
 @given(text=st.one_of(NEAR, ANY))
 def test_no_token_crosses_a_piece(name, text):
     """Counted piece by piece, a text has as many tokens as in one: the cuts are the encoding's."""
@@ -61,7 +62,7 @@ def test_no_token_crosses_a_piece(name, text):
     assert sum(merged.count(part.encode()) for part in parts) == tokenizer.count(text)
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@each_row("name", ENCODINGS)
 @given(text=NEAR)
 def test_no_piece_crosses_a_break(name, text):
     """Cut at any place where stretches may be cut, a text has the very same pieces."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -128,14 +127,6 @@ class JsonObject:
             names = ", ".join(self._values) or "none"
             raise InvalidInput(f"the key {name} is missing; found {names}")
         return self._values[name]
-
-
-def is_object_text(value: object) -> bool:
-    """Whether ``value`` is the text of a whole JSON object."""
-    try:
-        return isinstance(value, str) and isinstance(json.loads(value), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def is_whole(value: object) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.testing.embedders import HashEmbedder
@@ -37,7 +38,7 @@ def test_vectors_are_the_same_in_another_process():
     assert other.stdout.strip() == HashEmbedder().embed([text]).tobytes().hex()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "alike", "unlike"),
     [
         ("Ana is vegetarian", "ana was a VEGETARIAN!", "the train leaves at nine"),

@@ -11,6 +11,7 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
 from memoranda.providers.embedding.minilm import (
@@ -144,7 +145,7 @@ def test_one_string_is_refused(minilm):
         minilm.embed("hello")
 
 
-@pytest.mark.parametrize("wrong", [{"threads": 0}, {"batch_size": 0}])
+@each_row("wrong", [{"threads": 0}, {"batch_size": 0}])
 def test_impossible_numbers_are_refused(wrong):
     """The message names the argument and its value."""
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
@@ -193,7 +194,7 @@ def test_importing_the_room_imports_no_model():
     subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "absent", "extra"),
     [
         ("minilm", "onnxruntime", "local"),

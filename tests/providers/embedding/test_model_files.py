@@ -4,6 +4,7 @@ import os
 import shutil
 
 import pytest
+from tables import each_row
 
 from memoranda.errors import InvalidInput, ModelUnavailable
 from memoranda.providers.embedding import model_files as files
@@ -162,7 +163,7 @@ def test_pull_replaces_a_damaged_file_only(tmp_path, published, genuine):
     assert (tmp_path / TOKENIZER.name).read_bytes() == published.tokenizer.read_bytes()
 
 
-@pytest.mark.parametrize("data", [b"something else", b"x" * (TOKENIZER.size + (3 << 20))])
+@each_row("data", [b"something else", b"x" * (TOKENIZER.size + (3 << 20))])
 def test_pull_refuses_what_is_not_genuine(tmp_path, serve, data):
     """A wrong hash, of a short or an endless file, leaves the folder as it was."""
     url, _ = serve(lambda handler, _: send(handler, data[:-1], announce=len(data) - 1))

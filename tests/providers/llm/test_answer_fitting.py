@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from tables import each_row
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import storable
@@ -93,7 +94,7 @@ def test_any_json_gives_the_type_or_problems(value, lenient):
     assert all(math.isfinite(part.sure) for part in result.parts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_value", "wanted"),
     [
         ({"name": "n"}, Whole("n")),
@@ -131,7 +132,7 @@ def test_a_bare_list_is_the_list_of_the_answer():
     assert read([1, 2], Parts) == (Parts([1, 2]), [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "wanted", "problem"),
     [
         (None, Whole, "answer: Input should be"),
@@ -183,7 +184,7 @@ def test_depth_ends():
     assert read({"items": value}, Lists)[0] is not None
 
 
-@pytest.mark.parametrize("wanted", [dict, int, list[Whole], "Whole", None])
+@each_row("wanted", [dict, int, list[Whole], "Whole", None])
 def test_other_types_are_refused(wanted):
     """Only a dataclass can be an answer."""
     with pytest.raises(InvalidInput, match="dataclass"):

@@ -6,6 +6,7 @@ from threading import Semaphore
 
 import pytest
 from model_server import cut_off, failing, raw, refused, said, stalling, stepping, stopping, talked
+from tables import each_row
 from talking import HELLO, LOOK, WORDS, Talker
 
 from memoranda.errors import InvalidInput
@@ -33,7 +34,7 @@ def test_a_server_that_keeps_failing_is_an_error(server, spec, stream):
     assert talker.on_text == []
 
 
-@pytest.mark.parametrize("how", ["cut", "ended", "error"])
+@each_row("how", ["cut", "ended", "error"])
 def test_after_words_nothing_is_tried_again(server, spec, how):
     """A stream that breaks off is an error: what was told is neither repeated nor a reply."""
     server.play(stopping("I was about to", how), talked("never asked for"))
@@ -48,7 +49,7 @@ def test_after_words_nothing_is_tried_again(server, spec, how):
         assert error.usage.input_tokens == 100  # said at the start of the stream
 
 
-@pytest.mark.parametrize("how", ["cut", "ended", "error", "silent"])
+@each_row("how", ["cut", "ended", "error", "silent"])
 def test_before_words_a_broken_stream_is_tried_again(server, spec, how):
     """Where nothing was told, nothing can be repeated."""
     server.play(stopping("", how), talked("ok"))
@@ -199,9 +200,7 @@ def test_a_wrong_key_is_an_error_that_does_not_show_it(server, spec, stream):
     assert len(server.received) == 1
 
 
-@pytest.mark.parametrize(
-    "body", [b"<html>Gateway</html>", b"data: {}\n\n", b"data: nonsense\n\n", b"", b"null"]
-)
+@each_row("body", [b"<html>Gateway</html>", b"data: {}\n\n", b"data: nonsense\n\n", b"", b"null"])
 def test_what_is_no_reply_is_an_error_of_ours(server, spec, stream, body):
     """Whatever a server sends, only an LLMError leaves, and it names the model."""
     server.play(raw(body, "text/event-stream"))

@@ -3,9 +3,9 @@
 import json
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.providers.llm.json_reading import read_json
 
@@ -60,7 +60,7 @@ def test_half_json_gives_what_is_whole(value, data):
             assert read == whole
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ('```json\n{"claims": 1}\n```', {"claims": 1}),
@@ -90,7 +90,7 @@ def test_each_tier_reads_its_share(text, value):
     assert read_json(text, FIELDS) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     "unit",
     ['{"claims": [1, ', '"claims": [', '"\\"', "{", "```\n", ",  ", '{"', "{}", '"claims": "', "["],
 )

@@ -16,6 +16,7 @@ from pydantic_ai import (
     ToolReturnPart,
 )
 from pydantic_ai.messages import INTERRUPTED_TOOL_RETURN_CONTENT as NO_RESULT
+from tables import each_row
 
 from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
@@ -347,7 +348,7 @@ def test_the_user_begins_and_ends_where_that_is_wanted():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "form", "sent"),
     [
         ("https://h/p.png", ANTHROPIC, Picture(url="https://h/p.png", detail="high")),
@@ -383,7 +384,7 @@ def test_pictures_of_a_result_follow_all_results():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         [],

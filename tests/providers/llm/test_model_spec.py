@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tables import each_row
 
 from memoranda.errors import ConfigError
 from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
@@ -11,7 +12,7 @@ from memoranda.providers.opening import open_language_model
 from memoranda.settings.sections import LLMSettings
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spec"),
     [
         ("anthropic:claude-haiku-4-5", ModelSpec("anthropic", "claude-haiku-4-5")),
@@ -34,7 +35,7 @@ def test_the_forms_are_read(text, spec):
     assert parse_spec(str(spec)) == spec
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from model_server import answered, cut_off, failing, raw, said, stalling, trickling
+from tables import each_row
 
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
@@ -69,7 +70,7 @@ class Client:
         return caught.value
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_an_answer_comes_back_as_its_type(server, spoken):
     """Both formats carry the instructions, the prompt and the schema, and bring a typed answer."""
     server.play(answered(ANSWER))
@@ -111,14 +112,14 @@ def test_long_answers_come_as_a_stream(server):
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 9)
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_a_slow_body_is_read_to_its_end(server, spoken):
     """An answer that comes byte by byte is an answer."""
     server.play(trickling(answered(ANSWER)))
     assert Client(getattr(server, spoken)).ask().value.name == "Ana"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"Sure! Here it is:\n```json\n{json.dumps(ANSWER)}\n```\nAnything else?",
@@ -129,7 +130,6 @@ def test_a_slow_body_is_read_to_its_end(server, spoken):
         json.dumps(ANSWER | {"claims": ANSWER["claims"][0], "more": [1]}),
         json.dumps(ANSWER).replace("0.5", '"0.5"'),
     ],
-    ids=["fenced", "prose", "thoughts", "comma", "half", "no list", "number as text"],
 )
 def test_untidy_answers_are_understood_at_once(server, text):
     """Prose, fences, thoughts, half JSON and lax types need no second call."""
@@ -139,7 +139,7 @@ def test_untidy_answers_are_understood_at_once(server, text):
     assert len(server.received) == 1
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_a_wrong_type_is_sent_back_once_with_what_is_wrong(server, spoken):
     """The second request says which field was wrong, and both calls are on the bill."""
     wrong = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": "very"}]}
@@ -171,8 +171,8 @@ def test_what_is_sound_in_a_list_is_kept_after_the_repair(server):
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
-@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
+@each_row("spoken", FORMATS)
+@each_row("status", [408, 429, 500, 503, 529])
 def test_a_busy_server_is_asked_again(server, spoken, status):
     """Too many requests and faults of the server are tried again, later each time."""
     server.play(failing(status), failing(status), answered(ANSWER))
@@ -183,7 +183,7 @@ def test_a_busy_server_is_asked_again(server, spoken, status):
     assert client.waits == [0.25, 0.5]
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_the_server_says_when_to_come_back(server, spoken):
     """Retry-After is the wait, up to a bound."""
     patient = failing(429, Retry_After="7")
@@ -193,7 +193,7 @@ def test_the_server_says_when_to_come_back(server, spoken):
     assert client.waits == [7.0, 60.0]
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_retries_end(server, spoken):
     """A server that stays busy is an error that names model, status, words and remedy."""
     server.play(failing(429, "slow down"))
@@ -205,8 +205,8 @@ def test_retries_end(server, spoken):
     assert (error.usage.requests, error.usage.failures) == (2, 2)
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
-@pytest.mark.parametrize(
+@each_row("spoken", FORMATS)
+@each_row(
     ("status", "remedy"), [(400, "limits"), (401, "api_key"), (403, "api_key"), (404, "name")]
 )
 def test_a_refused_request_is_not_made_again(server, spoken, status, remedy):
@@ -220,7 +220,7 @@ def test_a_refused_request_is_not_made_again(server, spoken, status, remedy):
         assert part in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "code", "remedy"),
     [(429, "insufficient_quota", "quota"), (400, "context_length_exceeded", "too long")],
 )
@@ -232,7 +232,7 @@ def test_no_patience_helps_against_an_empty_purse_or_a_long_prompt(server, statu
     assert (len(server.received), client.waits) == (1, [])
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_no_error_shows_the_key(server, spoken):
     """Neither an error, nor the name, nor what is printed holds the key."""
     key = "sk-very-secret-0123456789"
@@ -244,7 +244,7 @@ def test_no_error_shows_the_key(server, spoken):
     assert key in server.received[0].headers["authorization"]
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_a_stalled_server_runs_into_the_time_out(server, spoken):
     """Each call has its own time-out, and a later one may succeed."""
     server.play(stalling, answered(ANSWER))
@@ -253,7 +253,7 @@ def test_a_stalled_server_runs_into_the_time_out(server, spoken):
     assert (reply.usage.requests, reply.usage.failures) == (2, 1)
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_a_server_that_stays_silent_is_an_error(server, spoken):
     """The error says how long was waited and which setting to raise."""
     server.play(stalling)
@@ -262,7 +262,7 @@ def test_a_server_that_stays_silent_is_an_error(server, spoken):
         assert part in str(error)
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
+@each_row("spoken", FORMATS)
 def test_a_body_that_breaks_off_is_asked_for_again(server, spoken):
     """A connection lost in the middle of an answer is tried again, streamed or not."""
     server.play(cut_off, answered(ANSWER))
@@ -271,8 +271,8 @@ def test_a_body_that_breaks_off_is_asked_for_again(server, spoken):
     assert (reply.usage.requests, reply.usage.failures) == (2, 1)
 
 
-@pytest.mark.parametrize("spoken", FORMATS)
-@pytest.mark.parametrize(
+@each_row("spoken", FORMATS)
+@each_row(
     "act",
     [
         raw(b"<html>Gateway</html>", "text/html"),
@@ -285,7 +285,6 @@ def test_a_body_that_breaks_off_is_asked_for_again(server, spoken):
         raw(b"\xff\xfe"),
         raw(b""),
     ],
-    ids=["page", "half", "empty object", "list", "null", "no choice", "type", "bytes", "nothing"],
 )
 def test_what_is_no_answer_of_the_format_is_an_error_of_ours(server, spoken, act):
     """Whatever a server sends, only an LLMError leaves, and it names the model."""
@@ -344,7 +343,7 @@ def test_known_prices_are_counted(server, monkeypatch):
     assert reply.usage.cost == pytest.approx(2 * (1.0 + 0.5))
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "small"])
+@each_row("name", ["gpt-4o", "small"])
 def test_a_server_of_ones_own_has_no_price(server, name):
     """A model by URL costs what nobody knows, even under a well-known name."""
     server.play(answered(ANSWER))
@@ -401,7 +400,7 @@ def test_a_server_by_url_gets_no_key_of_the_environment(server, monkeypatch):
     assert "secret" not in json.dumps([received.headers for received in server.received])
 
 
-@pytest.mark.parametrize("wanted", [dict, list[str], int, "Answer"])
+@each_row("wanted", [dict, list[str], int, "Answer"])
 def test_only_dataclasses_are_answers(server, wanted):
     """Another type is refused before anything is sent."""
     with pytest.raises(InvalidInput):

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from tables import each_row
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatModel, ChatReply, ToolSpec
@@ -90,7 +91,7 @@ def test_failures_are_raised_with_what_they_cost():
     assert on_text == []
 
 
-@pytest.mark.parametrize("entry", [7, [], [CALL, "x"], Word("w")])
+@each_row("entry", [7, [], [CALL, "x"], Word("w")])
 def test_what_is_no_reply_is_the_scripts_mistake(entry):
     """It does not reach the code under test."""
     with pytest.raises(AssertionError, match="the script replies"):

@@ -9,7 +9,7 @@ import asyncio
 import json
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
-from memoranda.model.json_object import is_object_text
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import storable
@@ -180,12 +179,19 @@ def _outcome(spec: ModelSpec, response: ModelResponse) -> ChatOutcome:
     elif response.finish_reason == "length":
         cut = "was cut off by its limit of tokens"
         # Arguments that do not come as text cannot be told to be all there.
-        half = next((part.tool_name for part in parts if not is_object_text(part.args)), None)
+        half = next((part.tool_name for part in parts if not _is_object(part.args)), None)
         if half is not None:
             problem = f"{cut} while it called {half}; {LONGER}"
         elif not (text or calls):
             problem = f"{cut} before it said a word; {LONGER}"
     return ChatOutcome(storable(text), tuple(calls), problem)
+
+
+def _is_object(arguments: object) -> bool:
+    """Return whether the arguments of a call are the text of a whole JSON object."""
+    with suppress(ValueError, RecursionError):
+        return isinstance(arguments, str) and isinstance(json.loads(arguments), dict)
+    return False
 
 
 def _arguments(given: object) -> str:
