@@ -10,7 +10,6 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from threading import Event
 
 from memoranda import Memory, Settings
 from memoranda.entities.rules import RuleExtractor
@@ -40,33 +39,26 @@ def tell(text):
 class Telling:
     """A store that tells when a transaction begins and when it has ended."""
 
-    def __init__(self, store, stop_after):
-        """Pass all on to ``store``; after so many lines, if not ``None``, wait to be killed."""
-        self._store, self._left = store, stop_after
+    def __init__(self, store):
+        """Pass all on to ``store``."""
+        self._store = store
 
     def __getattr__(self, name):
         """Return what the store has."""
         return getattr(self._store, name)
 
-    def _tell(self, text):
-        tell(text)
-        if self._left is not None:
-            self._left -= 1
-            if self._left <= 0:
-                Event().wait()
-
     def apply(self, scope, actions, **waiting):
         """Apply, and tell."""
-        self._tell("begin")
+        tell("begin")
         done = self._store.apply(scope, actions, **waiting)
-        self._tell("end")
+        tell("end")
         return done
 
     def claim(self, name, holder, **times):
         """Take a claim, and tell."""
-        self._tell("begin")
+        tell("begin")
         taken = self._store.claim(name, holder, **times)
-        self._tell("end")
+        tell("end")
         return taken
 
 
@@ -93,11 +85,11 @@ def work(memory, job):
     return report
 
 
-def run(path, job, moment, stop_after):
+def run(path, job, moment):
     """Do a job in a process of its own."""
     tell(f"pid {os.getpid()}")
     memory = opened(path, moment)
-    memory._services.store = Telling(memory._services.store, stop_after)
+    memory._services.store = Telling(memory._services.store)
     work(memory, job)
     memory.close()
 

@@ -24,10 +24,9 @@ BESIDE = {"since", "until"}  # metadata that hold ids and times
 LEASE = timedelta(minutes=11)
 
 
-def told(parent, path, job, moment, *, kill_after=None, waits=False):
-    """Have a job done, killing it after so many lines, where it may wait; return the lines."""
-    stop_after = kill_after if waits else None
-    parent.stdin.write(json.dumps([str(path), job, moment.isoformat(), stop_after]) + "\n")
+def told(parent, path, job, moment, *, kill_after=None):
+    """Have a job done, killing it after so many lines; return the lines."""
+    parent.stdin.write(json.dumps([str(path), job, moment.isoformat()]) + "\n")
     parent.stdin.flush()
     pid = int(parent.stdout.readline().removeprefix("pid "))
     lines = []
@@ -168,29 +167,3 @@ def test_a_killed_job_is_finished_by_the_next_run(children, parent, files, tmp_p
             assert memory.verify() == []
             if place == moments[-1]:
                 assert memory.rebuild() == []
-
-
-def test_a_job_killed_again_and_again_comes_to_its_end(children, parent, files, tmp_path):
-    """One file, killed after each few transactions of every attempt: each gets further."""
-    path, quiet = tmp_path / "killed.db", tmp_path / "quiet.db"
-    moment = copied(files, "consolidate", path)
-    copied(files, "consolidate", quiet)
-    told(parent, quiet, "consolidate", moment)
-    attempts, seen = 0, []
-    while True:
-        lines = told(parent, path, "consolidate", moment, kill_after=5, waits=True)
-        attempts += 1
-        with closing(children.opened(path, moment.isoformat())) as memory:
-            assert memory.verify() == []
-            seen.append(sum(info.through + 1 for info in memory.sessions()))
-        if len(lines) < 5:
-            break
-        assert attempts < 20, "no attempt gets to the end"
-    assert attempts > 2
-    assert seen == sorted(seen)
-    with (
-        closing(children.opened(path, moment.isoformat())) as killed,
-        closing(children.opened(quiet, moment.isoformat())) as whole,
-    ):
-        assert state(killed) == state(whole)
-        assert killed.sessions(pending=True) == []
