@@ -2,8 +2,10 @@
 
 import json
 import stat
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from file_samples import (
@@ -493,3 +495,28 @@ def test_the_real_locomo_file():
             times = [item.event_time for item in found]
             assert times == sorted(times)
     assert set(report.users) == {talk["sample_id"] for talk in talks}
+
+
+def test_an_export_of_version_0_2_is_read(tmp_path):
+    """A file that the version before this one wrote says the same after it was read."""
+    path = Path(__file__).parent / "export_0_2.jsonl"
+    with opened() as memory:
+        report = memory.import_(path)
+        assert (report.records, report.messages) == (14, 5)
+        assert memory.verify() == []
+        again = exported(memory, tmp_path / "again")
+    before = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    assert [at_once(line) for line in again[1:]] == [at_once(line) for line in before[1:]]
+
+
+def at_once(value):
+    """A value of JSON with its times as moments, however they are written."""
+    match value:
+        case dict():
+            return {key: at_once(inner) for key, inner in value.items()}
+        case list():
+            return [at_once(inner) for inner in value]
+        case str() if value.endswith("Z"):
+            with suppress(ValueError):
+                return datetime.fromisoformat(value)
+    return value

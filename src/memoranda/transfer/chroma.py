@@ -57,7 +57,8 @@ def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator
         if kind != Kind.FACT or is_kept(text, left_out):
             metadata = {**rest, ID: key}
             draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
-            yield PlacedDraft(place, target.scope, _with_expiry(draft, target))
+            own = f"{key}\n{text}"
+            yield PlacedDraft(place, target.scope, _with_expiry(draft, target), key=own)
 
 
 def adopt_memories(target: ImportTarget) -> None:
