@@ -1,10 +1,6 @@
 """Session transcripts of Claude Code, imported into a memory."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -275,51 +271,6 @@ def test_what_is_no_transcript_is_refused(plain, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidInput, match=r"holds no transcript of Claude Code; looked for"):
         plain.import_(tmp_path / "empty", "claude-code")
-
-
-CHILD = """
-import sys
-from memoranda import Memory, Settings
-from memoranda.conversation.transcript import StoredTranscript
-from memoranda.transfer import conversations
-conversations.BATCH = 5
-settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})
-append = StoredTranscript.append
-def told(self, messages):
-    append(self, messages)
-    print(len(messages), flush=True)
-    if sys.argv[3] == "wait" and told.left == 0:
-        sys.stdin.readline()
-    told.left -= 1
-told.left = 2
-StoredTranscript.append = told
-with Memory(sys.argv[1], user="ana", settings=settings) as memory:
-    memory.import_(sys.argv[2])
-"""
-
-
-def test_a_killed_import_goes_on_without_doubles(tmp_path, wordless):
-    """SIGKILL between two batches: what was stored stays, and the next import adds the rest."""
-    lines = [person(number, f"sentence number {number}") for number in range(40)]
-    path, store = transcript(tmp_path, lines), tmp_path / "m.db"
-    child = subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-c", CHILD, store, path, "wait"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONWARNINGS": "ignore"},
-    )
-    with child:
-        assert [child.stdout.readline() for _ in range(3)] == [b"5\n"] * 3
-        child.send_signal(signal.SIGKILL)
-    with Memory(store, user="ana", settings=wordless) as memory:
-        assert len(talk(memory)) == 15
-        report = memory.import_(path)
-        assert (report.messages, report.skipped) == (25, 15)
-        assert [words for _, words in talk(memory)] == [
-            each["message"]["content"] for each in lines
-        ]
-        assert len(memory.records(kind="episode")) == 40
-        assert memory.verify() == []
 
 
 def test_two_imports_at_once_store_each_message_once(tmp_path, wordless):

@@ -8,7 +8,6 @@ import pytest
 from memoranda import Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind, Trust
-from memoranda.transfer import batches
 
 
 @pytest.fixture
@@ -118,24 +117,6 @@ def test_what_is_known_already_is_not_doubled(memory, folder):
     assert contents(memory).count("Ana sails") == 1
 
 
-def test_an_import_that_was_cut_short_goes_on(memory, folder, monkeypatch):
-    """What was stored before a crash stays, and the next import adds the rest, each once."""
-    monkeypatch.setattr(batches, "BATCH", 2)
-    seen = []
-
-    def stop(done, total):
-        seen.append((done, total))
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        memory.import_(folder, progress=stop)
-    assert len(contents(memory)) == 4
-    assert memory.import_(folder, progress=lambda *step: seen.append(step)).records == 2
-    assert seen == [(2, 7), (4, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
-    assert sorted(contents(memory)) == sorted(set(contents(memory)))
-
-
 def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path):
     """A folder and a name that ends in .md are memory-md; any other file only if told so."""
     (tmp_path / "NOTES.MD").write_text("- one\n")
@@ -177,12 +158,3 @@ def test_an_empty_memory_is_refused(memory, tmp_path):
     with pytest.raises(InvalidInput, match="there is no file"):
         memory.import_(tmp_path / "none.md")
     assert memory.records() == []
-
-
-def test_an_import_is_of_its_user_alone(opened, folder, tmp_path):
-    """What one user has is no reason to skip it for another, nor does one see the other's."""
-    with opened(tmp_path / "two.db") as ana, opened(tmp_path / "two.db", user="bob") as bob:
-        assert ana.import_(folder).records == 6
-        assert bob.records() == []
-        assert bob.import_(folder).records == 6
-        assert ana.import_(folder).records == 0

@@ -94,7 +94,7 @@ def test_exports_of_former_versions_are_named(tmp_path):
     with opened() as memory:
         for head in (old, old | {"format": "recollect", "version": 1}):
             path = written(tmp_path, "old.jsonl", head)
-            with pytest.raises(InvalidInput, match=r"with memoranda 0\.2, and export it again"):
+            with pytest.raises(InvalidInput, match=r"with memoranda 0\.2 and export it again"):
                 memory.import_(path)
 
 

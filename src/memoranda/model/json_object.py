@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import Enum
@@ -36,17 +36,6 @@ class JsonObject:
         if not isinstance(value, Mapping):
             raise InvalidInput(f"expected an object with keys, found {value!r:.80}")
         self._values: Mapping[str, Any] = value
-
-    def require_only(self, known: Collection[str]) -> None:
-        """Refuse keys that are not ``known``: what they say would be lost."""
-        unknown = sorted(self._values.keys() - set(known))
-        if unknown:
-            names = ", ".join(sorted(known))
-            raise InvalidInput(f"unknown keys {', '.join(unknown)}; use {names}")
-
-    def names(self) -> tuple[str, ...]:
-        """Return the keys."""
-        return tuple(self._values)
 
     def get(self, name: str) -> Any:
         """Return the value as it is, ``None`` where there is none."""
@@ -95,10 +84,6 @@ class JsonObject:
         if not is_whole(value):
             raise InvalidInput(f"{name}={value!r:.80} must be a whole number of at least 0")
         return int(value)
-
-    def optional_whole(self, name: str) -> int | None:
-        """Return a whole number of at least 0, or ``None``."""
-        return None if self.get(name) is None else self.whole(name)
 
     def flag(self, name: str) -> bool:
         """Return true or false; false where there is none."""
@@ -171,11 +156,9 @@ _READERS: Mapping[object, Callable[[JsonObject, str], object]] = {
     datetime: JsonObject.moment,
     datetime | None: JsonObject.optional_moment,
     int: JsonObject.whole,
-    int | None: JsonObject.optional_whole,
     float | None: JsonObject.share,
     bool: JsonObject.flag,
     tuple[str, ...]: JsonObject.texts,
-    Mapping[str, Any] | None: JsonObject.optional_object,
 }
 
 
@@ -262,8 +245,3 @@ def json_value(
     if isinstance(value, Mapping):
         return {str(k): json_value(item, moment=moment, form=form) for k, item in value.items()}
     return str(value) if isinstance(value, Path) else value
-
-
-def json_fields(value: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of a dataclass with these ``names``, in their order."""
-    return {name: json_value(getattr(value, name)) for name in names}

@@ -61,8 +61,7 @@ LINES: Mapping[str, type] = {
     "erased": ErasedRecord,
     "notes": NotesContent,
 }
-TRANSCRIPT = frozenset({"message", "pruning", "tombstone"})
-TYPES = frozenset({"record", "conversation", *TRANSCRIPT, *LINES})
+TRANSCRIPT = ("message", "pruning", "tombstone")
 # What of them no line has: whose it is, what is derived, and what the order of the lines says.
 LEFT_OUT: Mapping[type, Any] = {
     Record: {"user", "enriched_at"},
@@ -188,7 +187,7 @@ def read_archive(lines: Iterable[JsonItem], scope: Scope) -> Iterator[ArchivedPa
     opened: ArchivedConversation | None = None
     for place, line in items:
         with located(place):
-            kind = _kind(line)
+            kind = object_of(line).get("type")
             if kind in TRANSCRIPT:
                 _add(opened, kind, line)
                 continue
@@ -206,33 +205,24 @@ def read_archive(lines: Iterable[JsonItem], scope: Scope) -> Iterator[ArchivedPa
 
 
 def _require_readable(header: Mapping[str, Any]) -> None:
-    version, name = header.get("version"), header.get("format")
-    if name != FileFormat.MEMORANDA or version in range(1, VERSION):
+    if (header.get("format"), header.get("version")) != (FileFormat.MEMORANDA, VERSION):
         raise InvalidInput(
-            f"this is an export of version {version!r} of the format {name}, which is read no "
-            f"longer; import it with memoranda 0.2, and export it again"
-        )
-    if version != VERSION:
-        raise InvalidInput(
-            f"version={version!r} of the format is unknown, this memoranda reads {VERSION}; "
+            f"this is an export of version {header.get('version')!r} of the format "
+            f"{header.get('format')!r}, and only version {VERSION} of memoranda is read: of an "
+            f"older one, import it with memoranda 0.2 and export it again; of a newer one, "
             f"upgrade with pip install -U memoranda"
         )
 
 
-def _kind(line: Any) -> str:
-    """Return the type of a line."""
-    kind = object_of(line).get("type")
-    if not isinstance(kind, str) or kind not in TYPES:
-        raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {', '.join(sorted(TYPES))}")
-    return kind
-
-
-def _read_part(kind: str, line: Mapping[str, Any], scope: Scope) -> ArchivedPart:
+def _read_part(kind: object, line: Mapping[str, Any], scope: Scope) -> ArchivedPart:
     agent = line.get("agent") and (scope.agent or line["agent"])
     if kind == "conversation":
         return ArchivedConversation(parse_as(ConversationInfo, line), agent)
     if kind == "record":
         return _read_record({**line, "agent": agent, "user": scope.user})
+    if not isinstance(kind, str) or kind not in LINES:
+        known = ", ".join(("record", "conversation", *TRANSCRIPT, *LINES))
+        raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {known}")
     part: Any = parse_as(LINES[kind], {**line, "agent": agent})
     for name in part.files if kind == "notes" else ():
         if not any(fnmatchcase(name, pattern) for pattern in NOTES_FILES):

@@ -132,7 +132,7 @@ class JsonFile:
     def __init__(self, path: Path, *, by_lines: bool = False) -> None:
         """Look whether it is an export, or its first line that is not blank a value by itself."""
         self.path = path
-        parts = _unzipped(path) if _is_archive(path) else export_files(path)
+        parts = _unzipped(path) if zipfile.is_zipfile(path) else export_files(path)
         self.is_export = bool(parts)
         self._by_lines = not self.is_export and (by_lines or self._starts_with_value())
         if not self.is_export and not self._by_lines:
@@ -269,20 +269,10 @@ def _refuse(constant: str) -> None:
 DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def _is_archive(path: Path) -> bool:
-    try:
-        return zipfile.is_zipfile(path)
-    except (OSError, ValueError):
-        return False
-
-
 def export_files(folder: Path) -> list[tuple[str, Path]]:
     """Return the conversations of an export that somebody unpacked: in a folder, or one in it."""
-    try:
-        found = [*folder.glob("*.json"), *folder.glob("*/*.json")] if folder.is_dir() else []
-    except (OSError, ValueError):
-        found = []
-    return [(str(path), path) for path in sorted(found) if CONVERSATIONS.fullmatch(path.name)]
+    found = sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]) if folder.is_dir() else []
+    return [(str(path), path) for path in found if CONVERSATIONS.fullmatch(path.name)]
 
 
 def _unzipped(path: Path) -> list[tuple[str, bytes]]:
