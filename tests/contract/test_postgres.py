@@ -1,6 +1,5 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
-import re
 import secrets
 import string
 from concurrent.futures import ThreadPoolExecutor
@@ -11,18 +10,13 @@ from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import StoreContract
-from laws.isolation import IsolationContract
-from laws.records import RecordContract
-from partition_plans import one_partition_each
-from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role, programs
+from postgres_server import NUMBERS, as_role, connected, empty, new_database, new_role
 from samples import ALL, ANA, DIMENSIONS, LATER, MODEL, UNREAD, User, record
 
 from memoranda.errors import StoreError, UserDeleted
 from memoranda.model import actions as do
 from memoranda.model.models import Scope
-from memoranda.store.postgres import DIALECT, STEPS, PostgresConnection, PostgresStore
-from memoranda.store.postgres_partitions import main, spread_schema
-from memoranda.store.sql.dialect import columns, tables
+from memoranda.store.postgres import PostgresConnection, PostgresStore
 
 # Rows and entries of indexes that a connection has looked at.
 LOOKED_AT = """
@@ -40,9 +34,9 @@ def server(postgres):
     return as_role(postgres, owner, owner)
 
 
-def open_store(address, **how):
+def open_store(address):
     """Open a store with the parts that the contract expects."""
-    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames(), **how)
+    return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames())
 
 
 @contextmanager
@@ -64,6 +58,9 @@ def failing_at(step):
 
 class TestPostgres(StoreContract):
     """A database on a server."""
+
+    # The server's own tool makes backups.
+    test_a_backup_holds_everything = None
 
     @pytest.fixture
     def store(self, server):
@@ -91,10 +88,6 @@ class TestPostgres(StoreContract):
         """Fail at every seventh statement: the server undoes all of them alike, and slowly."""
         del store
         return failing_at(7 * step)
-
-    @pytest.fixture(autouse=True)
-    def _programs(self, postgres, monkeypatch):
-        monkeypatch.setenv("PATH", programs(postgres))
 
     def test_size_grows(self, store):
         """The size is in bytes and holds what was stored, if that cannot be compressed."""
@@ -130,26 +123,10 @@ class TestPostgres(StoreContract):
             assert found.counts.tolist() == [[min(counts[word], 255) for word in asked]]
 
 
-class TestLimited(IsolationContract):
-    """A database in which a role limits transactions to the rows of their user."""
-
-    # Many are copied where no role limits who copies.
-    test_any_number_is_stored_at_once = RecordContract.test_any_number_is_stored_at_once
-
-    @pytest.fixture
-    def store(self, postgres):
-        """Give a new database."""
-        store = open_store(new_database(postgres), role=new_role(postgres, "NOLOGIN"))
-        yield store
-        store.close()
-
-
-@pytest.mark.parametrize("limited", [False, True])
-def test_what_another_process_did_to_a_user_is_heeded(postgres, limited):
+def test_what_another_process_did_to_a_user_is_heeded(postgres):
     """Who has stored for a user stores no less rightly after others deleted, and began anew."""
-    how = {"role": new_role(postgres, "NOLOGIN")} if limited else {}
     address = new_database(postgres)
-    with closing(open_store(address, **how)) as mine, closing(open_store(address, **how)) as other:
+    with closing(open_store(address)) as mine, closing(open_store(address)) as other:
 
         def store(content, user):
             return user.apply(do.Insert(record(content), unless_known=True))
@@ -192,58 +169,3 @@ def test_what_came_last_is_found_by_its_place(postgres):
     assert last.content == "turn 999"
     assert len(changes.rows) == len(changes.vectors) == 1
     assert looked_at < 50
-
-
-@pytest.fixture(scope="module")
-def spread(postgres):
-    """Give the address of a database that spreads users over partitions, and watch the plans."""
-    address = new_database(postgres)
-    with connected(address) as connection:
-        connection.execute(spread_schema(2))
-    with one_partition_each():
-        yield address
-
-
-class TestPartitioned(TestPostgres):
-    """A database whose users are spread over partitions: each statement looks at one alone."""
-
-    # What the server undoes, it undoes alike, and slowly.
-    test_a_failing_action_undoes_those_before_it = None
-    test_a_failure_at_any_step_leaves_nothing = None
-    test_the_index_tells_how_often_a_term_stands = None
-
-    @pytest.fixture
-    def server(self, spread):
-        """Give the address of the database."""
-        return spread
-
-    def test_what_looks_at_all_partitions_is_found(self, store):
-        """The plans tell it of a statement that names no user."""
-        with pytest.raises(AssertionError, match="looks at the partitions"), store.write() as one:
-            one.all("SELECT count(*) FROM messages")
-
-
-OF_PARTITIONS = re.compile(
-    r" PARTITION BY HASH \(user_key\)|^CREATE TABLE \w+ PARTITION OF \w+\s+FOR [^;]+;", re.MULTILINE
-)
-
-
-def test_only_partitions_make_the_difference():
-    """Without them, the schema is that of whole tables, but for the steps that are done."""
-    begun = len(f"{STEPS};".split())
-    left = OF_PARTITIONS.sub("", spread_schema(2)).split()
-    whole = DIALECT.whole_schema().split()
-    assert left[begun : begun + len(whole)] == whole
-
-
-def test_citus_distributes_what_users_have(capsys):
-    """Every table with the key of a user, and no other, after the users."""
-    main(["8", "--citus"])
-    told = capsys.readouterr().out
-    named = re.findall(r"create_distributed_table\('(\w+)', 'user_key'\)", told)
-    owned = [table for table in tables() if "user_key" in columns(table)]
-    assert sorted(named) == sorted([*owned, "record_terms", "large_users", "common_terms"])
-    assert told.index("create_reference_table('users')") < told.index("create_distributed_table")
-    with pytest.raises(SystemExit):
-        main(["0"])
-    assert "0 partitions are too few" in capsys.readouterr().err

@@ -238,7 +238,8 @@ def importing(memory, clock, folder):
 
 
 def looking_after(memory, clock, folder):
-    """Figures, verification, rebuilding, new vectors, a purge, the doctor, a copy."""
+    """Figures, verification, rebuilding, new vectors, a purge, the doctor."""
+    del folder
     talk(memory, "one", "I live in Porto.", "My sister Marta lives in Berlin.")
     gone = memory.remember("nobody knows this")
     memory.search("Porto")
@@ -250,7 +251,6 @@ def looking_after(memory, clock, folder):
     arms = {c.name: (c.ok, c.detail) for c in memory.doctor() if "arm" in c.name}
     told += [arms, [c.name for c in memory.doctor() if c.ok is False]]
     clock.advance(DAY)
-    memory.backup(folder / "copy")
     return [*told, shown(memory.search("Where does Marta live?"))]
 
 

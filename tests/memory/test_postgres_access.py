@@ -1,16 +1,13 @@
-"""Passwords and TLS of a PostgreSQL server: as libpq has them, and shown nowhere."""
+"""Passwords of a PostgreSQL server: as libpq has them, and shown nowhere."""
 
 import logging
-import shutil
-import subprocess
 import traceback
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from both_stores import remembering
-from pgbouncer import pooling
-from postgres_server import connected, new_role, programs, running_server
+from postgres_server import connected, new_role, running_server
 from psycopg.sql import SQL, Identifier, Literal
 
 from memoranda.errors import StoreError
@@ -47,7 +44,6 @@ def address(server, owner, password=""):
 
 def test_a_password_comes_from_where_libpq_looks(server, owner, tmp_path, monkeypatch):
     """From the environment, or a file that is named there or in the address."""
-    monkeypatch.setenv("PATH", programs(server))
     file = tmp_path / "passwords"
     escaped = PASSWORD.replace(":", r"\:")
     file.write_text(f"*:*:*:{owner}:{escaped}\n", "utf-8")
@@ -61,10 +57,8 @@ def test_a_password_comes_from_where_libpq_looks(server, owner, tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setenv("PGPASSFILE", str(file))
         remembering(named).close()
-    with closing(remembering(f"{named}&passfile={file}")) as memory:
-        memory.backup(tmp_path / "by a file")
-    with closing(remembering(address(server, owner, ENCODED))) as memory:
-        memory.backup(tmp_path / "by the address")
+    remembering(f"{named}&passfile={file}").close()
+    remembering(address(server, owner, ENCODED)).close()
 
 
 def test_a_password_is_shown_nowhere(server, owner, caplog):
@@ -96,47 +90,3 @@ def test_a_wrong_password_is_told_of(server, owner):
     """With what to do, at once."""
     with pytest.raises(StoreError, match=r"password authentication failed .* PGPASSWORD"):
         remembering(address(server, owner, "wrong"))
-
-
-@pytest.fixture(scope="module")
-def secure(server, tmp_path_factory):
-    """Run a pooler that speaks TLS alone; give its address, and the certificate of its issuer."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=localhost"]
-    command += ["-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
-    files = {"client_tls_key_file": key, "client_tls_cert_file": certificate}
-    texts = {name: file.read_text("utf-8") for name, file in files.items()}
-    with pooling(server, **texts) as given:
-        yield given, certificate
-
-
-def test_what_the_address_says_of_tls_is_done(secure):
-    """An encrypted connection, to the host that the certificate names, by whom it has to be."""
-    given, certificate = secure
-    trusted = f"sslrootcert={certificate}"
-    named = given.replace("127.0.0.1", "localhost")
-    with closing(remembering(f"{named}?sslmode=verify-full&{trusted}")) as memory:
-        memory.remember("Ana likes tea")
-        (check,) = [each for each in memory.doctor() if each.name == "server"]
-        assert "TLS" in check.detail
-    for wrong, why in (
-        (f"{given}?sslmode=verify-full&{trusted}", "does not match host name"),
-        (f"{named}?sslmode=verify-full&sslrootcert=/no/file", "does not exist"),
-        (f"{named}?sslmode=disable", "SSL required"),
-    ):
-        with pytest.raises(StoreError, match=rf"{why}.*; look at sslmode"):
-            remembering(wrong)
-
-
-def test_a_server_without_tls_is_told_of(server):
-    """Where the address asks for it, nothing is sent in the clear."""
-    with (
-        pooling(server) as given,
-        pytest.raises(StoreError, match=r"does not support SSL.*; look at sslmode"),
-    ):
-        remembering(f"{given}?sslmode=require")

@@ -7,49 +7,42 @@ from contextlib import closing
 
 import pytest
 from both_stores import differences, done, remembering
-from memory_flows import FLOWS, searching
-from postgres_server import (
-    NUMBERS,
-    connected,
-    control,
-    new_database,
-    new_role,
-    programs,
-    restart,
-    running_server,
-)
+from memory_flows import FLOWS
+from postgres_server import NUMBERS, connected, control, new_database, restart, running_server
 from psycopg.sql import SQL, Identifier, Literal
 from tables import each_row
 
 from memoranda import Memory, Settings
-from memoranda.errors import ConfigError, MissingExtra, StoreBusy, StoreError, StoreUnreachable
+from memoranda.errors import (
+    ConfigError,
+    InvalidInput,
+    MissingExtra,
+    StoreBusy,
+    StoreError,
+    StoreUnreachable,
+)
 
 PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
 
 
 @pytest.fixture
-def location(postgres, monkeypatch):
-    """Return the address of a new database, with the server's programs on the PATH."""
-    monkeypatch.setenv("PATH", programs(postgres))
+def location(postgres):
+    """Return the address of a new database."""
     return new_database(postgres)
 
 
-@pytest.fixture(scope="module")
-def role(postgres):
-    """Create a role that owns nothing."""
-    return new_role(postgres, "NOLOGIN")
-
-
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
-def test_postgresql_does_what_a_file_does(flow, in_a_file, location, role, tmp_path):
-    """A flow over the whole of an area tells the same where a role limits it to a user's rows."""
-    told = done(flow, location, tmp_path / "files", storage={"role": role})
-    assert differences(in_a_file(flow), told) == []
+def test_postgresql_does_what_a_file_does(flow, in_a_file, location, tmp_path):
+    """A flow over the whole of an area tells the same."""
+    assert differences(in_a_file(flow), done(flow, location, tmp_path / "files")) == []
 
 
-def test_it_does_so_without_a_role(in_a_file, location, tmp_path):
-    """What is looked up otherwise then, the terms of a search, gives the same, too."""
-    assert differences(in_a_file(searching), done(searching, location, tmp_path / "files")) == []
+def test_a_backup_is_left_to_the_server(location, tmp_path):
+    """The error names the command that makes one."""
+    told = r"run: pg_dump --format=custom --file=\S+copy post"
+    with closing(remembering(location)) as memory, pytest.raises(InvalidInput, match=told):
+        memory.backup(tmp_path / "copy")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_memory_is_there_when_it_is_opened_again(location):

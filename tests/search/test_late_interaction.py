@@ -162,7 +162,7 @@ def token_vectors(memory, records):
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
     assert len(ordinals) >= len(records)
-    return store.ask_token_vectors(scope, ordinals)()
+    return store.token_vectors(scope, ordinals)
 
 
 def test_what_is_forgotten_keeps_no_token_vectors(open_memory):

@@ -134,7 +134,7 @@ class Doctor:
             for it in self.store.capabilities()
             if not it.native
         ]
-        checks = [*self._look(self._of_storage()), *self.store.checks(), *stand_ins]
+        checks = [*self._look(self._of_storage()), *stand_ins]
         return [*checks, *self._look(self._of_contents()), *self._arms()]
 
     def _look(self, probes: Probes) -> Iterator[Check]:
@@ -151,7 +151,7 @@ class Doctor:
         yield "python", lambda: (True, f"{platform.python_version()}, {platform.system()}", None)
         if file is not None:
             yield medium(store.location), partial(_file, file, store)
-        elif is_server(store.location) and not store.checks():
+        elif is_server(store.location):
             detail = f"{store.location}, {store.size():,} bytes of records at least"
             yield "server", lambda: (True, detail, None)
         if isinstance(store, SqliteStore):

@@ -144,6 +144,6 @@ class Admin:
     def _texts(self, scope: Scope) -> ErasedTexts:
         """Return what a user has said and what is known of them."""
         everything = Filter.at_any_time(kinds=tuple(Kind))
-        told = self.store.ask_texts(scope, self.store.ordinals(scope, everything))()
+        told = self.store.texts(scope, self.store.ordinals(scope, everything))
         said = (each.message.content for each in self.store.kept_texts(scope) if each.message)
         return ErasedTexts({str(at): text for at, text in enumerate((*told.values(), *said))})

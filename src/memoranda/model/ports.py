@@ -13,7 +13,7 @@ Common to every store method:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         Vector,
         Vectors,
     )
-    from memoranda.model.reports import Check
     from memoranda.model.sessions import JobRun, SessionInfo, StageLease
     from memoranda.model.traces import AuditTrail, UserMetadata
     from memoranda.model.usage import Reply, StageUsage
@@ -293,19 +292,13 @@ class SearchStore(Protocol):
     def vectors(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these records as they are stored, of those that have one."""
 
-    def ask_token_vectors(
-        self, scope: Scope, ordinals: Sequence[int]
-    ) -> Callable[[], RecordTokens]:
-        """Return what waits for the vectors of these records' tokens, of those that have some.
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
+        """Return the vectors of the tokens of these records, of those that have some."""
 
-        In a snapshot, a server gives them while whoever asked goes on.
-        """
+    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
+        """Return the text of each of these records, as far as they exist in the scope.
 
-    def ask_texts(self, scope: Scope, ordinals: Sequence[int]) -> Callable[[], dict[int, str]]:
-        """Return what waits for what these records say, as far as they exist in the scope.
-
-        A ranking reads more records than it returns, and of most of them no more than this. In a
-        snapshot, a server gives it while whoever asked goes on.
+        A ranking reads more records than it returns, and of most of them no more than this.
         """
 
     def ordinals(self, scope: Scope, where: Filter) -> list[int]:
@@ -562,9 +555,6 @@ class Store(SearchStore, LeaseStore, Protocol):
 
         It says what the storage does by itself: nothing is silently missing.
         """
-
-    def checks(self) -> list[Check]:
-        """Return what the server of the store says of itself, for the doctor; none without one."""
 
     def index_large_users(self) -> int:
         """Prepare the search of users with too many memories to rank them all in memory.

@@ -113,7 +113,6 @@ class MemoryStats(ShortRepr):
         missing: what could find names but is not set up, and the remedy.
         notes: where the Markdown notes are, or what is wrong with them.
         upkeep: the last scheduled run of each stage that has run, of the whole store.
-        server: what a server of the store says of itself, by point; empty without one.
     """
 
     user: str
@@ -132,7 +131,6 @@ class MemoryStats(ShortRepr):
     missing: Mapping[str, str]
     notes: str
     upkeep: tuple[JobRun, ...] = ()
-    server: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class RequestOutcome(StrEnum):

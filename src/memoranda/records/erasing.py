@@ -263,7 +263,7 @@ class _CopySearch:
     def _read_records(self, plan: ErasurePlan) -> None:
         everything = Filter.at_any_time(kinds=tuple(Kind))
         ordinals = self._store.ordinals(self._scope, everything)
-        told = self._store.ask_texts(self._scope, ordinals)()
+        told = self._store.texts(self._scope, ordinals)
         hits = {key: found for key, text in told.items() if (found := self._texts.find(text))}
         records = self._store.get(self._scope, list(hits))
         for key, record in records.items():

@@ -69,9 +69,7 @@ def _figures(found: MemoryStats, view: Display, place: str | None) -> Iterator[t
     ran = [f"{one_line(run.job)}: ran {at}, {describe_counts(run.counts)}" for run, at in runs]
     yield "upkeep", "\n".join(ran) or "has not run on schedule yet"
     yield "size", format_size(found.size)
-    if not found.server:
-        yield medium(found.location), Text(place or found.location)
-    yield from ((name, one_line(told)) for name, told in found.server.items())
+    yield medium(found.location), Text(place or found.location)
 
 
 def _recognizers(found: MemoryStats) -> Iterator[Text]:

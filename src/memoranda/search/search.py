@@ -288,9 +288,6 @@ class Retriever:
         return SingleSearch(self, scope, query, where, rows, visible, wanted, embedded, matches)
 
 
-AskedTexts = tuple[list[int], list[int], Callable[[], dict[int, str]]]
-
-
 @dataclass(frozen=True)
 class SingleSearch:
     """One query against the records of a user.
@@ -305,7 +302,6 @@ class SingleSearch:
         matches: which of them hold which terms of the query, where that is known.
         read: the records that were read so far, by row.
         contents: what records say that were asked for that, by row.
-        asked_texts: rows and ordinals of those whose texts are on their way, and what waits.
         tokens: the vectors of the candidates' tokens, once they were read.
     """
 
@@ -320,7 +316,6 @@ class SingleSearch:
     matches: TermMatches | None = None
     read: dict[int, Record] = field(default_factory=dict)
     contents: dict[int, str] = field(default_factory=dict)
-    asked_texts: list[AskedTexts] = field(default_factory=list)
     tokens: list[RecordTokens] = field(default_factory=list)
 
     @cached_property
@@ -352,7 +347,6 @@ class SingleSearch:
         scored, shown = self._by_meaning(most) if by_meaning else self._by_all_arms()
         order = _best(scored.score, shown, most)
         beside = _beside(self.rows, order, self.visible)
-        self._ask_texts(beside.values())
         self._records(order)
         self._texts(beside.values())
         picked = [
@@ -658,19 +652,16 @@ class SingleSearch:
             return {}
         rows = self.rows
         best = _best(score, self.wanted & _told(found), count_candidates(rows.total))
-        first = best[: precedence.DEPTH]
-        self._ask_texts([*first, *self._told_before(first).values()])
         ordinals = rows.table["ordinal"][best].tolist()
-        asked_tokens = self.parts.store.ask_token_vectors(self.scope, ordinals)
+        tokens = self.parts.store.token_vectors(self.scope, ordinals)
+        if not tokens:
+            return {}
+        self.tokens.append(tokens)
         # What has no vectors of its own yet is judged by that of the whole text.
         alike = np.zeros(len(rows), np.float32)
         alike[best] = found["vector"][best]
         asked = self.words.coverage(around=False)
         speaker = evidence.said_by_named(rows, self.query)
-        tokens = asked_tokens()
-        if not tokens:
-            return {}
-        self.tokens.append(tokens)
         compared = compare_tokens(question, rows, tokens)
         alike[compared.rows] = compared.around
         asked[compared.rows] = (asked[compared.rows] + compared.own) / 2
@@ -760,26 +751,13 @@ class SingleSearch:
     def _texts(self, wanted: Iterable[int]) -> dict[int, str]:
         """Return what records say by row, what was read before without asking the store."""
         order = list(wanted)
-        self._receive_texts()
-        self._ask_texts(order)
-        self._receive_texts()
+        missing = sorted({row for row in order if row not in self.contents})
+        ordinals = self.rows.table["ordinal"][missing].tolist()
+        found = self.parts.store.texts(self.scope, ordinals) if missing else {}
+        self.contents.update(
+            (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
+        )
         return {row: self.contents[row] for row in order if row in self.contents}
-
-    def _ask_texts(self, wanted: Iterable[int]) -> None:
-        """Ask for what records say, which is wanted later."""
-        missing = [row for row in wanted if row not in self.contents]
-        if missing:
-            ordinals = self.rows.table["ordinal"][missing].tolist()
-            answer = self.parts.store.ask_texts(self.scope, ordinals)
-            self.asked_texts.append((missing, ordinals, answer))
-
-    def _receive_texts(self) -> None:
-        while self.asked_texts:
-            missing, ordinals, answer = self.asked_texts.pop()
-            found = answer()
-            self.contents.update(
-                (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
-            )
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:

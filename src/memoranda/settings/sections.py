@@ -60,9 +60,6 @@ class StorageSettings(Section):
     durability: Literal["process", "power"] = Field(default="process", examples=["power"])
     """What a stored write survives. ``process``: that the process is killed; ``power``: also
     that the power fails, which makes each write wait for the disk."""
-    role: str | None = Field(default=None, min_length=1, examples=["memoranda_user"])
-    """Role that a user's transactions take on PostgreSQL. Policies limit it to the rows of that
-    user; it must not own the tables."""
 
 
 class EmbeddingSettings(Section):

@@ -167,7 +167,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         "power_safe": settings.storage.durability == "power",
     }
     if path.startswith(POSTGRES):
-        common |= {"exact_up_to": settings.retrieval.exact_up_to, "role": settings.storage.role}
+        common["exact_up_to"] = settings.retrieval.exact_up_to
         opened: Store = _postgres().PostgresStore(path, **common)
         return opened
     return SqliteStore(path, **common)

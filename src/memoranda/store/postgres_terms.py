@@ -1,163 +1,93 @@
-"""The full-text index on PostgreSQL: our own terms in ``tsvector`` columns, found by GIN."""
+"""The full-text index on PostgreSQL: how often each term of ours stands in each record."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoranda.model.checks import content_hash
-from memoranda.store.postgres_term_lists import drop_all_lists, note_removed
 from memoranda.store.sql.database import MOST_COUNTED, Postings, SqlConnection
 from memoranda.store.sql.rows import dump
 
-# Characters of a term that is indexed as it is; a lexeme has room for 2,046 bytes.
+# Characters of a term that is indexed as it is: an entry of an index has room for 2,700 bytes.
 LONGEST = 500
-# Bytes of one vector, of at most 1,048,575; of a character at most; of a term beside its text.
-FULL = 900_000
-WIDEST = 4
-BESIDE = 4
-# Positions in a text, by how often a term stands in it: which they are does not matter.
-PLACES = [",".join(map(str, range(1, count + 1))) for count in range(MOST_COUNTED + 1)]
-ADD = "INSERT INTO record_terms (user_key, record_key, terms) VALUES (:user, :key, :terms)"
-# Of each record that holds any of the terms, its key, and how often it holds each. With one number
-# for all weights, `ts_rank` tells how often a record holds a query's only term.
-POSTINGS = "SELECT string_agg(int8send(record_key), ''){times} FROM {matching}"
-TIMES = ", string_agg(float4send(ts_rank('{{1, 1, 1, 1}}', terms, CAST(:term{} AS tsquery))), '')"
-MATCHING = "record_terms WHERE user_key = :user AND terms @@ CAST(:any AS tsquery)"
-# Where transactions are limited to the rows of a user, see postgres_roles.py.
-LIMITED = "terms_matching(:user, CAST(:any AS tsquery))"
-LATER = """
-WITH record_terms AS MATERIALIZED (
-    SELECT t.user_key, t.record_key, t.terms FROM records r
-    JOIN record_terms t ON t.user_key = :user AND t.record_key = r.key
-    WHERE r.user_key = :user AND r.key > :after)
+# Terms that one statement adds at most.
+AT_ONCE = 20_000
+ADD = """
+INSERT INTO record_terms (user_key, term, record_key, n)
+SELECT * FROM unnest(CAST(:users AS bigint[]), CAST(:terms AS text[]), CAST(:keys AS bigint[]),
+    CAST(:counts AS bigint[]))
+"""
+REMOVE = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
+# Of each term its records and counts as bytes: numpy reads these a hundred times as fast as rows.
+POSTINGS = """
+SELECT held.term, string_agg(int8send(held.record_key), '' ORDER BY held.record_key),
+    string_agg(int8send(held.n), '' ORDER BY held.record_key)
+FROM unnest(CAST(:terms AS text[])) asked (term) CROSS JOIN LATERAL (
+    SELECT t.term, t.record_key, t.n FROM record_terms t
+    WHERE t.user_key = :user AND t.term = asked.term ORDER BY t.record_key DESC LIMIT :most) held
+GROUP BY held.term
 """
 HOLDS = """
-SELECT count(DISTINCT place)
-FROM unnest(CAST(:queries AS tsquery[])) WITH ORDINALITY AS asked (query, place)
-JOIN record_terms ON terms @@ query AND user_key = :user AND record_key = :key
+SELECT count(*) FROM record_terms
+WHERE user_key = :user AND record_key = :key AND term = ANY (CAST(:terms AS text[]))
 """
-# The rank of a term that stands n times in a text is the sum of 1/k² up to n, by that of all k:
-# see `calc_rank_or` in PostgreSQL's tsrank.c. Between that of n and n + 1 lies the n-th limit.
-RANKS = np.cumsum(1 / np.arange(1, MOST_COUNTED + 1) ** 2) / 1.64493406685
-LIMITS = (RANKS[:-1] + RANKS[1:]) / 2
+NONE_HELD = Postings(np.array([], np.int64), np.array([], np.int64))
 
 
-class TermVectors:
-    """Finds records by their terms. Each stands in the index with the key of its user before it.
-
-    So a query never walks through what others have.
-
-    Args:
-        limited: whether transactions are limited to the rows of a user.
-    """
-
-    def __init__(self, *, limited: bool = False) -> None:
-        """Choose by what terms are found."""
-        self._matching = LIMITED if limited else MATCHING
+class TermCounts:
+    """Finds records by their terms in a table of counts, where each user's stand together."""
 
     def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
-        connection.run_many(
-            ADD,
-            (
-                (user, key, vector)
-                for key, user, terms in rows
-                for vector in _vectors(user, terms.split())
-            ),
+        counted = (
+            (user, term, key, min(count, MOST_COUNTED))
+            for key, user, terms in rows
+            for term, count in Counter(map(_kept, terms.split())).items()
         )
+        while some := list(islice(counted, AT_ONCE)):
+            users, held, keys, counts = map(list, zip(*some, strict=True))
+            connection.run(ADD, {"users": users, "terms": held, "keys": keys, "counts": counts})
 
     def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
         """Take records of a user out."""
-        sql = "DELETE FROM record_terms WHERE user_key = :user AND record_key IN (@ints(:keys))"
-        connection.run(sql, {"user": user, "keys": dump(list(keys))})
-        note_removed(connection, user, len(keys))
+        connection.run(REMOVE, {"user": user, "keys": dump(list(keys))})
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
         connection.run("DELETE FROM record_terms")
-        drop_all_lists(connection)
 
     def postings(
-        self, connection: SqlConnection, user: int, terms: Sequence[str]
+        self, connection: SqlConnection, user: int, terms: Sequence[str], *, most: int | None = None
     ) -> list[Postings]:
-        """Return for each term which of the user's records hold it, in order, and how often."""
-        return self.ask_postings(connection, user, terms)()
+        """Return for each term which of the user's records hold it, in order, and how often.
 
-    def ask_postings(
-        self, connection: SqlConnection, user: int, terms: Sequence[str], after: int | None = None
-    ) -> Callable[[], list[Postings]]:
-        """Send what asks the same, and return what waits for it.
-
-        Of the records with keys ``after`` one alone, if it is given.
+        The ``most`` newest of them, if that is given.
         """
-        if not terms:
-            return list
-        lexemes = [*_lexemes(user, terms)]
-        values = {"user": user, "any": " | ".join(lexemes), "after": after}
-        values |= {f"term{place}": lexeme for place, lexeme in enumerate(lexemes)}
-        times = "".join(map(TIMES.format, range(len(terms))))
-        sql = POSTINGS.format(times=times, matching=self._matching if after is None else MATCHING)
-        asked = connection.ask(sql if after is None else LATER + sql, values)
-
-        def read() -> list[Postings]:
-            row: Any = asked()[0]
-            keys, *ranks = row
-            held = np.frombuffer(keys or b"", ">i8").astype(np.int64)
-            return [_postings(held, each or b"") for each in ranks]
-
-        return read
+        kept = [*map(_kept, terms)]
+        asked = {"user": user, "terms": [*{*kept}], "most": most}
+        rows = connection.all(POSTINGS, asked)
+        found = {term: Postings(_numbers(keys), _numbers(counts)) for term, keys, counts in rows}
+        return [found.get(term, NONE_HELD) for term in kept]
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
-        return {row[0] for row in connection.all("SELECT record_key FROM record_terms")}
+        return {row[0] for row in connection.all("SELECT DISTINCT record_key FROM record_terms")}
 
     def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
         """Return whether a record is indexed under each of these terms."""
-        values = {"user": user, "key": key, "queries": [*_lexemes(user, terms)]}
-        return bool(connection.value(HOLDS, values) == len(terms))
+        kept = [*{*map(_kept, terms)}]
+        held = connection.value(HOLDS, {"user": user, "key": key, "terms": kept})
+        return bool(held == len(kept))
 
 
-def _vectors(user: int, terms: Sequence[str]) -> Iterator[str]:
-    """Return the terms of a text as PostgreSQL reads a ``tsvector``; several, if it is long."""
-    counts = Counter(terms)
-    placed = [
-        f"{lexeme}:{PLACES[min(count, MOST_COUNTED)]}"
-        for count, lexeme in zip(counts.values(), _lexemes(user, counts), strict=True)
-    ]
-    whole = " ".join(placed)
-    if WIDEST * len(whole) + BESIDE * len(placed) <= FULL:
-        if whole:
-            yield whole
-        return
-    vector: list[str] = []
-    size = 0
-    for each in placed:
-        more = len(each.encode()) + BESIDE
-        if size + more > FULL:
-            yield " ".join(vector)
-            vector, size = [], 0
-        vector.append(each)
-        size += more
-    yield " ".join(vector)
+def _kept(term: str) -> str:
+    """Return a term as it is indexed: a hash of one that is too long."""
+    return term if len(term) <= LONGEST else content_hash(term)
 
 
-def _lexemes(user: int, terms: Iterable[str]) -> Iterator[str]:
-    """Return terms of a user as PostgreSQL reads them: a hash of one that is too long."""
-    for term in terms:
-        kept = term if len(term) <= LONGEST else content_hash(term)
-        if not kept.isalnum():
-            kept = kept.replace("\\", "\\\\").replace("'", "''")
-        yield f"'{user}:{kept}'"
-
-
-def _postings(keys: NDArray[np.int64], ranks: bytes) -> Postings:
-    """Return which of these records hold a term, in order and each once, and how often."""
-    rank = np.frombuffer(ranks, ">f4")
-    held, places = np.unique(keys[rank > 0], return_inverse=True)
-    times = np.searchsorted(LIMITS, rank[rank > 0]) + 1
-    return Postings(held, np.bincount(places, times, len(held)).astype(np.int64))
+def _numbers(sent: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.frombuffer(sent, ">i8").astype(np.int64)

@@ -144,7 +144,6 @@ DIALECT = Dialect(
             "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
-        "partition": "TRUE",
         "skip_locked": "",  # Writers take turns.
         "least": "min(",
         "greatest": "max(",

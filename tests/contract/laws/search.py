@@ -135,11 +135,11 @@ class IndexContract(Contract):
         old, other = ana.remember("Ana moved to Oslo", "\N{SNOWMAN} 100% 'quoted'")
         (his,) = ben.remember("his")
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL), 10**9]
-        said = store.ask_texts(ana.scope, ordinals)()
+        said = store.texts(ana.scope, ordinals)
         assert sorted(said.values()) == sorted([old.content, other.content])
         assert ana.get(list(said)).keys() == said.keys()
-        assert list(store.ask_texts(ben.scope, ordinals)().values()) == [his.content]
-        assert store.ask_texts(ana.scope, [])() == {}
+        assert list(store.texts(ben.scope, ordinals).values()) == [his.content]
+        assert store.texts(ana.scope, []) == {}
 
     def test_the_vectors_of_tokens_come_as_they_were_put(
         self, store: Store, ana: User, ben: User
@@ -153,12 +153,12 @@ class IndexContract(Contract):
             put = {each.id: vector(1, 0, 0, 0) for each in (one, two)}
             ana.apply(PutVectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
-        found = store.ask_token_vectors(ana.scope, ordinals)()
+        found = store.token_vectors(ana.scope, ordinals)
         assert [ana.get([ordinal])[ordinal].id for ordinal in found.ordinals] == [one.id]
         np.testing.assert_array_equal(found.of(found.ordinals[0]), new)
-        assert not store.ask_token_vectors(ben.scope, ordinals)()
+        assert not store.token_vectors(ben.scope, ordinals)
         store.reset_vectors(MODEL, DIMENSIONS)
-        assert not store.ask_token_vectors(ana.scope, ordinals)()
+        assert not store.token_vectors(ana.scope, ordinals)
 
     @given(steps=STEPS)
     @ONE_STORE

@@ -25,7 +25,7 @@ UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
     token_scale = coalesce(:scale, token_scale),
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
-WHERE @partition(conversations) AND key = :key
+WHERE user_key = :user AND key = :key
 """
 NEXT = """
 UPDATE conversations AS r SET message_count = message_count + :count,
@@ -34,38 +34,39 @@ WHERE r.id = :id AND r.deleted_at IS NULL AND {mine} RETURNING key, next_positio
 """
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
-        WHERE @partition(m) AND m.conversation_key = c.key AND m.position > :first),
+        WHERE m.user_key = :user AND m.conversation_key = c.key AND m.position > :first),
     c.next_position, c.cleared_through
-FROM conversations c WHERE @partition(c) AND c.key = :conversation
+FROM conversations c WHERE c.user_key = :user AND c.key = :conversation
 """
 MOVE = """
 UPDATE messages SET position = position + :shift
-WHERE @partition(messages) AND conversation_key = :conversation AND position >= :following
+WHERE user_key = :user AND conversation_key = :conversation AND position >= :following
 """
 RENUMBER = """
 UPDATE conversations SET message_count = message_count + :more, revision = revision + 1,
     next_position = greatest(next_position, :least, 1 + coalesce(
         (SELECT max(position) FROM messages m
-            WHERE @partition(m) AND conversation_key = :conversation), -1))
-WHERE @partition(conversations) AND key = :conversation
+            WHERE m.user_key = :user AND conversation_key = :conversation), -1))
+WHERE user_key = :user AND key = :conversation
 """
 RUNS = """
 SELECT min(position), max(position), CAST(sum(tokens) AS bigint), min(timestamp), max(timestamp)
 FROM (SELECT position, tokens, timestamp, position - row_number() OVER (ORDER BY position) AS run
-    FROM messages m WHERE @partition(m) AND conversation_key = :conversation
+    FROM messages m WHERE m.user_key = :user AND conversation_key = :conversation
         AND position BETWEEN :first AND :last) held
 GROUP BY run ORDER BY min(position)
 """
 # By their ids alone, which are unique: so no index of the conversation is walked through.
 NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation"
 NEWEST = """
-key IN (SELECT key FROM messages m WHERE @partition(m) AND conversation_key = :conversation
+key IN (SELECT key FROM messages m WHERE m.user_key = :user AND conversation_key = :conversation
     AND position >
-        (SELECT cleared_through FROM conversations c WHERE @partition(c) AND key = :conversation)
+        (SELECT cleared_through FROM conversations c
+            WHERE c.user_key = :user AND key = :conversation)
     ORDER BY position DESC LIMIT :newest)
 """
 TAKE_OUT = f"""
-DELETE FROM messages WHERE @partition(messages) AND {{chosen}}
+DELETE FROM messages WHERE user_key = :user AND {{chosen}}
 RETURNING {", ".join(rows.MESSAGES.names)}
 """
 APPEND = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
@@ -115,7 +116,7 @@ def pin(tx: Transaction, action: act.Pin) -> None:
     conversation = tx.conversation(action.conversation)
     changed = tx.connection.change(
         "UPDATE messages SET pinned = :pinned "
-        "WHERE @partition(messages) AND conversation_key = :conversation AND id = :id",
+        "WHERE user_key = :user AND conversation_key = :conversation AND id = :id",
         {"user": tx.user, "conversation": conversation}
         | {"pinned": int(action.pinned), "id": action.message},
     )
@@ -147,7 +148,7 @@ def recount(tx: Transaction, action: act.Recount) -> None:
     changed = 0
     for message, tokens in action.tokens.items():
         changed += tx.connection.change(
-            "UPDATE messages SET tokens = :tokens WHERE @partition(messages) "
+            "UPDATE messages SET tokens = :tokens WHERE user_key = :user "
             "AND id = :id AND conversation_key = :conversation AND tokens <> :tokens",
             {"user": tx.user, "tokens": tokens, "id": message, "conversation": conversation},
         )
@@ -213,7 +214,7 @@ def change_cuts(
     """Change the spans of those prunings of a conversation that a condition chooses."""
     receipts = tx.connection.all(
         "SELECT key, spans FROM prunings p "
-        f"WHERE @partition(p) AND conversation_key = :conversation AND {chosen}",
+        f"WHERE p.user_key = :user AND conversation_key = :conversation AND {chosen}",
         {"user": tx.user} | values,
     )
     for key, text in receipts:
@@ -222,7 +223,7 @@ def change_cuts(
         if spans != text:
             tx.connection.run(
                 "UPDATE prunings SET spans = :spans, through = :through "
-                "WHERE @partition(prunings) AND key = :key",
+                "WHERE user_key = :user AND key = :key",
                 {"user": tx.user, "spans": spans, "through": _through(cuts), "key": key},
             )
             tx.revise(values["conversation"])

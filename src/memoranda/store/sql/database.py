@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed
-from memoranda.model.models import Scope
 from memoranda.store.sql.rows import DAMAGE
 
 log = logging.getLogger("memoranda.store")
@@ -90,17 +89,6 @@ class SqlConnection(ABC):
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
 
-    def ask(self, sql: str, values: Values = NONE) -> Callable[[], Sequence[Row | None]]:
-        """Send a query, and return what waits for its rows.
-
-        A server may answer it while what it told before is read.
-        """
-        rows = self.rows(sql, values)
-        return lambda: rows
-
-    def hand_on(self) -> None:  # noqa: B027 - a file has nobody who could begin
-        """Let a server begin with what was sent, while more is made."""
-
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row whose text is UTF-8."""
         found = self.rows(sql, values)
@@ -121,14 +109,7 @@ class SqlConnection(ABC):
             sql: a query.
             values: its parameters.
         """
-        return self.ask_made(make, table, sql, values)()
-
-    def ask_made(
-        self, make: Callable[[Row], T], table: str, sql: str, values: Values = NONE
-    ) -> Callable[[], list[T | None]]:
-        """Send a query, and return what waits for its rows and makes the same of them."""
-        asked = self.ask(sql, values)
-        return lambda: [self._read(make, table, row) for row in asked()]
+        return [self._read(make, table, row) for row in self.rows(sql, values)]
 
     def _read(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
         try:
@@ -185,24 +166,12 @@ class SqlConnection(ABC):
         last = self.value(LAST_KEY)
         return range(last + 1, last + 1 + count)
 
-    def new_key(self) -> int | None:
-        """Return what stands for the key of the only new record, where to read it means to wait."""
-        return None
-
     def index_vectors(self, user: int, vectors: Mapping[int, bytes]) -> None:
         """Let the database find a user's vectors (float16, by record), if it finds any of them."""
         del user, vectors
 
     def drop_indexed_vectors(self, user: int | None = None) -> None:
         """Drop what the database finds vectors by, of a user or of all."""
-        del user
-
-    def note_purge(self, user: int, *, of_name: bool) -> None:
-        """Note where the transaction may have left what it erased of a user, and of the name."""
-        del user, of_name
-
-    def admit(self, user: int) -> None:
-        """Let the transaction see the rows of its user, who is new."""
         del user
 
     def keep_last_key(self) -> None:
@@ -295,19 +264,24 @@ class Database(ABC, Generic[C]):
         del connection
         return []
 
+    def before_fork(self) -> None:
+        """Wait until no write is half done."""
+
+    def after_fork_in_parent(self) -> None:
+        """Let others write again."""
+
+    def after_fork(self) -> None:
+        """Forget, in a forked process, what the threads of the one before it were reading."""
+        self._local = threading.local()
+
     def _require_open(self) -> None:
         if self._closed:
             message = f"the memory in {self.location} was closed; open it again with Memory(…)"
             raise StoreClosed(message)
 
     @contextmanager
-    def read(self, scope: Scope | None = None) -> Iterator[C]:
-        """Lend a connection for reading; inside a snapshot, always the same one.
-
-        Args:
-            scope: whose rows; ``None`` is those of all.
-        """
-        del scope  # Where the database limits nobody.
+    def read(self) -> Iterator[C]:
+        """Lend a connection for reading; inside a snapshot, always the same one."""
         pinned = getattr(self._local, "pinned", None)
         if pinned is None:
             with self._lend() as connection:

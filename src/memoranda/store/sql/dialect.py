@@ -9,9 +9,6 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
-- ``@partition(x)``: that the rows of a table are of ``:user``, where other conditions say so in
-  other words: by it PostgreSQL looks at one partition alone. SQLite has none, and looks for the
-  rows as if it were not there;
 - ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
   just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
@@ -30,25 +27,12 @@ DECLARED = re.MULTILINE | re.DOTALL
 COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
 PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r" *--[^\n]*")
-# Columns of texts of which the planner of a server may keep samples: they hold no word of a user.
-SAMPLED = (
-    *("agent", "kind", "id", "source_id", "record_id", "superseded_by", "supersedes", "origin"),
-    *("source_role", "trust", "work", "role", "strategy", "triggered_by", "stage", "model"),
-)
 # The column that says whose a row is.
 OWNER = "user_key"
-CREATED = re.compile(r"^CREATE TABLE (\w+) \(\n.*?^\)", DECLARED)
-ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
-KEYS = re.compile(r"^(    (?:PRIMARY KEY|UNIQUE)) \((?!user_key)", re.MULTILINE)
-KEY = re.compile(r"^    (?!user_key\b)(\w+)(.*?) (PRIMARY KEY|UNIQUE)\b", re.MULTILINE)
-REFERENCE = re.compile(
-    r"^    (?!user_key\b)(\w+)(.*?) REFERENCES (\w+) ?\((\w+)\)((?: ON DELETE CASCADE)?)",
-    re.MULTILINE,
-)
 MACRO = re.compile(
-    r"@(texts|ints|members|same|attribute|ordered|partition|skip_locked)\(([^()]*)\)"
+    r"@(texts|ints|members|same|attribute|ordered|skip_locked)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 
@@ -58,17 +42,18 @@ class Dialect:
     """The SQL dialect of one database.
 
     Attributes:
-        own: the file of what only this database has beside the schema.
+        own: the file of what only this database has beside the schema; or, from a number on,
+            instead of it.
         macros: what stands for each macro, with its arguments as ``{0}``, ``{1}`` and ``{2}``.
         types: patterns of the schema and the words of this database for them.
-        by_user: whether every key of a table with ``user_key`` begins with that, and the planner
-            keeps no samples of texts: what is erased would stay in them.
+        whole: the number of the schema that ``own`` creates by itself; 0 where it goes with
+            ``schema.sql``.
     """
 
     own: str
     macros: Mapping[str, str]
     types: Mapping[str, str]
-    by_user: bool = False
+    whole: int = 0
 
     def render(self, sql: str) -> str:
         """Return a shared statement with its macros replaced."""
@@ -79,76 +64,37 @@ class Dialect:
 
         return MACRO.sub(replace, sql)
 
-    def schema(self) -> list[str]:
-        """Return the steps of the schema in the words of this database."""
-        first, *later = schema_steps()
-        own = (FOLDER / self.own).read_text("utf-8")
-        return [self._typed(first + own), *map(self._typed, later)]
+    def schema(self, done: int = 0) -> list[str]:
+        """Return what brings a database from the schema of a number (0: none) to the newest.
 
-    def whole_schema(self) -> str:
-        """Return what creates at once what all steps create one after another."""
-        first, *later = schema_steps()
-        steps = "\n".join((first, (FOLDER / self.own).read_text("utf-8"), *later))
-        for table, column in ADDED.findall(steps):
-            opening = f"CREATE TABLE {table} (\n"
-            steps = steps.replace(opening, f"{opening}    {column},\n")
-        return self._typed(FILLING.sub("", ADDED.sub("", steps)))
+        One text for each number; together they may be empty.
+        """
+        steps = schema_steps(self.own)
+        if done:
+            return [*map(self._typed, steps[done:])]
+        own = (FOLDER / self.own).read_text("utf-8")
+        if self.whole:
+            return [self._typed(own), *[""] * (self.whole - 1), *self.schema(self.whole)]
+        return [self._typed(steps[0] + own), *map(self._typed, steps[1:])]
 
     def _typed(self, sql: str) -> str:
         sql = COMMENT.sub("", sql)
-        if self.by_user:
-            unsampled = leave_unsampled(sql)
-            sql = CREATED.sub(lambda found: lead_with_user(found[0]), sql) + unsampled
         for pattern, words in self.types.items():
             sql = re.sub(pattern, words, sql)
         return sql
 
 
-def lead_with_user(table: str) -> str:
-    """Return what creates a table with the user's key first in its keys, and in what it refers to.
-
-    So the rows of a user can be apart from those of others, in a partition or on another machine.
-    """
-    if OWNER not in table:
-        return table
-    keys: list[str] = []
-
-    def name_key(found: re.Match[str]) -> str:
-        keys.append(f"{found[3]} (user_key, {found[1]})")
-        return f"    {found[1]}{found[2]}"
-
-    def refer(found: re.Match[str]) -> str:
-        name, rest, other, key, cascade = found.groups()
-        keys.append(f"FOREIGN KEY (user_key, {name}) REFERENCES {other} (user_key, {key}){cascade}")
-        return f"    {name}{rest}"
-
-    table = REFERENCE.sub(refer, KEY.sub(name_key, KEYS.sub(r"\1 (user_key, ", table)))
-    return "".join((table[:-2], *(f",\n    {key}" for key in keys), "\n)"))
-
-
-def leave_unsampled(sql: str) -> str:
-    """Return what keeps the planner from sampling the texts and bytes of tables with users."""
-    declared = [
-        (table[1], name, kind)
-        for table in CREATED.finditer(sql)
-        if table[1] in tables()
-        if OWNER in table[0] or table[1] == "users"
-        for name, kind, _ in COLUMN.findall(table[0])
-    ]
-    added = [(table, *column.split()[:2]) for table, column in ADDED.findall(sql)]
-    return "".join(
-        f"ALTER TABLE {table} ALTER COLUMN {name} SET STATISTICS 0;\n"
-        for table, name, kind in (*declared, *added)
-        # A conversation may have been named after what was said in it.
-        if kind in {"TEXT", "BLOB"} and (name not in SAMPLED or table == "conversations")
-    )
-
-
 @cache
-def schema_steps() -> tuple[str, ...]:
-    """Return the schema and the numbered migrations after it, such as ``0002_items.sql``."""
+def schema_steps(own: str = "sqlite.sql") -> tuple[str, ...]:
+    """Return the schema and the numbered migrations after it, such as ``0002_items.sql``.
+
+    One that ends like the file of another database, as ``0006_terms.postgres.sql`` does, is empty.
+    """
     names = sorted(entry.name for entry in FOLDER.iterdir() if re.match(r"\d+_.*\.sql", entry.name))
-    return tuple((FOLDER / name).read_text("utf-8") for name in ("schema.sql", *names))
+    return tuple(
+        (FOLDER / name).read_text("utf-8") if name.count(".") == 1 or name.endswith(own) else ""
+        for name in ("schema.sql", *names)
+    )
 
 
 @cache

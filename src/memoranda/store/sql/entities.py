@@ -23,17 +23,17 @@ MOST_ALIKE = 100
 # The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (
-    SELECT n.name FROM entity_names n WHERE @partition(n) AND n.entity_key = :entity
+    SELECT n.name FROM entity_names n WHERE n.entity_key = :entity
     ORDER BY CASE WHEN EXISTS (SELECT 1 FROM entity_decisions d
             WHERE d.user_key = :user AND d.target = n.folded) THEN 0 ELSE 1 END,
         CASE WHEN length(n.name) <= :longest THEN 0 ELSE 1 END, length(n.name) DESC, n.name LIMIT 1
-) WHERE @partition(entities) AND key = :entity AND EXISTS (
-    SELECT 1 FROM entity_names n WHERE @partition(n) AND n.entity_key = :entity)
+) WHERE user_key = :user AND key = :entity AND EXISTS (
+    SELECT 1 FROM entity_names n WHERE n.entity_key = :entity)
 """
 # To names that stand alone, or are one with such a name, no rule links another.
 CANDIDATES = """
 SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
-WHERE n.user_key = :user AND @partition(e) AND (n.entity_key, n.folded) IN (
+WHERE n.user_key = :user AND e.user_key = :user AND (n.entity_key, n.folded) IN (
         SELECT entity_key, folded FROM entity_name_keys
         WHERE user_key = :user AND name_key IN (@texts(:keys)))
     AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
@@ -90,16 +90,16 @@ ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
 MOVE_LINKS = """
 INSERT INTO record_entities (user_key, record_key, entity_key, folded)
 SELECT user_key, record_key, CAST(:to AS bigint), folded FROM record_entities
-WHERE @partition(record_entities) AND entity_key = :entity AND folded = :folded
+WHERE user_key = :user AND entity_key = :entity AND folded = :folded
 ON CONFLICT DO NOTHING
 """
 UNUSED = """
-SELECT folded FROM entity_names n WHERE @partition(n) AND entity_key = :entity AND folded NOT IN (
-    SELECT folded FROM record_entities l WHERE @partition(l) AND entity_key = :entity)
+SELECT folded FROM entity_names n WHERE entity_key = :entity AND folded NOT IN (
+    SELECT folded FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
 """
 DROP_UNLINKED = """
-DELETE FROM entities WHERE @partition(entities) AND key = :entity AND NOT EXISTS (
-    SELECT 1 FROM record_entities l WHERE @partition(l) AND entity_key = :entity)
+DELETE FROM entities WHERE user_key = :user AND key = :entity AND NOT EXISTS (
+    SELECT 1 FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
 """
 LINK = """
 INSERT INTO record_entities (user_key, record_key, entity_key, folded)
@@ -179,7 +179,7 @@ class EntityWriter:
 
     def split(self, entity: int, folded: str) -> int:
         """Make one of the names of an entity an entity of its own, and return that."""
-        kind = "SELECT type FROM entities WHERE @partition(entities) AND key = :entity"
+        kind = "SELECT type FROM entities WHERE user_key = :user AND key = :entity"
         type_ = self._value(kind, entity=entity)
         new = self._create(self.spelled(entity)[folded], type_)
         self.give(entity, folded, new)
@@ -197,12 +197,12 @@ class EntityWriter:
 
     def _drop_name(self, entity: int, folded: str, *more: str) -> None:
         for table in ("entity_names", "entity_name_keys", *more):
-            named = f"@partition({table}) AND entity_key = :entity AND folded = :folded"
+            named = "user_key = :user AND entity_key = :entity AND folded = :folded"
             self._run(f"DELETE FROM {table} WHERE {named}", entity=entity, folded=folded)
 
     def spelled(self, entity: int) -> dict[str, str]:
         """Return the names of an entity: folded form → as it is written."""
-        sql = "SELECT folded, name FROM entity_names n WHERE @partition(n) AND entity_key = :entity"
+        sql = "SELECT folded, name FROM entity_names n WHERE entity_key = :entity"
         return dict(self._all(sql, entity=entity))
 
     def rename(self, entities: Iterable[int]) -> None:
@@ -215,7 +215,7 @@ class EntityWriter:
         """Return the entities that these records mention."""
         sql = (
             "SELECT DISTINCT entity_key FROM record_entities "
-            "WHERE @partition(record_entities) AND record_key IN (@ints(:keys))"
+            "WHERE user_key = :user AND record_key IN (@ints(:keys))"
         )
         return [row[0] for row in self._all(sql, keys=dump(list(records)))]
 

@@ -29,21 +29,21 @@ MESSAGES = """
 WITH RECURSIVE gone(conversation_key, position, role) AS (
     SELECT m.conversation_key, m.position, m.role
     FROM messages m JOIN conversations c ON c.key = m.conversation_key
-    WHERE c.user_key = :user AND @partition(m) AND m.record_id IN (@texts(:records))
+    WHERE c.user_key = :user AND m.user_key = :user AND m.record_id IN (@texts(:records))
     UNION
     SELECT m.conversation_key, m.position, m.role
-    FROM gone JOIN messages m ON @partition(m) AND m.conversation_key = gone.conversation_key
+    FROM gone JOIN messages m ON m.user_key = :user AND m.conversation_key = gone.conversation_key
         AND m.position = gone.position - 1
     WHERE gone.role = 'assistant' AND m.role = 'assistant' AND m.raw IS NOT NULL
         AND m.content = '' AND m.tool_calls = '[]' AND m.record_id IS NULL)
-DELETE FROM messages WHERE @partition(messages) AND key IN (
+DELETE FROM messages WHERE user_key = :user AND key IN (
     SELECT m.key FROM gone
-    JOIN messages m ON @partition(m) AND m.conversation_key = gone.conversation_key
+    JOIN messages m ON m.user_key = :user AND m.conversation_key = gone.conversation_key
         AND m.position = gone.position)
 RETURNING conversation_key, position
 """
 DELETE = """
-DELETE FROM records WHERE @partition(records) AND key IN (@ints(:keys)) RETURNING session_id
+DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING session_id
 """
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
@@ -72,13 +72,14 @@ WHERE user_key = :user
 """
 EPISODES = """
 SELECT id FROM records WHERE user_key = :user AND kind = 'episode' AND (session_id = :session
-    OR id IN (SELECT record_id FROM messages m WHERE @partition(m) AND conversation_key = :key))
+    OR id IN (SELECT record_id FROM messages m
+        WHERE m.user_key = :user AND conversation_key = :key))
 ORDER BY key
 """
 FORGET_RECALLS = "DELETE FROM recalls WHERE user_key = :user AND session_id = :session"
-COUNT_MESSAGES = "SELECT message_count FROM conversations c WHERE @partition(c) AND key = :key"
-REMOVE_CONVERSATION = "DELETE FROM conversations WHERE @partition(conversations) AND key = :key"
-CITE = "UPDATE records SET source_ids = :sources WHERE @partition(records) AND key = :key"
+COUNT_MESSAGES = "SELECT message_count FROM conversations c WHERE c.user_key = :user AND key = :key"
+REMOVE_CONVERSATION = "DELETE FROM conversations WHERE user_key = :user AND key = :key"
+CITE = "UPDATE records SET source_ids = :sources WHERE user_key = :user AND key = :key"
 COUNT_CONVERSATIONS = """
 SELECT CAST(coalesce(sum(message_count), 0) AS bigint), count(*)
 FROM conversations WHERE user_key = :user
@@ -175,7 +176,7 @@ def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
             tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
         tx.connection.run(FORGET_NAME, values)
         tx.connection.run(FORGET_LEASES, {"name": tx.scope.user})
-        tx.ask_for_purge(of_name=True)
+        tx.ask_for_purge()
     else:
         records = len(end(tx, ids, action.at, action.reason))
         tx.connection.run(HIDE_CONVERSATIONS, values)
@@ -239,13 +240,13 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
         return set()
     values = {"user": tx.user, "keys": dump(keys)}
     rows = tx.connection.all(
-        "SELECT content FROM records r WHERE @partition(r) AND key IN (@ints(:keys))", values
+        "SELECT content FROM records r WHERE r.user_key = :user AND key IN (@ints(:keys))", values
     )
     texts = [tx.names.fold(row[0]) for row in rows]
     named = {name for name in decided if any(name in text for text in texts)}
     links = tx.connection.all(
         "SELECT DISTINCT folded FROM record_entities l "
-        "WHERE @partition(l) AND record_key IN (@ints(:keys))",
+        "WHERE l.user_key = :user AND record_key IN (@ints(:keys))",
         values,
     )
     return named | decided.intersection(row[0] for row in links)
@@ -253,10 +254,10 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
     removed = tx.connection.change(
-        "DELETE FROM removed_messages WHERE @partition(removed_messages) "
+        "DELETE FROM removed_messages WHERE user_key = :user "
         "AND record_id IN (@texts(:records)) AND tombstone_key IN (SELECT t.key FROM tombstones t "
         "JOIN conversations c ON c.key = t.conversation_key "
-        "WHERE c.user_key = :user AND @partition(t))",
+        "WHERE c.user_key = :user AND t.user_key = :user)",
         {"records": dump(records), "user": tx.user},
     )
     gone: defaultdict[int, list[int]] = defaultdict(list)

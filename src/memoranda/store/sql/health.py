@@ -42,10 +42,10 @@ BATCH = 1_000
 NEXT_KEYS = """
 SELECT key FROM records WHERE user_key = :user AND key > :last ORDER BY key LIMIT :limit
 """
-HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE @partition(records) AND key = :key"
-UNEMBED = "DELETE FROM vectors WHERE @partition(vectors) AND record_key = :key"
-LINKS = "SELECT folded FROM record_entities l WHERE @partition(l) AND record_key = :key"
-UNLINK = "DELETE FROM record_entities WHERE @partition(record_entities) AND record_key = :key"
+HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE user_key = :user AND key = :key"
+UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
+LINKS = "SELECT folded FROM record_entities l WHERE l.user_key = :user AND record_key = :key"
+UNLINK = "DELETE FROM record_entities WHERE user_key = :user AND record_key = :key"
 BETWEEN = "user_key = :user AND key > :first AND key <= :last"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
@@ -226,7 +226,7 @@ def _reindex_user(
         joined = [(each.key, each.user, " ".join(terms[each.key])) for each in rows]
         database.full_text.add(connection, joined)
         connection.run_many(
-            "UPDATE records SET term_count = :count WHERE @partition(records) AND key = :key",
+            "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key",
             [{"user": user, "count": len(each), "key": key} for key, each in terms.items()],
         )
 

@@ -143,7 +143,7 @@ GROUP BY stage, model ORDER BY stage, model
 """
 SOURCES = """
 SELECT r.key, s.key FROM records r
-JOIN record_sources j ON @partition(j) AND j.record_key = r.key
+JOIN record_sources j ON j.record_key = r.key
 JOIN records s ON s.id = j.source_id AND s.user_key = r.user_key
 WHERE r.user_key = :user AND r.source_ids <> '[]' ORDER BY r.key, s.key
 """
@@ -156,7 +156,7 @@ DECIDED = """
 SELECT d.folded, d.target FROM entity_decisions d
 WHERE d.user_key = :user AND (CAST(:agent AS text) IS NULL OR (
     SELECT count(DISTINCT l.folded) FROM record_entities l JOIN records r ON r.key = l.record_key
-    WHERE r.user_key = :user AND @partition(l) AND (r.agent IS NULL OR r.agent = :agent)
+    WHERE r.user_key = :user AND l.user_key = :user AND (r.agent IS NULL OR r.agent = :agent)
         AND l.folded IN (d.folded, d.target)) = CASE WHEN d.folded = d.target THEN 1 ELSE 2 END)
 ORDER BY d.folded
 """
@@ -173,7 +173,7 @@ WHERE {mine} AND r.origin NOT IN ('api', 'tool') AND r.key IN (
 LINKED = """
 SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
 JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
-WHERE {mine} AND n.user_key = :user AND @partition(l) AND n.folded IN (@texts(:folded))
+WHERE {mine} AND n.user_key = :user AND l.user_key = :user AND n.folded IN (@texts(:folded))
 GROUP BY r.key ORDER BY matched DESC, r.key DESC
 """
 CONVERSATIONS = f"""
@@ -182,7 +182,7 @@ SELECT {CONVERSATION} FROM conversations c WHERE c.deleted_at IS NULL AND {{mine
 NEWEST_FIRST = "ORDER BY c.created_at DESC, c.key DESC"
 MESSAGES = f"""
 SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key
-WHERE c.deleted_at IS NULL AND {{mine}} AND @partition(m)
+WHERE c.deleted_at IS NULL AND {{mine}} AND m.user_key = :user
 """
 # More than any position.
 BEYOND = 1 << 62
@@ -194,15 +194,16 @@ JOIN messages m ON m.record_id = r.id AND m.record_id IS NOT NULL
 JOIN conversations c ON c.key = +m.conversation_key
 WHERE r.user_key = :user AND r.session_id = :id AND r.session_id IS NOT NULL
     AND r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL
-    AND c.id = :id AND c.deleted_at IS NULL AND {mine} AND @partition(m)
+    AND c.id = :id AND c.deleted_at IS NULL AND {mine} AND m.user_key = :user
 ORDER BY r.valid_until DESC, m.position DESC LIMIT 1
 """
 # What has no episode of its own (a picture, a call without words) goes with what came after it.
 EXPIRED = """
 (m.role <> 'system' AND EXISTS (
-    SELECT 1 FROM records r WHERE @partition(r) AND r.valid_until <= :now AND r.closed_at IS NULL
+    SELECT 1 FROM records r
+    WHERE r.user_key = :user AND r.valid_until <= :now AND r.closed_at IS NULL
     AND r.id = coalesce(m.record_id, (SELECT n.record_id FROM messages n
-        WHERE @partition(n) AND n.conversation_key = m.conversation_key
+        WHERE n.user_key = :user AND n.conversation_key = m.conversation_key
         AND n.position > m.position AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
 # Of all agents, also of conversations that were deleted without being erased.
@@ -220,18 +221,18 @@ KEPT = {
     PlaceKind.SUMMARY: """
         SELECT p.id, c.id, p.spans FROM prunings p
         JOIN conversations c ON c.key = p.conversation_key
-        WHERE c.user_key = :user AND @partition(p)
+        WHERE c.user_key = :user AND p.user_key = :user
     """,
     PlaceKind.MESSAGE: f"""
         SELECT {MESSAGE}, c.id, c.model FROM messages m
         JOIN conversations c ON c.key = m.conversation_key
-        WHERE c.user_key = :user AND @partition(m) ORDER BY m.key
+        WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
     """,
     PlaceKind.REMOVED: """
         SELECT r.message, c.id, c.model FROM removed_messages r
         JOIN tombstones t ON t.key = r.tombstone_key
         JOIN conversations c ON c.key = t.conversation_key
-        WHERE c.user_key = :user AND @partition(t) AND @partition(r)
+        WHERE c.user_key = :user AND t.user_key = :user AND r.user_key = :user
     """,
 }
 
@@ -274,12 +275,12 @@ KEPT_FROM: Mapping[PlaceKind, tuple[str, Callable[[Row], KeptText]]] = {
 }
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
-WHERE c.deleted_at IS NULL AND {{mine}} AND @partition(p) AND c.id = :id ORDER BY p.at, p.key
+WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
 """
 TOMBSTONES = """
 SELECT t.id, t.at, t.count, r.message FROM conversations c
-JOIN tombstones t ON @partition(t) AND t.conversation_key = c.key
-LEFT JOIN removed_messages r ON @partition(r) AND r.tombstone_key = t.key
+JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
+LEFT JOIN removed_messages r ON r.user_key = :user AND r.tombstone_key = t.key
 WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
 """
 NOTES = """
@@ -288,7 +289,8 @@ SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
 """
 COUNTED = """
 SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
-FROM entities e JOIN record_entities l ON @partition(e) AND @partition(l) AND l.entity_key = e.key
+FROM entities e
+JOIN record_entities l ON e.user_key = :user AND l.user_key = :user AND l.entity_key = e.key
 JOIN records r ON r.key = l.record_key
 """
 # An IndexVersion: most searches find that nothing has changed, and read no more than this.
@@ -313,7 +315,7 @@ FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
 REVISED = "revised > :revision AND revised > 0"
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND @partition(r) AND {new} AND {part} ORDER BY v.seq
+WHERE v.user_key = :user AND r.user_key = :user AND {new} AND {part} ORDER BY v.seq
 """
 # What came since. It has an end, as a server that plans for any beginning takes what has none for a
 # third of all.
@@ -486,23 +488,11 @@ class SqlReads:
         **values: Any,
     ) -> list[T]:
         """Return what ``make`` makes of the rows of a statement, without those that are damaged."""
-        return self._ask(make, table, scope, sql, owner, **values)()
-
-    def _ask(
-        self,
-        make: Callable[[Row], T],
-        table: str,
-        scope: Scope,
-        sql: str,
-        owner: str = "r",
-        **values: Any,
-    ) -> Callable[[], list[T]]:
-        """Send a statement, and return what waits for its rows and makes the same of them."""
         with self._reading(scope) as (connection, user):
             mine = owned(scope, user, owner)
             every = mine.values | values
-            asked = connection.ask_made(make, table, sql.replace("{mine}", mine.sql), every)
-        return lambda: [each for each in asked() if each is not None]
+            made = connection.made(make, table, sql.replace("{mine}", mine.sql), every)
+        return [each for each in made if each is not None]
 
     # Records
 
@@ -518,10 +508,10 @@ class SqlReads:
         found = dict(self._made(make, "records", scope, sql, keys=dump(list(keys))))
         return {key: found[key] for key in keys if key in found}
 
-    def ask_texts(self, scope: Scope, ordinals: Sequence[int]) -> Callable[[], dict[int, str]]:
-        """Return what waits for what these records say, as far as they exist."""
-        asked: Any = self._ask(tuple, "records", scope, TEXTS, keys=dump(list(ordinals)))
-        return lambda: dict(asked())
+    def texts(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, str]:
+        """Return the text of each of these records, as far as they exist."""
+        rows: Any = self._made(tuple, "records", scope, TEXTS, keys=dump(list(ordinals)))
+        return dict(rows)
 
     def records(
         self,
@@ -543,7 +533,7 @@ class SqlReads:
             )
             raise NotFound(message)
         beyond = "<" if order is Order.LATEST else ">"
-        theirs = "TRUE" if scope is None else "@partition(records)"
+        theirs = "TRUE" if scope is None else "user_key = :user"
         other = f"AND r.key {beyond} (SELECT key FROM records WHERE id = :after AND {theirs}) "
         end = "" if after is None else other
         page = "" if limit is None else " LIMIT :limit OFFSET :offset"
@@ -760,26 +750,18 @@ class SqlReads:
         rows = self._made(make, "vectors", scope, VECTORS_OF_RECORDS, keys=dump(list(ordinals)))
         return dict(rows)
 
-    def ask_token_vectors(
-        self, scope: Scope, ordinals: Sequence[int]
-    ) -> Callable[[], RecordTokens]:
-        """Return what waits for the vectors of these records' tokens, of those that have some."""
-        asked = self._ask(
-            _tokens, "token_vectors", scope, VECTORS_OF_TOKENS, keys=dump(list(ordinals))
-        )
-
-        def read() -> RecordTokens:
-            rows = asked()
-            # Those of another model are of another size, until they are made anew.
-            rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
-            if not rows:
-                return RecordTokens((), (0,), np.empty((0, 0), np.int8))
-            keys, sizes, blobs = zip(*rows, strict=True)
-            ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
-            vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
-            return RecordTokens(keys, (0, *ends), vectors)
-
-        return read
+    def token_vectors(self, scope: Scope, ordinals: Sequence[int]) -> RecordTokens:
+        """Return the vectors of the tokens of these records, of those that have some."""
+        listed = dump(list(ordinals))
+        rows = self._made(_tokens, "token_vectors", scope, VECTORS_OF_TOKENS, keys=listed)
+        # Those of another model are of another size, until they are made anew.
+        rows = [row for row in rows if row[2] and row[1] == rows[-1][1]]
+        if not rows:
+            return RecordTokens((), (0,), np.empty((0, 0), np.int8))
+        keys, sizes, blobs = zip(*rows, strict=True)
+        ends = accumulate(len(blob) // size for blob, size in zip(blobs, sizes, strict=True))
+        vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, sizes[0])
+        return RecordTokens(keys, (0, *ends), vectors)
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
@@ -1001,7 +983,7 @@ def _aliases(connection: SqlConnection, where: Where, entity: int, name: str) ->
         "JOIN records r ON r.key = l.record_key "
         "JOIN entity_names n ON n.user_key = r.user_key AND n.folded = l.folded "
         "AND n.entity_key = l.entity_key "
-        "WHERE l.entity_key = :entity AND @partition(l) AND n.name <> :name "
+        "WHERE l.entity_key = :entity AND l.user_key = :user AND n.name <> :name "
         f"AND {where.sql} ORDER BY n.name",
         where.values | {"entity": entity, "name": name},
     )

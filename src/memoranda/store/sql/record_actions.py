@@ -70,10 +70,10 @@ QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = """
-DELETE FROM derivations WHERE @partition(derivations) AND work = :work AND record_key = :record
+DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
 """
 # Of one record.
-THIS = "@partition(records) AND key = :key"
+THIS = "user_key = :user AND key = :key"
 # What came to a session before an agent did was not said to it. One that was done waits again.
 REGISTER = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
@@ -127,8 +127,8 @@ ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
 # Who holds a view of a conversation in memory reads it again.
 SEE_AGAIN = """
 UPDATE conversations SET revision = revision + 1
-WHERE @partition(conversations) AND key IN (
-    SELECT conversation_key FROM messages WHERE @partition(messages) AND record_id = :id)
+WHERE user_key = :user AND key IN (
+    SELECT conversation_key FROM messages WHERE user_key = :user AND record_id = :id)
 """
 END = """
 UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
@@ -139,12 +139,12 @@ RETURNING key, id, agent, kind, trust
 SEEN_ENTITY = """
 SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
     AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
-        ON r.key = l.record_key WHERE @partition(l) AND @partition(r)
+        ON r.key = l.record_key WHERE l.user_key = :user AND r.user_key = :user
         AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
 """
 SEEN_NAME = """
 SELECT 1 FROM record_entities l JOIN records r ON r.key = l.record_key
-WHERE @partition(l) AND @partition(r) AND l.entity_key = :entity AND l.folded = :folded
+WHERE l.user_key = :user AND r.user_key = :user AND l.entity_key = :entity AND l.folded = :folded
     AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
 """
 
@@ -214,14 +214,12 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Plac
     positions = [
         _next_position(tx, each.record, known, keep=each.trail is not None) for each in actions
     ]
-    keys = tx.connection.record_keys(len(actions)) if tx.new_key is None else [tx.new_key]
-    keyed = list(zip(keys, actions, strict=True))
+    keyed = list(zip(tx.connection.record_keys(len(actions)), actions, strict=True))
     made: list[dict[str, Any]] = []
 
     def texts() -> Iterator[tuple[int, int, str]]:
-        # Of many, a server indexes the first, which is most of its work, while the next are made.
         for key, action in keyed:
-            terms, values = row_of(tx, action.record)
+            terms, values = make_row(tx.analyzer, action.record)
             made.append(values)
             yield key, tx.user, " ".join(terms)
 
@@ -235,7 +233,6 @@ def _insert_new(tx: Transaction, actions: Sequence[act.Insert]) -> list[act.Plac
             yield tuple(values.values())
 
     tx.full_text.add(tx.connection, texts())
-    tx.connection.hand_on()  # It is half of a server's work.
     tx.connection.run_many(INSERT, rows())
     sources = [(tx.user, source, key) for key, each in keyed for source in each.record.source_ids]
     if sources:
@@ -284,7 +281,7 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     """Store an item, or replace the one of its key, with what is derived from its content."""
     item = action.record
     require_own(tx, item, tx.erased(item.source_ids))
-    terms, values = row_of(tx, item)
+    terms, values = make_row(tx.analyzer, item)
     values |= {"key": tx.connection.record_keys(1)[0], "user_key": tx.user}
     values |= {"reason": action.reason, "closed_at": None, "indexed": 1}
     before = tx.connection.one(HELD_ITEM, values)
@@ -300,11 +297,6 @@ def put_item(tx: Transaction, action: act.PutItem) -> act.ReplacedItem | None:
     tx.full_text.add(tx.connection, [(key, tx.user, " ".join(terms))])
     tx.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": tx.user})
     return replaced
-
-
-def row_of(tx: Transaction, item: Record) -> RecordRow:
-    """Return what is stored of a new record; one that was made already is used once."""
-    return tx.made.get(item.id) or make_row(tx.analyzer, item)
 
 
 def make_row(analyzer: Analyzer, item: Record) -> RecordRow:

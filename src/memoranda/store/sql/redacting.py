@@ -25,21 +25,21 @@ OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id =
 FIND_MESSAGE = f"""
 SELECT {rows.MESSAGE}, m.conversation_key FROM messages m
 JOIN conversations c ON c.key = m.conversation_key
-WHERE c.user_key = :user AND @partition(m) AND m.id = :id
+WHERE c.user_key = :user AND m.user_key = :user AND m.id = :id
 """
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
 CHANGE_MESSAGE = f"UPDATE messages SET {', '.join(f'{each} = :{each}' for each in CHANGED)} "
 FIND_REMOVED = """
 SELECT r.tombstone_key, r.place, r.message FROM removed_messages r
 JOIN tombstones t ON t.key = r.tombstone_key
-WHERE @partition(r) AND @partition(t) AND t.conversation_key = :conversation
+WHERE r.user_key = :user AND t.user_key = :user AND t.conversation_key = :conversation
 """
 FIND_SYSTEM = """
-SELECT system FROM conversations c WHERE @partition(c) AND key = :key AND system IS NOT NULL
+SELECT system FROM conversations c WHERE c.user_key = :user AND key = :key AND system IS NOT NULL
 """
 SET_SYSTEM = """
 UPDATE conversations SET system = :text, revision = revision + 1
-WHERE @partition(conversations) AND key = :key
+WHERE user_key = :user AND key = :key
 """
 FIND_RECORD = """
 SELECT key, content, tags, metadata, kind FROM records
@@ -48,7 +48,7 @@ WHERE user_key = :user AND id = :id
 CHANGE_RECORD = """
 UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, tags = :tags,
     metadata = :metadata, subject = NULL, attribute = NULL, value = NULL
-WHERE @partition(records) AND key = :key
+WHERE user_key = :user AND key = :key
 """
 NAMED_SESSION = ("records", "sessions", "recalls")
 
@@ -123,7 +123,7 @@ def _message(tx: Transaction, cut: TextCut, _: Redact, torn: Torn) -> bool:
     after = replace(after, tokens=after.tokens if cut.tokens is None else cut.tokens)
     stored = rows.MESSAGES.values(after)
     values = {name: stored[name] for name in CHANGED} | {"user": tx.user, "id": after.id}
-    tx.connection.run(f"{CHANGE_MESSAGE} WHERE @partition(messages) AND id = :id", values)
+    tx.connection.run(f"{CHANGE_MESSAGE} WHERE user_key = :user AND id = :id", values)
     torn[row[-1]].add(after.position or 0)
     return True
 
@@ -138,7 +138,7 @@ def _removed(tx: Transaction, cut: TextCut, *_: object) -> bool:
         if after != before:
             tx.connection.run(
                 "UPDATE removed_messages SET message = :message WHERE "
-                "@partition(removed_messages) AND tombstone_key = :tombstone AND place = :place",
+                "user_key = :user AND tombstone_key = :tombstone AND place = :place",
                 {"user": tx.user, "message": rows.stored_message(after)}
                 | {"tombstone": tombstone, "place": place},
             )

@@ -235,7 +235,7 @@ LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 LAST_CLEARED = (
-    "(SELECT id FROM messages WHERE @partition(messages) AND conversation_key = c.key "
+    "(SELECT id FROM messages WHERE user_key = :user AND conversation_key = c.key "
     "AND position <= c.cleared_through ORDER BY position DESC LIMIT 1)"
 )
 CONVERSATION = CONVERSATIONS.selected(

@@ -20,7 +20,6 @@ from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
-from memoranda.model.reports import Check
 from memoranda.store.sql import (
     conversation_actions,
     erasing,
@@ -52,17 +51,19 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-REGISTER = "INSERT INTO users (name) VALUES (:name) RETURNING key"
+# Another may have registered the user just before, where writers of different users do not wait.
+REGISTER = """
+INSERT INTO users (name) VALUES (:name)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING key
+"""
 # The key of a user who has nothing.
 NOBODY = 0
 KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
 USER_AND_TEXT = """
-SELECT key, deletions, deleted, name, key <> :likely OR EXISTS (
-    SELECT 1 FROM records r WHERE r.user_key = :likely AND r.content_hash = :hash)
+SELECT key, deletions, deleted, name, EXISTS (
+    SELECT 1 FROM records r WHERE r.user_key = users.key AND r.content_hash = :hash)
 FROM users WHERE name = :name
 """
-# Users whose keys are known at once.
-MOST_KEYS = 10_000
 ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 # What a user begins with, and what changes nothing where nothing is.
@@ -76,7 +77,7 @@ ON CONFLICT DO NOTHING
 RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
-LEFT JOIN vectors v ON @partition(v) AND v.record_key = r.key
+LEFT JOIN vectors v ON v.record_key = r.key
 WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
 """
 NEXT_VECTORS = """
@@ -238,29 +239,9 @@ def _registered(
         if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
             return known
         known = known._replace(key=connection.value(REGISTER, {"name": scope.user}))
-        connection.admit(known.key)
     if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
         connection.run(RETURN, {"name": scope.user, "user": known.key})
     return known
-
-
-class StaleUserError(Exception):
-    """What was assumed of a user is out of date; the transaction that rested on it is undone."""
-
-
-def _rests_on_nothing(action: Action | None) -> bool:
-    """Return whether an action stores a record that depends on no other, and none on it."""
-    if not isinstance(action, act.Insert):
-        return False
-    record = action.record
-    return not (record.source_ids or record.session_id or action.mentions or action.trail)
-
-
-def _require(known: KnownUser, guessed: KnownUser, action: Action | None) -> None:
-    """Raise ``StaleUserError`` unless an action may go on that was begun on a guess."""
-    repeats = known.has_text and isinstance(action, act.Insert) and action.unless_known
-    if (known.key, known.deleted, known.name) != (guessed.key, 0, guessed.name) or repeats:
-        raise StaleUserError
 
 
 def _outcomes(tx: Transaction, actions: Sequence[Action]) -> list[act.Outcome]:
@@ -284,7 +265,6 @@ class SqlStore(SqlClaims, TransferReads):
     """What a store does beside reading, over transactions that are given by whoever has them."""
 
     _analyzer: Analyzer
-    _keys: dict[str, int]
     full_text: FullText
 
     @property
@@ -312,52 +292,21 @@ class SqlStore(SqlClaims, TransferReads):
         """Carry out ``actions`` in one transaction; return what came of them."""
         if not actions:
             return []
-        begin = partial(self._carry_out, scope=scope, actions=actions)
-        try:
-            return self._write(scope, begin, patience)
-        except StaleUserError:
-            return self._write(scope, partial(begin, may_guess=False), patience)
+        return self._write(scope, partial(self._carry_out, scope=scope, actions=actions), patience)
 
     def _carry_out(
-        self,
-        connection: SqlConnection,
-        scope: Scope,
-        actions: Sequence[Action],
-        *,
-        may_guess: bool = True,
+        self, connection: SqlConnection, scope: Scope, actions: Sequence[Action]
     ) -> list[act.Outcome]:
-        """Carry out ``actions`` in an open transaction; return what came of them.
-
-        Where that means to wait, what is known of the user is guessed, and asked for at the end.
-
-        Raises:
-            StaleUserError: it was not as guessed.
-        """
+        """Carry out ``actions`` in an open transaction; return what came of them."""
         only = actions[0] if len(actions) == 1 else None
-        new = only.record if isinstance(only, act.Insert) else None
-        # The key that the user had before: with it, a known text is looked for at once.
-        likely = self._keys.get(scope.user, NOBODY)
-        text = None if new is None else new.content_hash
-        found = connection.ask(USER_AND_TEXT, {"name": scope.user, "hash": text, "likely": likely})
-        # A server looks that up meanwhile.
-        made = {} if new is None else {new.id: record_actions.make_row(self._analyzer, new)}
-        guessed = may_guess and likely != NOBODY and _rests_on_nothing(only)
-        key = connection.new_key() if guessed else None
-        if key is None:
-            user = _registered(connection, scope, actions, found())
-        else:
-            user = KnownUser(likely, 0, 0, scope.user, has_text=False)
-        if len(self._keys) >= MOST_KEYS:
-            self._keys.clear()
-        self._keys[scope.user] = user.key
+        text = only.record.content_hash if isinstance(only, act.Insert) else None
+        found = connection.rows(USER_AND_TEXT, {"name": scope.user, "hash": text})
+        user = _registered(connection, scope, actions, found)
         if user.key == NOBODY:
             return []
         made_by = self._analyzer, self.names, self.full_text
-        tx = Transaction(connection, scope, user.key, user.has_text, *made_by, made, key)
-        done = _outcomes(tx, actions)
-        if key is not None:
-            _require(_known_user(connection, scope, found()), user, only)
-        return done
+        tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
+        return _outcomes(tx, actions)
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""
@@ -370,10 +319,6 @@ class SqlStore(SqlClaims, TransferReads):
         """Return that a server keeps its files to itself."""
         del texts
         return None
-
-    def checks(self) -> list[Check]:
-        """Return nothing: there is no server to ask."""
-        return []
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
@@ -413,7 +358,7 @@ class DatabaseStore(Database[C], SqlStore):
             analyzer: makes the terms of the full-text index.
             names: decides which names are one entity.
         """
-        self._analyzer, self.names, self._keys = analyzer, names, {}
+        self._analyzer, self.names = analyzer, names
         try:
             health.follow_analyzer(self, analyzer)
         except BaseException:
@@ -423,7 +368,7 @@ class DatabaseStore(Database[C], SqlStore):
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        with self.read(scope) as connection:
+        with self.read() as connection:
             known = self.known
             if scope is not None and scope not in known:
                 known[scope] = self._user_key(connection, scope)

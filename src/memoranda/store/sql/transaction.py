@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +40,7 @@ VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
 """
 SET_REVISED = """
 UPDATE records SET revised = (SELECT u.revision FROM users u WHERE u.key = :user)
-WHERE @partition(records) AND key IN (@ints(:keys))
+WHERE user_key = :user AND key IN (@ints(:keys))
 """
 COUNT_NOTEWORTHY = """
 INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
@@ -94,9 +94,6 @@ class Transaction(SqlReads):
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
-        made: rows of new records, by their ids, as far as they are made.
-        new_key: what stands for the key of the only record that is new, where nothing is to be
-            read before it is stored.
     """
 
     connection: SqlConnection
@@ -106,8 +103,6 @@ class Transaction(SqlReads):
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
-    made: Mapping[str, RecordRow]
-    new_key: int | None = None
 
     @property
     def own(self) -> dict[str, Any]:
@@ -123,7 +118,9 @@ class Transaction(SqlReads):
 
         Of any, if ``work`` is not given.
         """
-        sql = f"DELETE FROM {table} WHERE @partition({table}) AND record_key IN (@ints(:keys))"
+        # The sign has SQLite find vectors by their records, and not among all of the user's.
+        owner = "+user_key" if table == "vectors" else "user_key"
+        sql = f"DELETE FROM {table} WHERE {owner} = :user AND record_key IN (@ints(:keys))"
         if work is not None:
             sql += " AND work = :work"
         values = {"user": self.user, "keys": dump(sorted(records)), "work": work}
@@ -186,7 +183,7 @@ class Transaction(SqlReads):
     def restore_confidence(self, records: Sequence[int]) -> None:
         """Let records be as sure as before they decayed; tell readers only of what changed."""
         changed = self.connection.all(
-            "UPDATE records SET confidence = strength WHERE @partition(records) "
+            "UPDATE records SET confidence = strength WHERE user_key = :user "
             "AND key IN (@ints(:keys)) AND confidence <> strength RETURNING key",
             {"user": self.user, "keys": dump(list(records))},
         )
@@ -222,18 +219,13 @@ class Transaction(SqlReads):
         """Tell readers that what is in a transcript has changed."""
         self.connection.run(
             "UPDATE conversations SET revision = revision + 1 "
-            "WHERE @partition(conversations) AND key = :key",
+            "WHERE user_key = :user AND key = :key",
             {"user": self.user, "key": conversation},
         )
 
-    def ask_for_purge(self, *, of_name: bool = False) -> None:
-        """Have the free space cleaned of what this removes; until then ``verify`` asks for it.
-
-        Args:
-            of_name: the name of the user, too.
-        """
+    def ask_for_purge(self) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.connection.run(ASK_FOR_PURGE)
-        self.connection.note_purge(self.user, of_name=of_name)
 
     def log(
         self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, **detail: Any

@@ -1,0 +1,163 @@
+"""The schema on PostgreSQL: its keys, its migrations, and the scripts of the documents."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from both_stores import remembering
+from postgres_server import as_role, connected, new_database
+
+from memoranda.errors import StoreError
+from memoranda.store.postgres import DIALECT
+from memoranda.store.sql.dialect import columns, tables
+from memoranda.store.sql.health import ANALYZER
+from memoranda.text.terms import TermAnalyzer
+
+WHOLE = re.MULTILINE | re.DOTALL
+DOCS = Path(__file__).parents[2] / "docs"
+# What a database is made of: columns, constraints and indexes.
+MADE_OF = """
+SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default
+FROM information_schema.columns WHERE table_schema = 'public'
+UNION ALL SELECT CAST(CAST(attrelid AS regclass) AS text), attname, 'statistics',
+    CAST(attstattarget AS text), '', ''
+FROM pg_attribute JOIN pg_class c ON c.oid = attrelid AND c.relkind = 'r'
+WHERE c.relnamespace = CAST('public' AS regnamespace) AND attnum > 0 AND NOT attisdropped
+UNION ALL SELECT CAST(CAST(conrelid AS regclass) AS text), '', pg_get_constraintdef(oid), '', '', ''
+FROM pg_constraint WHERE connamespace = CAST('public' AS regnamespace)
+UNION ALL SELECT tablename, indexname, indexdef, '', '', ''
+FROM pg_indexes WHERE schemaname = 'public'
+"""
+# A record of 0.2, two users, and their terms as it kept them.
+FORMER = """
+INSERT INTO users (name, vector_seq) VALUES ('ana', 0), ('ben', 0);
+INSERT INTO records (key, id, user_key, kind, content, content_hash, term_count, event_time,
+    created_at, confidence, strength, strength_at, decay_rate, source_ids, origin, trust, tags,
+    metadata, reason, namespace)
+SELECT nextval('record_keys'), 'fact_' || said, owner, 'fact', said, said, 3, 0, 0, 1, 1, 0, 0,
+    '[]', 'api', 'person', '[]', '{}', 'remembered', ''
+FROM (VALUES (1, 'Ana likes tea'), (2, 'Ben likes tea')) facts (owner, said);
+INSERT INTO record_terms (user_key, record_key, terms)
+SELECT user_key, key, CAST(format('''%s:%s'':1 ''%s:tea'':1,2,3', user_key,
+    lower(split_part(content, ' ', 1)), user_key) AS tsvector) FROM records;
+INSERT INTO meta (name, value) VALUES ('purge_pending records', '1');
+INSERT INTO server_starts (id, token) VALUES (1, 'a token');
+"""
+
+
+def script(page):
+    """Return the SQL that a page of the documents has."""
+    (found,) = re.findall(
+        r"^```sql\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    return found
+
+
+def made_of(address):
+    """Return what a database is made of."""
+    with connected(address) as connection:
+        return set(connection.execute(MADE_OF).fetchall())
+
+
+def test_both_schemas_have_the_same_columns():
+    """What a statement may name is there on SQLite and on PostgreSQL."""
+    whole = DIALECT.schema()[0]
+    for table in tables():
+        (declared,) = re.findall(
+            rf"^CREATE TABLE {table} \((.*?)^\)", whole, re.MULTILINE | re.DOTALL
+        )
+        named = re.findall(r"^    (?!PRIMARY|UNIQUE|FOREIGN)(\w+) ", declared, re.MULTILINE)
+        assert sorted(named) == sorted(columns(table)), table
+
+
+def test_the_user_stands_first_in_every_key(postgres):
+    """So that a server can keep the rows of a user together."""
+    address = new_database(postgres)
+    remembering(address).close()
+    of_users = {table for table, column, *_ in made_of(address) if column == "user_key"}
+    keys = [
+        (table, told)
+        for table, _, told, *_ in made_of(address)
+        if table in of_users and re.match(r"PRIMARY|UNIQUE|FOREIGN", told)
+    ]
+    assert len(of_users) > 20
+    assert {table for table, _ in keys} == of_users
+    assert [each for each in keys if "(user_key" not in each[1]] == []
+
+
+def test_a_database_of_0_2_becomes_one_of_today(postgres):
+    """It is made of the same, and holds every record and how often it holds each term."""
+    former, new = new_database(postgres), new_database(postgres)
+    with connected(former) as connection:
+        connection.execute(Path(__file__).with_name("postgres_0_2.sql").read_text("utf-8"))
+        connection.execute(FORMER)
+        made_by = [ANALYZER, TermAnalyzer().name]
+        connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", made_by)
+    remembering(new).close()
+    with closing(remembering(former)) as memory:
+        assert made_of(former) == made_of(new)
+        assert [each.content for each in memory.records()] == ["Ana likes tea"]
+        assert memory.search("who likes tea?")[0].record.content == "Ana likes tea"
+        counts = "SELECT term, record_key, n FROM record_terms WHERE user_key = 2 ORDER BY term"
+        with memory._services.store.read() as connection:
+            assert connection.all(counts) == [("ben", 2, 1), ("tea", 2, 3)]
+        memory.remember("Ana likes cake")
+        assert memory.as_user("ben").count() == 1
+
+
+def test_the_script_for_row_level_security_keeps_users_apart(postgres):
+    """Whoever logs in as Ana sees and touches rows of Ana alone, whatever a statement says."""
+    address = new_database(postgres)
+    with closing(remembering(address)) as memory:
+        memory.remember("Ana likes tea")
+        memory.conversation("trip").add("user", "I live in Porto.")
+        memory.as_user("ben").remember("Ben likes coffee")
+        memory.as_user("ben").conversation("trip").add("user", "I live in Delft.")
+    with connected(address) as connection:
+        connection.execute(script("postgresql.md"))
+        connection.execute("CREATE ROLE ana LOGIN IN ROLE memory_users")
+    hers = as_role(address, "ana")
+    try:
+        with connected(hers) as connection:
+            for table in ("users", "records", "messages", "conversations", "record_terms"):
+                column = "key" if table == "users" else "user_key"
+                owners = connection.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall()  # noqa: S608
+                assert owners == [(1,)], table
+            changed = connection.execute("UPDATE records SET content = 'read'")
+            assert changed.rowcount == connection.execute("DELETE FROM recalls").rowcount + 2
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("UPDATE records SET user_key = 2")
+        with closing(remembering(hers)) as memory:
+            memory.remember("Ana likes cake")
+            assert memory.search("cake")[0].record.content == "Ana likes cake"
+            assert memory.as_user("ben").records() == []
+            with pytest.raises(StoreError):
+                memory.as_user("ben").remember("Ben likes cake")
+    finally:
+        with connected(address) as connection:
+            connection.execute("DROP OWNED BY ana, memory_users; DROP ROLE ana, memory_users")
+
+
+def test_the_script_for_partitions_divides_what_is_there(postgres):
+    """A memory goes on in tables that are divided by user, with all that it held."""
+    address = new_database(postgres)
+    with closing(remembering(address)) as memory:
+        for name in ("ana", "ben", "cleo"):
+            user = memory.as_user(name)
+            user.conversation("trip").add("user", f"I am {name}.")
+            user.remember(f"{name} likes tea")
+    with connected(address) as connection:
+        connection.execute(script("scaling.md"))
+        divided = connection.execute("SELECT count(*) FROM pg_partitioned_table").fetchone()[0]
+    assert divided > 20
+    with closing(remembering(address)) as memory:
+        for name in ("ana", "ben", "cleo", "dan"):
+            user = memory.as_user(name)
+            kept = user.remember(f"{name} likes cake")
+            user.conversation("trip").add("user", "What do I like?")
+            assert user.count() == (2 if name == "dan" else 4)
+            user.forget(kept.id, erase=True)
+            assert "cake" not in str(user.search("cake"))
+        assert memory.verify() == []
