@@ -20,6 +20,7 @@ from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, Store
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress, Store
 from memoranda.model.query import EmbeddedText, Filter, Vector
@@ -81,20 +82,25 @@ class DerivationWorker:
         self._reader = embedder if tokens and embedder is not None and embedder.tokens else None
         # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
-        # One batch at a time: the thread and a search must not derive the same twice.
-        self._locks = {work: threading.Lock() for work in BATCH}
         self._busy_until = 0.0
         self._looked_at = -LOOK_AGAIN
-        self._wake = threading.Condition()
-        self._waiting = False
         self._added_at = 0.0
         self._closing = False
-        self._thread: threading.Thread | None = None
+        self.after_fork()
         self._background = background
         self._mismatched: CachedEmbedder | None = None
         if embedder is not None and store.vector_model() is None:
             store.reset_vectors(embedder.name, embedder.dimensions)
         self.check_model()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have no thread yet, as in a process that was forked."""
+        # One batch at a time: the thread and a search must not derive the same twice.
+        self._locks = {work: threading.Lock() for work in BATCH}
+        self._wake = threading.Condition()
+        self._waiting = False
+        self._thread: threading.Thread | None = None
 
     @property
     def has_model(self) -> bool:

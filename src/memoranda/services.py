@@ -25,6 +25,7 @@ from memoranda.model.background import start_thread
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
 from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.query import Filter, Order
@@ -143,6 +144,11 @@ class BackgroundUpkeep:
 
     def __init__(self) -> None:
         """Run nothing yet."""
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Run nothing, in a process that was forked: the one before it goes on."""
         self.ending = Event()
         self._lock = Lock()
         self._thread: Thread | None = None

@@ -9,6 +9,7 @@ from threading import Condition, Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.model.background import start_thread
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 
 log = logging.getLogger("memoranda.consolidate")
@@ -45,6 +46,11 @@ class ConsolidationQueue:
 
     def __init__(self) -> None:
         """Start no thread yet."""
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have no thread and no request yet, as in a process that was forked."""
         self._wake = Condition()
         self._wanted: dict[ConsolidationRequest, Work] = {}
         self._busy = False

@@ -13,6 +13,7 @@ from memoranda.errors import LLMError, StoreClosed
 from memoranda.model.actions import Spend
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel, Store
 from memoranda.model.usage import Reply, Usage
@@ -34,9 +35,14 @@ class ModelRunner:
 
     def __init__(self) -> None:
         """Start no thread yet."""
+        self._closed = False
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have no thread yet, as in a process that was forked."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
-        self._closed = False
         self._lock = Lock()
 
     def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Protocol
 
 from memoranda.model.checks import require_aware, to_ms
+from memoranda.model.forks import follow_forks
 
 
 class Clock(Protocol):
@@ -58,7 +59,13 @@ class IdFactory:
         """Take the time from ``clock``."""
         self._clock = clock
         self._last = 0
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Give ids other than those of the process that this one was forked from."""
         self._lock = Lock()
+        self._last = (self._last >> RANDOM_BITS << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
 
     def new(self, prefix: str, at: datetime | None = None) -> str:
         """Return a fresh id of the present or ``at``: ``prefix``, an underscore, and letters."""

@@ -1,49 +1,54 @@
 """What a forked process cannot inherit: connections, files and threads of the one before it.
 
-Each object that holds such things names itself here once, and gives them up in a child process
-before anything else happens there: it opens its own when it is used next. Every process of
-``gunicorn --preload``, Celery and ``multiprocessing`` begins so.
+Whatever holds such a thing says so once. In a child process it gives up what is the parent's before
+anything else happens there, and opens its own when it is used next. The processes of
+``gunicorn --preload``, of Celery and of ``multiprocessing`` begin so.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Protocol
-from weakref import WeakSet
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+# Seconds that a fork waits at most for what is being done under a lock.
+LONGEST_WAIT = 5.0
 
 
 class ForkFollower(Protocol):
     """An object with something that a forked process cannot inherit."""
 
-    def before_fork(self) -> None:
-        """Wait until nothing is half done that the child would find so; others wait meanwhile."""
-
-    def after_fork_in_parent(self) -> None:
-        """Let others go on."""
-
     def after_fork(self) -> None:
         """Give up, in the child, what is the parent's, and make locks that nobody holds."""
 
 
-_followers: WeakSet[ForkFollower] = WeakSet()
+# Each with the lock that is held meanwhile, if there is one.
+_followers: WeakKeyDictionary[ForkFollower, Any] = WeakKeyDictionary()
+_held: list[Any] = []
 
 
-def follow_forks(follower: ForkFollower) -> None:
-    """Call ``follower`` at every fork of this process, as long as anybody refers to it."""
-    _followers.add(follower)
+def follow_forks(follower: ForkFollower, *, hold: Any = None) -> None:
+    """Have ``follower`` told of every fork of this process, as long as anybody refers to it.
+
+    Args:
+        follower: what holds connections, files, threads or locks.
+        hold: a lock that is held while the process forks, so that nothing is half done then.
+    """
+    _followers[follower] = hold
 
 
 def _before() -> None:
-    for each in list(_followers):
-        each.before_fork()
+    locks = [each for each in _followers.values() if each is not None]
+    _held.extend(each for each in locks if each.acquire(timeout=LONGEST_WAIT))
 
 
 def _in_parent() -> None:
-    for each in list(_followers):
-        each.after_fork_in_parent()
+    while _held:
+        _held.pop().release()
 
 
 def _in_child() -> None:
+    _held.clear()
     for each in list(_followers):
         each.after_fork()
 

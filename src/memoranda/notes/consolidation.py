@@ -16,6 +16,7 @@ from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import EPOCH, known, number, require_aware, storable
 from memoranda.model.clock import Clock, IdFactory, SystemClock
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Message, Record, Scope
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
@@ -87,6 +88,11 @@ class ConsolidationService:
         )
         self._names = RuleNames()
         self._dates = DateParser()
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have no thread yet, as in a process that was forked."""
         # One thread takes what is asked in the order in which it comes (a sequential queue).
         self._queue = ThreadPoolExecutor(1, "memoranda-notes")
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import SearchStore
 from memoranda.model.query import (
@@ -511,7 +512,13 @@ class IndexCache:
         self._indexes: OrderedDict[tuple[str, bool], UserIndex] = OrderedDict()
         self._sizes: dict[tuple[str, bool], int] = {}
         self._total = 0
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Forget all, in a process that was forked: a thread may have been changing it."""
         self._lock = threading.Lock()
+        self.clear()
 
     @property
     def users(self) -> int:

@@ -11,16 +11,18 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Self
+from weakref import WeakSet
 
 import apsw
 
 from memoranda import errors
 from memoranda.model import capabilities
+from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql.database import (
@@ -295,10 +297,9 @@ class SqliteDatabase(Database[SqliteConnection]):
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
         super().__init__(path if self.in_memory else str(Path(path).absolute()))
-        self._idle: list[SqliteConnection] = []
-        self._pool_lock = threading.Lock()
+        self._every: WeakSet[SqliteConnection] = WeakSet()
+        self._make_locks()
         self._errors = ErrorTranslator(self.location)
-        self._write_lock = threading.RLock()
         if not self.in_memory:
             create_private(self.location)
         self._writer = self._open()
@@ -307,6 +308,28 @@ class SqliteDatabase(Database[SqliteConnection]):
         except BaseException:
             self.close()
             raise
+        follow_forks(self, hold=self._write_lock)
+
+    def _make_locks(self) -> None:
+        self._idle: list[SqliteConnection] = []
+        self._pool_lock = threading.Lock()
+        self._write_lock = threading.RLock()
+
+    def after_fork(self) -> None:
+        """Close the connections of the process that this one was forked from, and open others.
+
+        A database in memory is this process's own copy, and goes on.
+        """
+        super().after_fork()
+        self._make_locks()
+        follow_forks(self, hold=self._write_lock)
+        if self.in_memory or self._closed:
+            return
+        for each in list(self._every):
+            with suppress(apsw.Error):
+                each.raw.close()
+        with suppress(errors.StoreError):  # Whoever uses it is told, then.
+            self._writer = self._open()
 
     def _translated(self) -> AbstractContextManager[None]:
         return self._errors
@@ -475,7 +498,9 @@ class SqliteDatabase(Database[SqliteConnection]):
             except BaseException:
                 raw.close()
                 raise
-            return SqliteConnection(raw, self.damage_log)
+            opened = SqliteConnection(raw, self.damage_log)
+            self._every.add(opened)
+            return opened
 
     def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
         # SQLite calls no busy handler while a file changes to WAL or is recovered: processes

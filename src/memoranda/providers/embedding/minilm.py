@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.model.forks import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
@@ -75,6 +76,8 @@ class LoadedMiniLM:
 # What this process has loaded, by files and threads; an entry goes with its last embedder.
 LOADED: WeakValueDictionary[tuple[Path, Path, int], LoadedMiniLM] = WeakValueDictionary()
 LOADING = Lock()
+# Models of the process that this one was forked from: to let them go would wait for their threads.
+UNUSABLE: list[LoadedMiniLM] = []
 
 
 class MiniLM:
@@ -106,7 +109,16 @@ class MiniLM:
         self._threads = threads
         self._batch_size = batch_size
         self._model: LoadedMiniLM | None = None
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Go on with the model in memory, in a process that was forked, unless it has threads."""
         self._lock = Lock()
+        if self._threads > 1 and self._model is not None:
+            UNUSABLE.append(self._model)
+            LOADED.clear()
+            self._model = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape ``(len(texts), 384)``, rows of unit length.

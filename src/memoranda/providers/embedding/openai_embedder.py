@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +16,7 @@ from memoranda.errors import (
     MissingExtra,
     ModelUnavailable,
 )
+from memoranda.model.forks import follow_forks
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 
 try:
@@ -68,12 +70,18 @@ class OpenAIEmbedder:
                 f"dimensions={dimensions} and batch_size={batch_size} must be at least 1, "
                 f"and timeout={timeout} above 0"
             )
-        self._client = _client(base_url, api_key, timeout)
+        self._connect = partial(_client, base_url, api_key, timeout)
+        self.after_fork()
+        follow_forks(self)
         self._model = model
         self.dimensions = dimensions
         self.name = f"{model}@{dimensions}"
         self._batch_size = batch_size
         self._options: dict[str, Any] = {"dimensions": dimensions} if send_dimensions else {}
+
+    def after_fork(self) -> None:
+        """Have no connection yet, as in a process that was forked."""
+        self._client = self._connect()
 
     def close(self) -> None:
         """Close the connections. The embedder cannot be used afterwards."""

@@ -264,12 +264,6 @@ class Database(ABC, Generic[C]):
         del connection
         return []
 
-    def before_fork(self) -> None:
-        """Wait until no write is half done."""
-
-    def after_fork_in_parent(self) -> None:
-        """Let others write again."""
-
     def after_fork(self) -> None:
         """Forget, in a forked process, what the threads of the one before it were reading."""
         self._local = threading.local()

@@ -27,8 +27,6 @@ DECLARED = re.MULTILINE | re.DOTALL
 COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
 PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r" *--[^\n]*")
-# The column that says whose a row is.
-OWNER = "user_key"
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(

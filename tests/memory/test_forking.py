@@ -1,0 +1,125 @@
+"""A memory that was opened before a process forks works in parent and child, each user apart."""
+
+import os
+import signal
+import sys
+import traceback
+from contextlib import closing
+from time import monotonic, sleep
+
+import pytest
+from postgres_server import new_database
+
+from memoranda import Memory, Settings
+from memoranda.testing.embedders import HashEmbedder
+
+ROUNDS = 5
+PATIENCE = 60
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def location(request, tmp_path):
+    """Give a new file, and the address of a new database."""
+    if request.param == "SQLite":
+        return str(tmp_path / "memory.db")
+    return new_database(request.getfixturevalue("postgres"))
+
+
+def forked(work):
+    """Do ``work`` in a child process; return what waits for it and tells whether it was done."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except Exception:  # noqa: BLE001 - whatever it is, the parent is to fail with it told
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            os._exit(status)
+
+    def wait():
+        end = monotonic() + PATIENCE
+        while monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status) == 0
+            sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return False
+
+    return wait
+
+
+def live(memory, name, first):
+    """Store, read and search as a user, who sees what is theirs and nothing else."""
+    user = memory.as_user(name)
+    for number in range(first, first + 5):
+        user.remember(f"{name} likes number {number}")
+        found = user.records(limit=1_000)
+        assert all(name in each.content for each in found), found
+        assert f"{name} likes number {number}" in [each.content for each in found]
+        assert user.search(f"who likes number {number}?")[0].record.user == name
+        user.conversation(f"of {name}").add("user", f"I am {name}, {number}.")
+
+
+def test_parent_and_child_see_their_own_users(location):
+    """While both read and write, with threads in the background; the child's are its own."""
+    settings = Settings(timezone="UTC", consolidation={"automatic": False})
+    with closing(Memory(location, settings=settings, embedder=HashEmbedder())) as memory:
+        live(memory, "ana", 0)
+        live(memory, "ben", 0)
+        done = []
+        for turn in range(1, ROUNDS + 1):
+            wait = forked(lambda turn=turn: live(memory, "ben", 10 * turn))
+            live(memory, "ana", 10 * turn)
+            done.append(wait())
+        assert done == [True] * ROUNDS
+        for name in ("ana", "ben"):
+            user = memory.as_user(name)
+            assert user.count() == 2 * 5 * (ROUNDS + 1)
+            user.embed_pending()
+        ids = [
+            each.id for name in ("ana", "ben") for each in memory.as_user(name).records(limit=999)
+        ]
+        assert len(ids) == len({*ids})
+        assert memory.verify() == []
+
+
+def test_a_child_may_outlive_its_parent(location):
+    """What a child of a child stores is there, whoever closes first."""
+    settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
+    memory = Memory(location, user="ana", settings=settings)
+
+    def go_on():
+        waiting = forked(lambda: memory.remember("Ana likes cake"))
+        memory.remember("Ana likes tea")
+        assert waiting()
+        memory.close()
+
+    wait = forked(go_on)
+    memory.close()
+    assert wait()
+    with closing(Memory(location, user="ana", settings=settings)) as again:
+        assert sorted(each.content for each in again.records()) == [
+            "Ana likes cake",
+            "Ana likes tea",
+        ]
+        assert again.verify() == []
+
+
+def test_a_memory_of_no_file_is_copied():
+    """What is in no file goes on in both processes, each with what it stores."""
+    settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
+    with closing(Memory(":memory:", user="ana", settings=settings)) as memory:
+        memory.remember("Ana likes tea")
+
+        def add():
+            memory.remember("Ana likes cake")
+            assert memory.count() == 2
+
+        assert forked(add)()
+        assert memory.count() == 1
