@@ -14,8 +14,6 @@ OWN_TEXT = {
     "store/chroma/memories.py",
     "store/locations.py",
     "store/postgres.py",
-    "store/postgres_partitions.py",
-    "store/postgres_purge.py",
     "store/sql/dialect.py",
     "testing/embedders.py",
     "testing/models.py",
