@@ -86,7 +86,7 @@ class Dialect:
 def schema_steps(own: str = "sqlite.sql") -> tuple[str, ...]:
     """Return the schema and the numbered migrations after it, such as ``0002_items.sql``.
 
-    One that ends like the file of another database, as ``0006_terms.postgres.sql`` does, is empty.
+    One that ends like the file of another database, as ``0007_terms.postgres.sql`` does, is empty.
     """
     names = sorted(entry.name for entry in FOLDER.iterdir() if re.match(r"\d+_.*\.sql", entry.name))
     return tuple(
