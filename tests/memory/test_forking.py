@@ -11,6 +11,7 @@ import pytest
 from postgres_server import new_database
 
 from memoranda import Memory, Settings
+from memoranda.errors import StoreBusy
 from memoranda.testing.embedders import HashEmbedder
 
 ROUNDS = 5
@@ -123,3 +124,18 @@ def test_a_memory_of_no_file_is_copied():
 
         assert forked(add)()
         assert memory.count() == 1
+
+
+def test_a_folder_of_chroma_stays_with_its_process(tmp_path):
+    """A child is refused with what to do; the parent goes on."""
+    settings = Settings(timezone="UTC", embedding={"model": "none", "background": False})
+    with closing(Memory(f"chroma://{tmp_path}", user="ana", settings=settings)) as memory:
+        memory.remember("Ana likes tea")
+
+        def refused():
+            with pytest.raises(StoreBusy, match="before this process was forked"):
+                memory.remember("Ana likes cake")
+
+        assert forked(refused)()
+        memory.remember("Ana likes milk")
+        assert memory.count() == 2

@@ -114,7 +114,7 @@ class ChromaFolder:
 
     def __init__(self, path: Path) -> None:
         """Lock the folder and open it, making it if it is not there."""
-        self.path = path
+        self.path, self._process = path, os.getpid()
         self._collections: dict[str, Collection] = {}
         with self._translated():
             self._prepare()
@@ -150,8 +150,15 @@ class ChromaFolder:
         """Call a method of a collection, which is made if it is not there.
 
         Raises:
+            StoreBusy: this process was forked from the one that opened the folder.
             StoreError: Chroma could not do it; a write was not carried out.
         """
+        if self._process != os.getpid():
+            message = (
+                f"{self.path} was opened before this process was forked, and a folder of Chroma "
+                f"serves one process at a time; open the memory in the one that uses it"
+            )
+            raise StoreBusy(message)
         with self._translated():
             if name not in self._collections:
                 self._collections[name] = self._client.get_or_create_collection(
