@@ -638,10 +638,6 @@ ELSEWHERE = (
             "on PostgreSQL alone",
             "tests/memory/test_large_users.py::test_a_user_of_few_records_is_ranked_in_memory",
         ),
-        "storage.role": (
-            "on PostgreSQL alone",
-            "tests/store/test_postgres_roles.py::test_without_a_condition_nothing_of_others_is_seen",
-        ),
         "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
         "mcp.allowed_hosts": (
             "over HTTP alone",
