@@ -23,6 +23,7 @@ name: x
 
 <!-- kept by an agent -->
 (Facts about the user)
+*This file stores important information that should persist across sessions.*
 
 ## Food
 - Ana is vegetarian

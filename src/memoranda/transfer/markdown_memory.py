@@ -18,11 +18,12 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_aware
 from memoranda.model.models import Kind
 from memoranda.records.drafts import Draft
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import secret_kind
 from memoranda.transfer.batches import ImportTarget, PlacedDraft
 from memoranda.transfer.json_files import LeftOut, reading_file
 
+_EN = LanguageData("en", "notes")
 LOOKED_FOR = (
     "MEMORY.md, CLAUDE.md, CLAUDE.local.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
 )
@@ -87,7 +88,8 @@ def statements(text: str) -> Iterator[MarkdownStatement]:
 
 def _statement(lines: Iterable[str], section: str | None) -> Iterator[MarkdownStatement]:
     text = " ".join(line for line in lines if not NO_TEXT.fullmatch(line))
-    if text and not NO_TEXT.fullmatch(text):
+    of_itself = _EN.pattern("of_itself", 0)  # What a template says of its own file.
+    if text and not NO_TEXT.fullmatch(text) and not of_itself.fullmatch(text):
         yield MarkdownStatement(text, section)
 
 
