@@ -102,7 +102,6 @@ class AsyncNotes(_PartOfMemory):
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
     overview = in_thread(SyncedNotes.overview)
-    restore = in_thread(SyncedNotes.restore)
 
 
 class AsyncAdmin(_PartOfMemory):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.reflection import ReflectionWriter
     from memoranda.maintenance.schedule import Schedule
-    from memoranda.notes.erased_files import ErasedFileCleaner
+    from memoranda.notes.erasing import ErasedFileCleaner
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -271,9 +271,9 @@ class Services:
 
     def erased_files(self, scope: Scope) -> ErasedFileCleaner:
         """Return the service that cleans and searches all files of what ``scope`` erased."""
-        from memoranda.notes.erased_files import ErasedFileCleaner  # noqa: PLC0415 - see the module
+        from memoranda.notes.erasing import ErasedFileCleaner  # noqa: PLC0415 - see the module
 
-        return ErasedFileCleaner(scope=scope, store=self.store, notes=self.notes, forget=self.wipe)
+        return ErasedFileCleaner(scope=scope, store=self.store, forget=self.wipe)
 
     def _count_tokens(self, model: str | None, message: Message) -> int:
         from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
@@ -460,7 +460,6 @@ class Services:
             notes=self.notes.find(scope),
             records=self.records(scope),
             entry_writer=self._entry_writer(),
-            dates=self.lazy.dates,
             read_turns=self._read_turns,
             language=self.models,
             model=None if by_rules else self.models.for_stage(scope, STAGE),
@@ -470,7 +469,7 @@ class Services:
 
     def notes_erasure(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
         """Return the service that removes the text of erased ``records`` from the notes."""
-        from memoranda.notes.writer import NotesErasure  # noqa: PLC0415
+        from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
 
         return NotesErasure(
             self.notes,

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -176,21 +175,6 @@ def lock_store():
 
 
 LOCKS = []  # to be closed after the visit
-
-
-def git(notes, *arguments):
-    """Run git in the folder of the notes; return what it prints."""
-    line = ["git", "-C", str(notes), *arguments]
-    return subprocess.run(line, capture_output=True, check=False).stdout  # noqa: S603 - see above
-
-
-def make_repository(folder):
-    """Make the folder of the notes a repository of git."""
-    notes = folder / "agent.notes"
-    notes.mkdir()
-    git(notes, "init", "-q")
-    for name, value in (("user.name", "Ana"), ("user.email", "ana@example.org")):
-        git(notes, "config", name, value)
 
 
 def last_week(folder):
@@ -510,12 +494,6 @@ EFFECTS = {
         visits=((DOG, *HOME), (("session", "two"), HELLO, ("look",))),
         see=shown("MEMORY.md"),
         without={"mcp": TALK},
-    ),
-    "notes.commit": Effect(
-        change=(False, True),
-        first=make_repository,
-        visits=((DOG, *HOME, ("look",)),),
-        see=lambda sight: bool(git(sight.folder / "agent.notes", "log", "--oneline")),
     ),
     "agent.max_steps": Effect(
         change=(8, 2),

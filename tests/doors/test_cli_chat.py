@@ -1,15 +1,12 @@
 """``memoranda chat`` in a pipe: lines in, answers out, with a model and from memory alone."""
 
 import json
-import stat
 
 import pytest
 from model_server import ModelServer, failing, running, said, stopping, talked
 from tables import each_row
 
 from memoranda import Memory
-from memoranda.notes.prompt_history import KEPT, MOST, PromptHistory, history_file
-from memoranda.text.erased import ErasedTexts
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 
@@ -378,51 +375,3 @@ def test_wrong_options_are_one_line(run, options):
     result = run(*options, code=1)
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
-
-
-def test_the_history_is_private(tmp_path):
-    """What was typed is in a file of mode 0600 for each user, also where it was open before."""
-    files = {history_file(user) for user in ("ana", "Ana", "bruno", "../ana", "ana/..")}
-    assert len(files) == 5
-    assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
-    path = history_file("ana")
-    history = PromptHistory(path, pytest.fail)
-    history.add("one\ntwo 日本 \ud800")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o644)
-    history.add("three")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert history.load() == ["one\ntwo 日本 \ud800", "three"]
-    assert PromptHistory(history_file("bruno"), pytest.fail).load() == []
-
-
-def test_the_history_stays_short():
-    """A long history is cut to the newest entries, and keeps its mode."""
-    path = history_file("ana")
-    history = PromptHistory(path, pytest.fail)
-    for number in range(MOST + 1):
-        history.add(str(number))
-    assert history.load()[-1] == str(MOST)
-    assert len(path.read_text().splitlines()) == KEPT
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_the_history_forgets():
-    """What was erased is taken out of the history, in any case."""
-    history = PromptHistory(history_file("ana"), pytest.fail)
-    for text in ("My PIN is 4711", "hello"):
-        history.add(text)
-    history.erase(ErasedTexts({"fact_1": "my pin is 4711"}))
-    assert history.load() == ["hello"]
-    assert "4711" not in history_file("ana").read_text()
-
-
-def test_a_history_that_cannot_be_kept_is_told_once(tmp_path):
-    """Where the file cannot be written, one warning says so, and the talk goes on."""
-    (tmp_path / "data").write_text("a file where a folder should be")
-    told = []
-    history = PromptHistory(history_file("ana"), told.append)
-    history.add("hello")
-    history.add("again")
-    assert len(told) == 1
-    assert "not kept" in told[0]

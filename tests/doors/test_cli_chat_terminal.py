@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import stat
 import subprocess
 import sys
 import termios
@@ -25,9 +26,10 @@ from memoranda import Memory
 from memoranda.agent import Agent
 from memoranda.cli.chat import ChatLoop, WordWriter
 from memoranda.cli.chat_commands import MEANINGS, ChatDesk
-from memoranda.cli.chat_prompt import TerminalReader
+from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
 from memoranda.cli.command import Session, SharedOptions
-from memoranda.notes.prompt_history import PromptHistory, history_file
+from memoranda.notes.prompt_history import erase_prompts, history_file
+from memoranda.text.repetition import ErasedWords
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
 TAB = "\t"
@@ -61,8 +63,8 @@ def prompted():
     def start(*keys, history=()):
         kept = PromptHistory(history_file("ana"), pytest.fail)
         for entry in history:
-            kept.add(entry)
-        prompt = TerminalReader(kept, MEANINGS)
+            kept.append_string(entry)
+        prompt = TerminalReader(history_file("ana"), MEANINGS, pytest.fail)
         read = []
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             for each in keys:
@@ -125,7 +127,7 @@ def live():
             create_app_session(input=pipe, output=DummyOutput()),
         ):
             before(memory)
-            prompt = TerminalReader(PromptHistory(history_file(memory.user), pytest.fail), MEANINGS)
+            prompt = TerminalReader(history_file(memory.user), MEANINGS, pytest.fail)
             desk = ChatDesk(session, Agent(memory), prompt)
             pipe.send_text("".join(keys))
             ChatLoop(desk, None, live=True).run()
@@ -459,3 +461,51 @@ def test_twice_ctrl_c_leaves(terminal):
     at.type(CTRL_C)
     assert at.ended() == 0
     assert b"Traceback" not in at.shown
+
+
+def typed(path):
+    """Return what was typed into earlier chats, oldest first."""
+    return [*PromptHistory(path, pytest.fail).load_history_strings()][::-1]
+
+
+def test_the_history_is_private(tmp_path):
+    """What was typed is in a file of mode 0600 for each user, also where it was open before."""
+    files = {history_file(user) for user in ("ana", "Ana", "bruno", "../ana", "ana/..")}
+    assert len(files) == 5
+    assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
+    path = history_file("ana")
+    history = PromptHistory(path, pytest.fail)
+    history.append_string("one\ntwo 日本 \ud800")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    history.append_string("three")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert typed(path) == ["one\ntwo 日本 ?", "three"]
+    assert typed(history_file("bruno")) == []
+
+
+def test_the_history_forgets():
+    """Entries that repeat erased text go as a whole, and so does a file of version 0.2."""
+    path = history_file("ana")
+    history = PromptHistory(path, pytest.fail)
+    for text in ("/forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
+        history.append_string(text)
+    path.with_suffix(".jsonl").write_text('"My PIN is 4711"\n')
+    words = ErasedWords(["my pin is 4711", "Ana said: we moved to a flat in Lisbon, far away"])
+    assert erase_prompts(path, words)
+    assert typed(path) == ["hello\n# not a time"]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert not erase_prompts(path, words)
+    assert erase_prompts(path, None)
+    assert typed(path) == []
+
+
+def test_a_history_that_cannot_be_kept_is_told_once(tmp_path):
+    """Where the file cannot be written, one warning says so, and the talk goes on."""
+    (tmp_path / "data").write_text("a file where a folder should be")
+    told = []
+    history = PromptHistory(history_file("ana"), told.append)
+    history.append_string("hello")
+    history.append_string("again")
+    assert len(told) == 1
+    assert "not kept" in told[0]

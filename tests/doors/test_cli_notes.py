@@ -1,8 +1,7 @@
-"""``memoranda notes``: MEMORY.md, the history, an editor, and git, on real files."""
+"""``memoranda notes``: MEMORY.md, the history, and an editor, on real files."""
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,18 +9,17 @@ import pytest
 from tables import each_row
 
 from memoranda import Memory
-from memoranda.notes.git import NotesGit
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m"
 THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
-COMMANDS = ["show", "edit", "sync", "search", "history", "add", "log", "diff", "restore", "commit"]
+COMMANDS = ["show", "edit", "sync", "search", "history", "add"]
 
 
 @pytest.fixture(autouse=True)
 def _settings(tmp_path, monkeypatch):
-    """No settings of this machine, no model, one time zone, git without its user's settings."""
+    """No settings of this machine, no model, one time zone."""
     for name in os.environ:
-        if name.startswith(("MEMORANDA_", "GIT_")):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
     for name in ("VISUAL", "EDITOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -30,9 +28,6 @@ def _settings(tmp_path, monkeypatch):
     monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
     monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", str(tmp_path / "notes"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -87,29 +82,16 @@ def editing(tmp_path, monkeypatch):
     return make
 
 
-@pytest.fixture
-def repository(tmp_path, remember, run):
-    """Two commits of the notes in a git repository; the second knows one fact more."""
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # noqa: S607 - where it is
-    remember("Ana is vegetarian")
-    run("commit", "-m", "first")
-    remember("Ana lives in Porto")
-    run("commit", "-m", f"second {HOSTILE}")
-
-
 def test_alone_it_sums_up(run, told, file, remember):
-    """The group alone says where the file is, how long, of how many entries, and if in git."""
+    """The group alone says where the file is, how long, and of how many entries."""
     remember("Ana is vegetarian")
     run("add", "Chose Lisbon")
     found = told()
     assert (found["path"], found["exists"], found["size"]) == (str(file), True, file.stat().st_size)
-    assert (found["limit"], found["entries"], found["git"]) == (8_192, 1, False)
+    assert (found["limit"], found["entries"]) == (8_192, 1)
     out = run().stdout
     assert str(file).replace("\n", "") in out.replace("\n", "").replace(" ", "")
     assert "1 entry" in out
-    assert "in no repository" in out
 
 
 def test_alone_without_notes(run, told):
@@ -196,10 +178,11 @@ def test_sync_reports(run, told, file, remember, facts):
     assert "nothing to do" in run("sync").stdout
 
 
-@pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("command", [(), ("show",), ("search", "Porto"), ("edit",), ("diff",)])
-def test_what_is_read_by_the_way_is_told(run, file, editing, command):
+@pytest.mark.parametrize("command", [(), ("show",), ("search", "Porto"), ("edit",)])
+def test_what_is_read_by_the_way_is_told(run, file, remember, editing, command):
     """A command that reads edits says which, once; sync has nothing left to do then."""
+    remember("Ana lives in Porto")
+    run("sync")
     editing("nothing", "nothing")
     file.write_text(file.read_text() + "- Ana plays the cello\n")
     err = run(*command).stderr
@@ -273,79 +256,6 @@ def test_add_reads_standard_input(run, told, file):
     assert told("history")[0]["text"] == "# A heading\n\nand text"
     assert len(list(file.parent.glob("HISTORY-*.md"))) == 1
     assert "error: " in run("add", " ", code=1).stderr
-
-
-@pytest.mark.usefixtures("repository")
-def test_log_and_diff(run, told, remember):
-    """Log lists the commits, the newest first; diff says what changed since one."""
-    assert told()["git"] is True
-    assert [each["subject"] for each in told("log")][1] == "first"
-    assert "\x1b" not in run("log").stdout
-    assert [each["files"] for each in told("log", "-n", "1")] == [["MEMORY.md"]]
-    assert "as they were committed" in run("diff").stderr
-    remember("Ana likes tea")
-    assert "+- Ana likes tea" in run("diff").stdout
-    assert "+- Ana lives in Porto" in told("diff", "HEAD~1")["diff"]
-    assert "bad revision 'nope'" in run("diff", "nope", code=1).stderr
-
-
-@pytest.mark.usefixtures("repository")
-def test_commit_says_what_it_made(told, run, remember):
-    """Commit prints its id, or that there is nothing to commit."""
-    assert told("commit") == {"commit": None}
-    assert "nothing to commit" in run("commit").stdout
-    remember("Ana likes tea")
-    made = told("commit")["commit"]
-    assert made == told("log")[0]["id"]
-
-
-@pytest.mark.usefixtures("repository")
-def test_restore_asks_and_reads_back(run, facts, told, ask):
-    """Restore shows what changes and asks; after a yes the facts are those of that commit."""
-    code, seen = ask("notes", "restore", "HEAD~1", answer="n\n")
-    assert code == 1
-    assert "-- Ana lives in Porto" in seen
-    assert "--yes" in run("restore", "HEAD~1", code=1, stdin="y\n").stderr
-    assert facts() == ["Ana is vegetarian", "Ana lives in Porto"]
-    assert "1 forgotten" in ask("notes", "restore", "HEAD~1", answer="y\n")[1]
-    assert facts() == ["Ana is vegetarian"]
-    assert len(told("restore", "HEAD", "--yes")["added"]) == 1
-    assert facts() == ["Ana is vegetarian", "Ana lives in Porto"]
-    assert "as it was there" in run("restore", "HEAD").stdout
-
-
-@pytest.mark.parametrize("command", [("log",), ("diff",), ("restore", "HEAD"), ("commit",)])
-def test_without_a_repository_it_says_so(run, remember, command):
-    """Outside of a repository git's commands are one line that names the remedy."""
-    assert "error: there " in run(*command, code=1).stderr
-    remember("Ana is vegetarian")
-    run("sync")
-    (line,) = run(*command, code=1).stderr.splitlines()
-    assert "git init" in line
-
-
-@pytest.mark.usefixtures("repository")
-def test_what_is_committed_by_itself(remember, monkeypatch):
-    """With ``notes.commit`` a sync makes a commit of what changed, and none where nothing did."""
-    monkeypatch.setenv("MEMORANDA_NOTES__COMMIT", "true")
-    remember("Ana likes tea")
-    with Memory() as memory:
-        memory.notes.sync()
-        commits = NotesGit(memory.notes.folder)
-        assert commits.log()[0].subject == "notes: written"
-        memory.notes.sync()
-        assert len(commits.log()) == 3
-
-
-def test_no_git_is_no_error_by_itself(caplog, monkeypatch):
-    """Where nothing can be committed, ``notes.commit`` says so once and raises nothing."""
-    monkeypatch.setenv("MEMORANDA_NOTES__COMMIT", "true")
-    with Memory() as memory:
-        for drink in ("tea", "coffee", "water"):
-            memory.remember(f"Ana likes {drink}")
-            memory.notes.sync()
-    (warning,) = [each for each in caplog.records if "not committed" in each.getMessage()]
-    assert "git init" in warning.getMessage()
 
 
 def test_notes_of_users_are_apart(run, told, remember):

@@ -1,14 +1,16 @@
 """Consolidation into notes without a store (seed 002): results, order, time-out, fallback."""
 
 import asyncio
+import json
 import time
 from contextlib import closing
 from threading import Event, Thread
 
 import pytest
+from model_server import said as answering
 from tables import each_row
 
-from memoranda import Settings, errors
+from memoranda import Conversation, Memory, Settings, errors
 from memoranda.errors import LLMError
 from memoranda.model.usage import Reply, Usage
 from memoranda.notes import Notes
@@ -23,6 +25,7 @@ SAID = [
 ]
 MOVED = "I moved to Porto."
 UTC = Settings(timezone="UTC")
+PLAIN = Settings(timezone="UTC", embedding={"model": "none"})
 
 
 def service(*script, **given):
@@ -176,3 +179,201 @@ def test_a_talk_of_nothing_is_refused(said):
     """Messages that say nothing are an error of ours, and no entry."""
     with closing(ConsolidationService(settings=UTC)) as rules, pytest.raises(errors.InvalidInput):
         rules.consolidate(said, "")
+
+
+HAND = "# Mine\n\n- Feed the cat at six\n- Water the plants\n- Call Zoe on Sundays\n"
+NOT_NOTES = [
+    "No changes.", "...", " ", "(empty)", "# Memory", "The notes are up to date.", "- nothing new",
+    "```\n```", "# Mine\n\n- Feed the cat at six\n",
+]  # fmt: skip
+
+
+def test_only_a_whole_text_takes_the_place_of_the_notes(tmp_path):
+    """No placeholder, no word about the notes, and nothing that drops most of the lines."""
+    failures = []
+    for number, update in enumerate(NOT_NOTES):
+        notes = Notes(tmp_path / str(number))
+        notes.write_memory(HAND)
+        with service(Consolidation("They talked.", update)) as made:
+            result = made.consolidate_into(notes, SAID)
+        if (notes.read_memory(), result.memory_update) != (HAND, None):
+            failures.append((update, notes.read_memory()))
+        if "They talked." not in notes.history()[0].text:
+            failures.append((update, notes.history()))
+    assert failures == []
+    with service(Consolidation("They talked.", "No changes.")) as made:
+        assert made.consolidate(SAID, "").memory_update is None
+
+
+def test_a_changed_line_is_written_and_the_former_text_is_kept(tmp_path):
+    """What most old lines are still in replaces the file, secrets masked; the old one stays."""
+    notes = Notes(tmp_path)
+    notes.write_memory(HAND)
+    new = HAND.replace("at six", "at seven") + "- The password is hunter22!\n"
+    with service(Consolidation("They talked.", new)) as made:
+        made.consolidate_into(notes, SAID)
+    assert "- Feed the cat at seven\n" in notes.read_memory()
+    assert "hunter22" not in notes.read_memory()
+    (copy,) = tmp_path.glob("MEMORY-*.md")
+    assert copy.read_text() == HAND
+
+
+def test_notes_that_are_too_long_are_shortened(tmp_path):
+    """S2.06: above the size one old line is enough; a placeholder is still none."""
+    long = HAND + "".join(f"- Shelf {n} holds jar number {n}\n" for n in range(400))
+    for update, done in (("# Mine\n\n- Feed the cat at six\n", True), ("No changes.", False)):
+        notes = Notes(tmp_path / str(done))
+        notes.write_memory(long)
+        with service(Consolidation("They talked.", update)) as made:
+            made.consolidate_into(notes, SAID)
+        assert notes.read_memory() == (update if done else long)
+        assert [each.read_text() for each in notes.folder.glob("MEMORY-*.md")] == [long] * done
+
+
+class Editing:
+    """A model during whose first answer somebody changes the file."""
+
+    name = "editing"
+
+    def __init__(self, change):
+        """Have ``change`` called once."""
+        self.changes, self.prompts = [change], []
+
+    async def ask(self, _instructions, prompt, answer):
+        """Answer with a line more than it was shown."""
+        self.prompts.append(prompt)
+        if self.changes:
+            self.changes.pop()()
+        lines = [x for x in HAND.splitlines() if x.startswith("- ") and x[2:] in prompt]
+        lines += ["- Buy a kite"] if "Buy a kite" in prompt else []
+        return Reply(answer("Said.", "\n".join([*lines, "- Lives in Porto", ""])), Usage())
+
+
+def test_an_edit_made_while_the_model_thinks_is_kept(tmp_path):
+    """The file is compared before it is replaced: the model is asked about the new text."""
+    notes = Notes(tmp_path)
+    notes.write_memory(HAND)
+    model = Editing(lambda: notes.write_memory(f"{HAND}- Buy a kite\n"))
+    with closing(ConsolidationService(model, settings=UTC)) as made:
+        made.consolidate_into(notes, SAID)
+    assert "- Buy a kite\n" in notes.read_memory()
+    assert "- Lives in Porto\n" in notes.read_memory()
+    assert len(model.prompts) == 2
+    assert len(notes.history()) == 1
+
+
+def test_two_services_on_one_folder_lose_no_update(tmp_path):
+    """By the lock of the folder, and by comparing: what one wrote the other reads."""
+    talks = [
+        [{"role": "user", "content": text}]
+        for text in ("I live in Porto.", "My sister Rosa is a nurse.", "I work at Tidepool.")
+    ]
+    services = [ConsolidationService(settings=UTC) for _ in talks]
+    threads = [
+        Thread(target=each.consolidate_into, args=(Notes(tmp_path), talk))
+        for each, talk in zip(services, talks, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    for each in services:
+        each.close()
+    text = Notes(tmp_path).read_memory()
+    assert [word in text for word in ("Porto", "Rosa", "Tidepool")] == [True] * 3
+    assert len(Notes(tmp_path).history()) == 3
+
+
+class Broken:
+    """A model that somebody injected, and that does not what a model does."""
+
+    name = "broken"
+
+    def __init__(self, deed):
+        """Do ``deed`` when asked."""
+        self.deed = deed
+
+    async def ask(self, _instructions, _prompt, _answer):
+        """Raise or return something."""
+        if isinstance(self.deed, BaseException):
+            raise self.deed
+        return self.deed
+
+
+BROKEN = [ValueError("odd"), KeyError("x"), TimeoutError(), None, {}, "text",
+          Reply("text", Usage()), Reply({"history_entry": "x"}, Usage())]  # fmt: skip
+
+
+def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path):
+    """Without a store and with one: a raw entry, and the session waits for the model."""
+    failures = []
+    for number, deed in enumerate(BROKEN):
+        notes = Notes(tmp_path / f"n{number}")
+        with closing(ConsolidationService(Broken(deed), settings=UTC)) as made:
+            made.consolidate_into(notes, SAID)
+        with Memory(tmp_path / f"{number}.db", llm=Broken(deed), settings=PLAIN) as memory:
+            chat = memory.conversation("one")
+            chat.add("user", "I live in Porto.")
+            chat.end()
+            stored = [entry.text for entry in memory.notes.history()]
+        raw = [*(entry.text for entry in notes.history()), *stored]
+        if len(raw) != 2 or not all("[raw-fallback]" in text for text in raw):
+            failures.append((deed, raw))
+    assert failures == []
+
+
+def test_an_order_to_end_the_program_passes():
+    """SystemExit and Ctrl+C in a model reach who waits, and closing goes on."""
+    for ending in (SystemExit(3), KeyboardInterrupt()):
+        with (
+            closing(ConsolidationService(Broken(ending), settings=UTC)) as made,
+            pytest.raises(type(ending)),
+        ):
+            made.consolidate(SAID, "")
+
+
+ANSWERS = ["{}", '{"error": "model overloaded"}', '{"summary": "They spoke of Porto."}', "[]",
+           '{"result": {"history_entry": "x", "memory_update": "y"}}',
+           '{"history_entry": "...", "memory_update": "..."}', "I cannot do that."]  # fmt: skip
+
+
+def test_an_object_without_its_fields_is_no_success(tmp_path, server):
+    """Whatever JSON a server sends: without an entry the last messages are kept as they were."""
+    failures = []
+    chosen = Settings(timezone="UTC", llm={"api_key": "k", "retries": 0})
+    for number, answer in enumerate(ANSWERS):
+        server.play(answering(answer))
+        notes = Notes(tmp_path / str(number))
+        notes.write_memory(HAND)
+        with closing(ConsolidationService(server.openai, settings=chosen)) as made:
+            made.consolidate_into(notes, SAID)
+        raw = ["[raw-fallback]" in entry.text for entry in notes.history()]
+        if raw != [True] or notes.read_memory() != HAND:
+            failures.append((answer, notes.history(), notes.read_memory()))
+    assert failures == []
+
+
+def test_a_session_file_is_consolidated_from_where_it_was(tmp_path):
+    """S2.27, S2.35: ``lastConsolidated`` is where it begins, and moves on; ``createdAt`` stays."""
+    path = tmp_path / "s.jsonl"
+    lines = [
+        {"_type": "metadata", "createdAt": "2026-01-05T09:00:00.000Z", "lastConsolidated": 2},
+        {"role": "user", "content": "I live in Lisbon."},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "My sister Rosa is a nurse."},
+        {"role": "user", "content": "I work at Tidepool."},
+    ]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    notes = Notes(tmp_path / "notes")
+    with closing(ConsolidationService(settings=UTC)) as rules:
+        assert rules.consolidate_session(notes, path, keep=1)
+        assert json.loads(path.read_text().splitlines()[0])["lastConsolidated"] == 3
+        assert "Rosa" in notes.read_memory()
+        assert "Lisbon" not in notes.read_memory() + notes.history()[0].text
+        Conversation.open(path).add("assistant", "Good to know.")
+        assert rules.consolidate_session(notes, path)
+        assert not rules.consolidate_session(notes, path)
+    head = json.loads(path.read_text().splitlines()[0])
+    assert (head["lastConsolidated"], head["createdAt"]) == (5, "2026-01-05T09:00:00.000Z")
+    assert "Tidepool" in notes.read_memory()
+    assert len(notes.history()) == 2

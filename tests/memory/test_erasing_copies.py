@@ -1,4 +1,4 @@
-"""Law 7: an erasure finds all copies, lists what stays, and searches the files to be sure."""
+"""Law 7: an erasure finds all copies, lists what stays, and leaves nothing."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from memoranda import Memory
 from memoranda.errors import NotFound
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
-from memoranda.notes.prompt_history import PromptHistory, history_file
+from memoranda.notes.prompt_history import history_file
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.text.byte_search import ByteSearch
 
@@ -72,7 +72,8 @@ def spread(memory, *, tell=True):
     chat.extend([{"role": "assistant", "content": items}])
     if tell:
         memory.notes.append_history(f"By hand: {SAID}. A second sentence of mine.")
-    PromptHistory(history_file("ana"), pytest.fail).add(f"remember that {SAID}")
+    history_file("ana").parent.mkdir(parents=True, exist_ok=True)
+    history_file("ana").write_text(f"\n# 2026-03-01 10:00:00.000000\n+remember that {SAID}\n")
     return chat
 
 
@@ -95,8 +96,8 @@ def test_nothing_of_it_is_left_in_any_place(memory, tmp_path):
     assert chat.messages[-1].raw["content"] == [{"type": "text", "text": "It is safe."}]
     assert json.loads(chat.messages[2].tool_calls[0].arguments)["content"] == "[erased]"
     (entry,) = memory.notes.history()
-    assert "By hand: [erased]. A second sentence of mine." in entry.text
-    assert PromptHistory(history_file("ana"), pytest.fail).load() == ["remember that [erased]"]
+    assert entry.text == "[erased]"
+    assert history_file("ana").read_text() == ""
     assert memory.verify() == []
     counted = [each.tokens for each in chat.messages]
     chat.recount()
@@ -196,17 +197,6 @@ def test_what_it_came_from_is_named(opened):
     assert turn.id in {*receipt.likely, *receipt.copies, *receipt.independent}
     assert len(receipt.likely) >= 1
     assert all(memory.get(each) is not None for each in receipt.likely)
-
-
-def test_a_file_that_still_holds_it_is_named(tmp_path, opened):
-    """What nobody could clean is told: the receipt is not content with having tried."""
-    memory = opened(tmp_path / "m.db")
-    fact = memory.remember(SAID)
-    memory.notes.append_history("nothing of it")
-    (tmp_path / "m.notes" / "ana" / "MEMORY.md.bak").write_text(f"- {SAID}\n")
-    receipt = memory.forget(fact.id, erase=True)
-    assert not receipt.purged
-    assert "MEMORY.md.bak" in receipt.unpurged
 
 
 def test_a_summary_that_tells_it_goes(tmp_path, opened):

@@ -208,7 +208,7 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path, monkeypatch):
     model.go.set()
     closer.join(PATIENCE)
     assert not stuck
-    script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation()})
+    script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation("")})
     with closing(with_model(script, path)) as again:
         assert [item.id for item in again.sessions(pending=True)] == ["s"]
         assert again.consolidate().count == 1

@@ -28,7 +28,6 @@ from memoranda.errors import StoreBusy, StoreError
 NOBODY = 65_534
 FACTS = [f"Ana has read {name}." for name in ("Emma", "Persuasion", "Middlemarch", "Dubliners")]
 MANY = [f"Shelf {n} holds {name}." for n, name in enumerate("abcdefghijkl")]
-DAMAGED = "MEMORY.md.damaged"
 
 
 @pytest.fixture
@@ -80,14 +79,15 @@ def test_what_an_editor_saves_meanwhile_is_merged(memory, step, verb):
 
 def test_what_an_editor_saves_before_a_whole_new_text_is_read(memory):
     """``write_memory``: what somebody saved just before is a fact, and in the history of it."""
-    remembered, forgotten = [], []
+    remembered, corrected, forgotten = [], [], []
     memory.on("remembered", lambda event: remembered.append(event.subject.content))
+    memory.on("corrected", lambda event: corrected.append(event.subject.content))
     memory.on("forgotten", lambda event: forgotten.append(event.subject.id))
     notes = written_at(memory, "before", "- Ana owns a kite.\n")
     assert notes.write_memory("# Memory\n\n- Ana sails.\n")
     assert items(memory) == facts(memory) == ["Ana sails."]
-    assert remembered == ["Ana owns a kite.", "Ana sails."]
-    assert len(forgotten) == len(FACTS) + 1
+    assert (remembered[0], corrected) == ("Ana owns a kite.", ["Ana sails."])
+    assert len(forgotten) == len(FACTS)
     assert not notes.write_memory("# Memory\n\n- Ana sails.\n")
 
 
@@ -147,22 +147,6 @@ def test_a_file_that_is_empty_or_gone_is_restored(memory, caplog, left):
     assert [r.message for r in caplog.records] == [
         f"{path} was empty or gone; it is restored from the store"
     ]
-    assert not (memory.notes.folder / DAMAGED).exists()
-
-
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
-def test_a_file_that_was_cut_short_is_restored(memory, caplog, share):
-    """Half a file: the rest comes back, nothing is forgotten, and what was left is kept aside."""
-    path = memory_file(memory)
-    whole = path.read_text()
-    left = whole[: int(len(whole) * share)].rstrip("\n")
-    path.write_text(left)
-    with caplog.at_level(logging.WARNING):
-        report = memory.notes.sync()
-    assert (report.restored, report.forgotten, report.added) == (True, (), ())
-    assert sorted(items(memory)) == facts(memory) == sorted(FACTS)
-    assert (memory.notes.folder / DAMAGED).read_text() == left
-    assert "was cut short; it is restored" in caplog.text
 
 
 def test_a_mass_removal_waits_for_a_word(tmp_path, caplog):

@@ -198,8 +198,7 @@ def test_an_edit_is_in_the_next_prompt(tmp_path):
         assert TEA not in system
         assert "Ana drinks coffee." in system
         assert "A note of mine." in system
-        # A paragraph of a person is a statement, too.
-        assert facts(memory) == ["A note of mine.", "Ana drinks coffee."]
+        assert facts(memory) == ["Ana drinks coffee."]  # A paragraph is the person's own.
 
 
 # Whose notes they are

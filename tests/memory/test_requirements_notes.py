@@ -1,5 +1,7 @@
 """Requirements on notes and their agent (seed 002) that no test elsewhere proves by itself."""
 
+import json
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -10,6 +12,7 @@ from noting import (
     HISTORY,
     agent_of,
     chosen,
+    facts,
     history,
     items,
     memory_file,
@@ -186,3 +189,92 @@ def test_a_line_says_the_fact_that_says_the_same(tmp_path):
         assert memory.notes.sync().added == ()
         said = [each.content for each in memory.records(kind="fact", limit=2 * MOST_FACTS)]
         assert said.count("Shelf 0 holds jam.") == 1
+
+
+LEARNED = [f"Ana keeps jar number {n} of plum jam on shelf {n}" for n in range(50)]
+SHORT = "# Memory\n\n## Facts\n\n- Feed the cat at six\n- Ana keeps plum jam on her shelves\n"
+
+
+def shortening(tmp_path, update, *, meanwhile=str):
+    """Return what a memory of many facts and a hand-written line is after a model shortened it."""
+
+    def answer(_request):
+        meanwhile(memory.notes)
+        return Consolidation("They talked.", update)
+
+    model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([]), Consolidation: answer})
+    memory = asking(tmp_path / "a.db", model, max_memory_size=1_500)
+    memory.notes.write_memory("Mind the gap.\n\n## Facts\n\n- Feed the cat at six in the morning\n")
+    memory.remember_many(LEARNED)
+    memory.notes.sync()
+    memory.conversation("monday").add("user", "Hello there, how are you?")
+    memory.consolidate()
+    return memory, model
+
+
+def test_a_models_compression_reaches_the_file(tmp_path):
+    """S2.06: also hand-written lines are shortened; the old text stays beside, and every fact."""
+    memory, model = shortening(tmp_path, f"{SHORT}- Ana owns 3 yachts in Monaco\n- Bob sails\n")
+    with closing(memory):
+        assert "shorter than 1500 bytes" in summaries(model)[0]
+        notes = memory.notes
+        assert items(memory) == ["Feed the cat at six", "Ana keeps plum jam on her shelves"]
+        (copy,) = notes.folder.glob("MEMORY-*.md")
+        assert "Mind the gap." in copy.read_text()
+        assert "Feed the cat at six in the morning" in copy.read_text()
+        believed = {record.content for record in memory.records(kind="fact", limit=100)}
+        assert believed == {*LEARNED, "Feed the cat at six in the morning"}
+        # It is in step, new facts join, and nothing that was left out comes back.
+        assert not notes.sync().written
+        memory.remember("Ana plays the cello")
+        notes.sync()
+        assert items(memory)[2:] == ["Ana plays the cello"]
+        # Who changes the shortened line corrects its fact; who removes it forgets what it says.
+        text = notes.read_file().replace("at six\n", "at seven\n")
+        memory_file(memory).write_text(text)
+        assert [each.content for each in notes.sync().corrected] == ["Feed the cat at seven"]
+        assert memory.verify() == []
+
+
+def test_what_changed_while_the_model_was_thinking_stays(tmp_path):
+    """An edit by hand is never written over by a compression."""
+    edited = []
+
+    def edit_once(notes):
+        if not edited:
+            edited.append(notes.append_history("now"))
+            path = notes.folder / "MEMORY.md"
+            path.write_text(f"{path.read_text()}- Buy a kite\n")
+
+    memory, _ = shortening(tmp_path, SHORT, meanwhile=edit_once)
+    with closing(memory):
+        memory.notes.sync()
+        assert "Buy a kite" in items(memory)
+        assert "Feed the cat at six in the morning" in items(memory)
+        assert not list(memory.notes.folder.glob("MEMORY-*.md"))
+
+
+@pytest.mark.parametrize("update", ["No changes.", "...", "# Memory", "- Ana owns 3 yachts"])
+def test_no_placeholder_shortens_the_notes(tmp_path, update):
+    """What says nothing of the old lines is no shorter text of them."""
+    memory, _ = shortening(tmp_path, update)
+    with closing(memory):
+        assert "Feed the cat at six in the morning" in items(memory)
+        assert len(items(memory)) > 10
+
+
+def test_the_base_of_version_0_2_is_understood(tmp_path):
+    """Its lines have a number more: nothing is taken for new or gone, also in a paragraph."""
+    with closing(asking(tmp_path / "a.db", silent())) as memory:
+        ids = [each.id for each in memory.remember_many(["Ana sails", "Bob runs", "Eve sings"])]
+        memory.notes.sync()
+        memory_file(memory).write_text("# M\n\nAna\nsails\n\n- Bob runs\n1. Eve sings\n")
+        (kept,) = memory._services.store.notes_bases(memory._scope).values()
+        assert {each.id for each in kept.lines} == set(ids)
+        rows = [[each.id, each.digest, 3] for each in kept.lines]
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
+        connection.execute("UPDATE notes_bases SET lines = ?", (json.dumps(rows),))
+    with closing(asking(tmp_path / "a.db", silent())) as memory:
+        report = memory.notes.sync()
+        assert (report.changes, report.written, report.held) == (0, False, ())
+        assert sorted(facts(memory)) == ["Ana sails", "Bob runs", "Eve sings"]

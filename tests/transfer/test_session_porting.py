@@ -292,3 +292,19 @@ def test_a_conversation_in_a_file_prunes_and_expands_as_any_other(tmp_path):
     cut = receipt.cuts[0]
     assert again.expand(f"cut_{cut.first}-{cut.last}") == said[cut.first : cut.last + 1]
     assert again.stats() == chat.stats()
+
+
+def test_an_exported_session_says_how_far_it_was_consolidated(tmp_path):
+    """``lastConsolidated`` counts the messages that the store has read, and no more."""
+    with opened() as memory:
+        chat = memory.conversation("trip", system="Plan.")
+        for number in range(4):
+            chat.add("user", f"My box number {number} is red.")
+            chat.add("assistant", "I see.")
+        memory.consolidate("trip")
+        (session,) = memory.sessions()
+        chat.add("user", "One more thing.")
+        export(memory, tmp_path / "s.jsonl")
+    head = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[0])
+    assert head["lastConsolidated"] == session.through + 1 == 8
+    assert FileTranscript(tmp_path / "s.jsonl").last_consolidated == 8

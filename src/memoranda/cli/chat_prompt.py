@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import AnyFormattedText
-from prompt_toolkit.history import DummyHistory, InMemoryHistory
+from prompt_toolkit.history import DummyHistory, FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 
 from memoranda.cli.chat_commands import PipeReader
 from memoranda.cli.command import exit_on_signal, handle_signals
-from memoranda.notes.prompt_history import PromptHistory
 from memoranda.serving.signals import ending_signals
+from memoranda.text.files import PRIVATE
 
+PRIVATE_FOLDER = 0o700
 LEAVES = "Ctrl+C again leaves; the session stays"
+
+
+class PromptHistory(FileHistory):
+    """What a user typed in earlier chats, in a file of prompt_toolkit that only they may read.
+
+    A file that cannot be used is no reason not to talk: then it lasts as long as the chat.
+    """
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        """Read nothing yet; ``warn`` is called once with what is wrong with the file."""
+        super().__init__(path)
+        self._path = path
+        self._warn: Callable[[str], None] | None = warn
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Return the entries, the newest first."""
+        try:
+            return list(super().load_history_strings())
+        except OSError as error:
+            self._fail(error)
+            return []
+
+    def store_string(self, string: str) -> None:
+        """Keep what was typed, but for a line that is blank."""
+        if not string.strip():
+            return
+        try:
+            self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            self._path.touch(PRIVATE)
+            self._path.chmod(PRIVATE)  # It may have been made by hand.
+            super().store_string(string.encode(errors="replace").decode())
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        if self._warn is not None:
+            self._warn(f"what you type is not kept for the next chat: {error}")
+        self._warn = None
 
 
 class TerminalReader(PipeReader):
@@ -30,9 +70,11 @@ class TerminalReader(PipeReader):
     leaves on an empty line.
     """
 
-    def __init__(self, history: PromptHistory, commands: Mapping[str, str]) -> None:
-        """Offer ``commands`` by name, each with what it does."""
-        self._history = history
+    def __init__(
+        self, history: Path, commands: Mapping[str, str], warn: Callable[[str], None]
+    ) -> None:
+        """Offer what is in the file ``history``, and ``commands`` by name with what they do."""
+        self._history, self._warn = history, warn
         self._commands = commands
         self._leaving = False
         self._session: PromptSession[str] | None = None
@@ -48,7 +90,6 @@ class TerminalReader(PipeReader):
                 text = _read_line(self._session, [("class:prompt", "> ")])
         except (EOFError, KeyboardInterrupt):
             return None
-        self._history.add(text)
         return text
 
     def ask(self, question: str) -> str | None:
@@ -64,7 +105,7 @@ class TerminalReader(PipeReader):
 
     def _make(self) -> PromptSession[str]:
         session = PromptSession[str](
-            history=InMemoryHistory(self._history.load()),
+            history=PromptHistory(self._history, self._warn),
             completer=WordCompleter(
                 list(self._commands), meta_dict=dict(self._commands), sentence=True
             ),

@@ -1,4 +1,4 @@
-"""Commands of the notes: MEMORY.md and the history, and what git knows of them."""
+"""Commands of the notes: MEMORY.md and the history."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from rich.text import Text
 from memoranda.cli.command import CommandGroup, Session, command, make_group, read_argument
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.notes.git import NotesGit
 from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
-from memoranda.rendering.layout import safe_text, table
+from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.serving.existing import require_user
 from memoranda.store.locations import is_server, place
@@ -79,13 +78,12 @@ def _warn_of_held(session: Session, report: NotesReport) -> None:
 
 
 class NotesGroup(CommandGroup):
-    """Read and edit MEMORY.md, look through the history, go back to what was.
+    """Read and edit MEMORY.md, and look through the history.
 
     Examples:
         memoranda notes
         memoranda notes edit
         memoranda notes search "Lisbon"
-        memoranda notes restore HEAD~1
     """
 
 
@@ -242,79 +240,3 @@ def add(session: Session, *, text: str) -> None:
     file = notes.folder / entry.file
     line = Text("added ").append(session.view.minute(entry.at), "bold")
     session.show(entry, line.append_text(safe_text(f" to {file}", "not bold dim")))
-
-
-@command(group, "log", limit=LIMIT)
-def log(session: Session, *, limit: int = 20) -> None:
-    """List the commits that changed the notes, the newest first.
-
-    Args:
-        limit: How many at most.
-
-    Examples:
-        memoranda notes log
-        memoranda notes log --limit 50
-    """
-    found = NotesGit(_open(session).folder).log(limit)
-    empty = "no commit has changed the notes yet"
-    session.show(found, table(found, drawing.COMMITS, session.view, empty=empty))
-
-
-@command(group, "diff", revision={"argument": True, "metavar": "[REV]"})
-def diff(session: Session, *, revision: str | None = None) -> None:
-    """Show how the notes differ from a commit.
-
-    Args:
-        revision: A commit; otherwise the last one.
-
-    Examples:
-        memoranda notes diff
-        memoranda notes diff HEAD~3
-    """
-    text = NotesGit(_open_synced(session).folder).diff(revision or "HEAD")
-    if session.shared.as_json or text:
-        session.show({"revision": revision, "diff": text}, *drawing.show_difference(text))
-    else:
-        session.note("the notes are as they were committed")
-
-
-@command(group, "restore", revision={"metavar": "REV"})
-def restore(session: Session, *, revision: str, yes: bool = False) -> None:
-    """Bring back MEMORY.md of a commit: show what changes, ask, and read it as an edit.
-
-    Args:
-        revision: A commit, such as HEAD~1.
-        yes: Do not ask.
-
-    Examples:
-        memoranda notes restore HEAD~1
-        memoranda notes restore 1a2b3c4 --yes
-    """
-    notes = _open_synced(session, writes=True)
-    change = NotesGit(notes.folder).diff(revision, undo=True)
-    if not change:
-        session.show(NotesReport(), Text("MEMORY.md is as it was there"))
-        return
-    if not yes and sys.stdin.isatty():
-        for line in drawing.show_difference(change):
-            session.err.print(line, soft_wrap=True)
-    session.require_yes("Bring this back?", "nothing was changed", yes=yes)
-    _show_report(session, notes.restore(revision))
-
-
-@command(group, "commit", message={"flags": ("--message", "-m")})
-def commit(session: Session, *, message: str = "Keep the notes as they are") -> None:
-    """Commit the notes to git as they are, and nothing else.
-
-    Args:
-        message: What it says.
-
-    Examples:
-        memoranda notes commit
-        memoranda notes commit -m "After the offsite"
-    """
-    made = NotesGit(_open_synced(session, writes=True).folder).commit(message)
-    line = Text("nothing to commit: no note was changed since the last one")
-    if made is not None:
-        line = Text("committed ").append(made[: drawing.SHORT], "bold")
-    session.show({"commit": made}, line)

@@ -183,6 +183,23 @@ class FileTranscript(MemoryTranscript):
         with self._reading():
             return self._torn
 
+    @property
+    def last_consolidated(self) -> int:
+        """How many lines of messages were consolidated (``lastConsolidated``, S2.27)."""
+        with self._reading():
+            return self._consolidated()
+
+    def advance_consolidated(self, end: int) -> None:
+        """Record that the lines before ``end`` were consolidated; it never goes back.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        with self._writing():
+            if end > self._consolidated():
+                self._line = {**self._line, "lastConsolidated": end}
+                self._save(list(self._messages))
+
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end: all of them, or none.
 
@@ -304,6 +321,10 @@ class FileTranscript(MemoryTranscript):
                 self._messages.append(message)
                 said = message.timestamp
         self._next += len(lines)
+
+    def _consolidated(self) -> int:
+        found = self._line.get("lastConsolidated")
+        return found if isinstance(found, int) else 0
 
     # Writing, with both locks held
 

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memoranda.errors import LLMError, StoreClosed
 from memoranda.model.actions import Spend
@@ -24,6 +24,36 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOSED = "the memory was closed before the model had answered; it is asked again next time"
+
+
+async def ask_checked(
+    model: LanguageModel, instructions: str, prompt: str, answer: type[T]
+) -> Reply[T]:
+    """Return a model's answer; whatever else an injected model raises or gives is an ``LLMError``.
+
+    Raises:
+        LLMError: the model failed, or gave something else than an ``answer``.
+    """
+    try:
+        reply = await model.ask(instructions, prompt, answer)
+    except (LLMError, StoreClosed):
+        raise
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise LLMError(f"the model failed with {problem:.200}") from error
+    given: object = reply
+    value = given.value if isinstance(given, Reply) else given
+    if not isinstance(given, Reply) or not isinstance(value, answer):
+        raise LLMError(f"the model gave {value!r:.80} in place of a reply with {answer.__name__}")
+    return reply
+
+
+async def _caught(answer: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """Await an answer; what would end the event loop is returned, for who waits to raise."""
+    try:
+        return await answer, None
+    except (SystemExit, KeyboardInterrupt) as error:
+        return None, error
 
 
 class ModelRunner:
@@ -64,9 +94,11 @@ class ModelRunner:
                 self._thread = Thread(target=run, name="memoranda-llm", daemon=True)
                 self._thread.start()
             # Under the lock: what is asked before the end is cancelled by it.
-            future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._loop)
+            future: Future[tuple[T | None, BaseException | None]] = (
+                asyncio.run_coroutine_threadsafe(_caught(answer), self._loop)
+            )
         try:
-            return future.result(timeout)
+            found, ending = future.result(timeout)
         except CancelledError as error:
             raise StoreClosed(CLOSED) from error
         except FutureTimeout as error:
@@ -76,6 +108,9 @@ class ModelRunner:
         except BaseException:  # Ctrl+C: nobody wants the answer any more.
             future.cancel()
             raise
+        if ending is not None:
+            raise ending
+        return cast("T", found)
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails, as on a closed store."""
@@ -120,7 +155,7 @@ class StageModel:
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
         """Ask the model, and record the usage, also of a failed call."""
         try:
-            reply = await self.model.ask(instructions, prompt, answer)
+            reply = await ask_checked(self.model, instructions, prompt, answer)
         except LLMError as error:
             await self._spent(error.usage or Usage(requests=1, failures=1))
             raise

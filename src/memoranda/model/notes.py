@@ -11,10 +11,10 @@ from memoranda.model.short_repr import ShortRepr
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
 MONTHLY_FILES = "HISTORY-*.md"
-# What was left of a MEMORY.md that was cut short.
-DAMAGED_FILE = "MEMORY.md.damaged"
-# The patterns of all their names.
-NOTES_FILES = (MEMORY_FILE, DAMAGED_FILE, HISTORY_FILE, MONTHLY_FILES)
+# Former texts of MEMORY.md, kept where a model made it shorter.
+FORMER_FILES = "MEMORY-*.md"
+# The patterns of all their names. Version 0.2 wrote the last one.
+NOTES_FILES = (MEMORY_FILE, FORMER_FILES, HISTORY_FILE, MONTHLY_FILES, "MEMORY.md.damaged")
 # From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06).
 MEMORY_BYTES = 8_192
 
@@ -55,13 +55,10 @@ class NotedLine:
     Attributes:
         id: the record that it tells.
         digest: ``content_hash`` of its text, by which it is known when the record is gone.
-        batch: which write of memory put it there, counted since a person last saved the file
-            with it: an editor that opened the file before does not know of it. 0 after that.
     """
 
     id: str
     digest: str
-    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

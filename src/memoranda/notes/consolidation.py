@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.formats.parse import NewMessage, parse_messages
+from memoranda.conversation.session_file import FileTranscript
+from memoranda.conversation.transcript import place_of
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import EPOCH, known, number, require_aware, storable
+from memoranda.model.checks import EPOCH, known, limited, number, require_aware, storable
 from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Message, Record, Scope
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes import Notes
+from memoranda.notes.compression import accept_update
 from memoranda.notes.document import NoteItem, parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import summarize
@@ -133,20 +137,67 @@ class ConsolidationService:
         turns = self._turns(messages)
         return self._queue.submit(self._write, notes, turns).result()
 
+    def consolidate_session(self, notes: Notes, path: str | Path, *, keep: int = 0) -> bool:
+        """Consolidate a session file into ``notes`` from where it was last, and move it on.
+
+        Messages from ``lastConsolidated`` on are read, but for the newest ``keep``; then the file
+        says how far they were (requirements S2.26, S2.27). Returns whether there were any.
+
+        Args:
+            notes: where the entry and the update go.
+            path: the file of :meth:`memoranda.Conversation.open`.
+            keep: how many of the newest messages are left for the next time.
+
+        Raises:
+            InvalidInput: the file is no session, or ``keep`` is below 0.
+            StoreError: the notes or the session file cannot be written.
+        """
+        newest = limited(keep, "keep", least=0)
+        return self._queue.submit(self._write_session, notes, FileTranscript(path), newest).result()
+
+    def _write_session(self, notes: Notes, session: FileTranscript, keep: int) -> bool:
+        messages = session.messages(cleared=True)
+        start = session.last_consolidated
+        span = [each for each in messages[: len(messages) - keep] if place_of(each) >= start]
+        if not span:
+            return False
+        if turns := self._read_turns(span):
+            self._write(notes, turns)
+        session.advance_consolidated(place_of(span[-1]) + 1)
+        return True
+
     def _write(self, notes: Notes, turns: Sequence[Turn]) -> ConsolidationResult:
+        memory = notes.read_memory()
         try:
-            result = self._made(turns, notes.read_memory())
+            result = self._made(turns, memory)
         except LLMError:
             result = ConsolidationResult(history_entry=write_raw_entry(turns))
         if result.history_entry is not None:
             notes.append_history_rotated(result.history_entry)
-        if result.memory_update is not None:
-            notes.write_memory(result.memory_update)
-        return result
+        update = result.memory_update
+        while update is not None and not notes.replace_memory(memory, update):
+            # A person, or another process, changed the file meanwhile: their text stays.
+            memory = notes.read_memory()
+            update = self._merged(memory, turns)
+        return ConsolidationResult(result.history_entry, update)
+
+    def _merged(self, memory: str, turns: Sequence[Turn]) -> str | None:
+        """Return MEMORY.md as it is by now with what the turns say."""
+        try:
+            return self._made(turns, memory).memory_update
+        except LLMError:
+            return None
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
+        found = self._read_turns(parse_messages(messages))
+        if not found:
+            message = "messages hold nothing that was said; give it the messages of a talk"
+            raise InvalidInput(message)
+        return found
+
+    def _read_turns(self, messages: Iterable[Message | NewMessage]) -> list[Turn]:
         now = require_aware(self._clock.now(), "clock")
-        found = [
+        return [
             Turn(
                 id=f"m{place}",
                 speaker=said.role,
@@ -154,25 +205,22 @@ class ConsolidationService:
                 at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
                 person=said.role == "user",
             )
-            for place, said in enumerate(parse_messages(messages), 1)
+            for place, said in enumerate(messages, 1)
             if said.content.strip() and said.role != "system"
         ]
-        if not found:
-            message = "messages hold nothing that was said; give it the messages of a talk"
-            raise InvalidInput(message)
-        return found
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
+        by_rules = HistoryEntryWriter(self._dates, self._names)
         if self._model is None:
-            entry = HistoryEntryWriter(self._dates, self._names).write(turns)
-            update = self._updated(
-                memory, RuleFactExtractor(self._dates, self._names).extract(turns)
-            )
+            claims = RuleFactExtractor(self._dates, self._names).extract(turns)
+            entry, update = by_rules.write(turns), self._updated(memory, claims)
         else:
-            asked = summarize(self._model, turns, memory, most_bytes=self._most_bytes)
+            most = self._most_bytes
+            asked = summarize(self._model, by_rules, turns, memory, most_bytes=most)
             made = self._runner.wait(asked, timeout=self._timeout)
-            entry, update = made.history_entry, made.memory_update
-        return ConsolidationResult(entry or None, update if update and update != memory else None)
+            entry = made.history_entry
+            update = accept_update(memory, made.memory_update, most_bytes=most) or memory
+        return ConsolidationResult(entry or None, None if update == memory else update)
 
     def _updated(self, memory: str, claims: Sequence[Claim]) -> str:
         """Return MEMORY.md with what is new: a line replaced where one says otherwise."""
@@ -181,7 +229,7 @@ class ConsolidationService:
         for claim in claims:
             said = _said(claim)
             told: list[tuple[NoteItem | Claim, Statement]] = [
-                *((item, Statement(item.text, EPOCH)) for item in document.items),
+                *((item, Statement(item.text, EPOCH)) for item in document.bullets),
                 *((each, _said(each)) for each in new),
             ]
             for earlier, statement in told:
@@ -195,7 +243,7 @@ class ConsolidationService:
                 if isinstance(earlier, Claim):
                     new[new.index(earlier)] = claim
                 else:
-                    document = document.replace({earlier: claim.content})
+                    document = document.patch({earlier: claim.content})
                 break
             else:
                 new.append(claim)

@@ -6,10 +6,9 @@ that the store believes now. A line is known by its text, so one that was only m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import takewhile
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
@@ -21,49 +20,17 @@ from memoranda.notes.document import Document, NoteItem, key_of
 from memoranda.notes.topics import topic
 from memoranda.records.drafts import Draft, draft_correction, plan_correction
 from memoranda.records.service import RecordService
-from memoranda.text.patterns import LanguageData, compile_pattern
 
-# From this share of words on, a new line is another wording of the one that is missing.
-ALIKE = 0.5
-# From so many lines on, losing all of them at once is not believed unasked.
-ALL = 3
-# From so many lines on, losing more than half of them at once is not believed unasked.
-MASS = 10
+# More lines than this, and more than half of all, are not believed to be gone unasked.
+FEW = 2
+# Stand in place of the digest of a line that there is none: no line has one of these.
+WAITING = "waiting"  # The line is gone, and its fact is believed until somebody says it was meant.
+OMITTED = "omitted"  # A model left it out of a file that was too long; the fact is believed.
 # Origin of a record whose words a person wrote into the file.
 ORIGIN = "notes"
 SECTION = "section"
 REMOVED = "its line was taken out of MEMORY.md"
 WRITTEN = "written into MEMORY.md"
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_WORD = compile_pattern(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
-_EN = LanguageData("en", "notes")
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words without case; the characters of scripts that leave no spaces."""
-    return tuple(_WORD.findall(text.casefold()))
-
-
-def alike(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the similarity (0 to 1) of two lists of words, their order included.
-
-    Exact from :data:`ALIKE` on; below that it may be a little more.
-    """
-    matcher = SequenceMatcher(None, first, second, autojunk=False)
-    bound = matcher.quick_ratio() if first else 0.0
-    return bound if bound < ALIKE else matcher.ratio()
-
-
-def shared(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return the Jaccard index of two sets of words.
-
-    0 where their numbers differ or only one of them denies: one word then makes another
-    statement of it.
-    """
-    denials = _EN.words("denials")
-    if any(word.isnumeric() or word in denials for word in first ^ second):
-        return 0.0
-    return len(first & second) / max(len(first | second), 1)
 
 
 def digest_of(text: str) -> str:
@@ -71,13 +38,8 @@ def digest_of(text: str) -> str:
     return content_hash(line_of(text).encode("utf-8", "replace").decode())
 
 
-def noted_line(id: str, text: str) -> NotedLine:
-    """Return the line with this text as a store keeps it."""
-    return NotedLine(id, digest_of(text))
-
-
 class FactLine(NamedTuple):
-    """An item of the file, and the record that it stands for."""
+    """A bullet of the file, and a record that it stands for."""
 
     item: NoteItem
     id: str
@@ -88,31 +50,31 @@ class Edits:
     """The lines of the file, and the edits a person made.
 
     Attributes:
-        lines: items that tell a record which is believed: nothing is to be done.
-        stale: items whose record ended in the store: memory replaces them or takes them out.
-            In a file that was cut short also the last one, where its text is cut off.
-        erased: items whose record was erased: memory takes them out; never new evidence.
-        changed: items that say anew what a believed record said: a correction each.
+        lines: bullets of records that are believed, a pair for each record: nothing is to be done.
+        prose: lines of the base that a person has as prose by now: left as they are.
+        stale: bullets whose record ended in the store: memory replaces them or takes them out.
+        erased: bullets whose record was erased: memory takes them out; never new evidence.
+        changed: bullets that say anew what a believed record said: a correction each.
         removed: believed records whose line a person took out: a forgetting each.
-        added: items that tell no record: a new fact of a person each.
-        conflicts: added items that were another wording of a record which ended meanwhile.
-        unseen: believed records whose lines memory had written after an editor had opened the
-            file, which then saved its own text over them: no edit; memory writes them again.
-        cut_short: the file is the beginning of what was written: to be restored, and nothing
-            in it is an edit.
-        mass_removal: more than half of at least ten lines are gone: to be asked about.
+        added: bullets that stand for no record: a new fact of a person each.
+        restored: the file is empty or missing, and nothing in it is an edit.
+        mass_removal: so many lines are gone at once that it is to be asked about.
     """
 
     lines: tuple[FactLine, ...] = ()
+    prose: tuple[NotedLine, ...] = ()
     stale: tuple[FactLine, ...] = ()
     erased: tuple[FactLine, ...] = ()
     changed: tuple[FactLine, ...] = ()
     removed: tuple[str, ...] = ()
     added: tuple[NoteItem, ...] = ()
-    conflicts: tuple[FactLine, ...] = ()
-    unseen: tuple[str, ...] = ()
-    cut_short: bool = False
+    restored: bool = False
     mass_removal: bool = False
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The believed records that the file tells."""
+        return frozenset(line.id for line in self.lines) | {line.id for line in self.prose}
 
     def __bool__(self) -> bool:
         """Whether a person changed anything."""
@@ -126,234 +88,95 @@ def read_edits(
     base: Sequence[NotedLine],
     document: Document,
     known: Mapping[str, Record],
-    is_active: Callable[[Record], bool],
+    active: Collection[str],
 ) -> Edits:
     """Return what a person changed in ``document`` since it had the lines of ``base``.
 
     Args:
         base: the lines when the store last read or wrote the file, from top to bottom.
         document: the file as it is.
-        known: the records of these lines that still exist, and all active facts, the best
-            first.
-        is_active: whether a record is believed and nothing took its place.
+        known: the records of these lines that still exist, and all active facts.
+        active: ids of those that are believed and that nothing took the place of.
     """
-    comparison = _Comparison(base, document, known, is_active)
-    cut_short = comparison.cut_short()
-    return comparison.edits() if cut_short is None else cut_short
+    if document.blank:
+        return Edits(restored=any(line.id in active for line in base))
+    owners = _owners(base, known, active)
+    told: dict[str, list[FactLine]] = {"lines": [], "stale": [], "erased": []}
+    fresh: dict[int, NoteItem] = {}
+    for at, item in enumerate(document.bullets):
+        ids = owners.get(digest_of(item.text), ())
+        if believed := [id_ for id_ in ids if id_ in active]:
+            told["lines"] += [FactLine(item, id_) for id_ in believed]
+        elif ended := [id_ for id_ in ids if id_ in known]:
+            told["stale"].append(FactLine(item, ended[0]))
+        elif ids:
+            told["erased"].append(FactLine(item, ids[0]))
+        else:
+            fresh[at] = item
+    said = {digest_of(item.text) for item in document.items if not item.listed}
+    prose = [line for line in base if line.digest in said and line.id in active]
+    present = {line.id for line in told["lines"]} | {line.id for line in prose}
+    missing = {
+        at: line.id
+        for at, line in enumerate(base)
+        if line.id in active and line.id not in present and line.digest != OMITTED
+    }
+    changed = _pair(base, document, known, missing, fresh)
+    corrected = {line.id for line in changed.values()}
+    removed = tuple(dict.fromkeys(id_ for id_ in missing.values() if id_ not in corrected))
+    believed_lines = {line.id for line in base if line.id in active and line.digest != OMITTED}
+    return Edits(
+        lines=tuple(told["lines"]),
+        prose=tuple(prose),
+        stale=tuple(told["stale"]),
+        erased=tuple(told["erased"]),
+        changed=tuple(changed.values()),
+        removed=removed,
+        added=tuple(item for at, item in fresh.items() if at not in changed),
+        mass_removal=len(removed) > FEW and 2 * len(removed) > len(believed_lines),
+    )
 
 
-class _MissingLine(NamedTuple):
-    """A line of the base that is not in the file: its record, and where it was."""
+def _owners(
+    base: Iterable[NotedLine], known: Mapping[str, Record], active: Iterable[str]
+) -> dict[str, list[str]]:
+    """Return the records that a line stands for, by its digest."""
+    owners: dict[str, list[str]] = {}
+    for line in base:
+        owners.setdefault(line.digest, []).append(line.id)
+    for id_ in active:
+        owners.setdefault(digest_of(known[id_].content), []).append(id_)
+    return {digest: list(dict.fromkeys(ids)) for digest, ids in owners.items()}
 
-    at: int
-    id: str
-    words: tuple[str, ...]
-    sections: frozenset[str]
 
+def _pair(
+    base: Sequence[NotedLine],
+    document: Document,
+    known: Mapping[str, Record],
+    missing: Mapping[int, str],
+    fresh: Mapping[int, NoteItem],
+) -> dict[int, FactLine]:
+    """Return which new bullets stand where a line is missing, between the same neighbours.
 
-class _Comparison:
-    """One base, one file, and what the store believes of the records in them."""
-
-    def __init__(
-        self,
-        base: Sequence[NotedLine],
-        document: Document,
-        known: Mapping[str, Record],
-        is_active: Callable[[Record], bool],
-    ) -> None:
-        self.base, self.document, self.known = list(base), document, known
-        self.active = {each: record for each, record in known.items() if is_active(record)}
-        self.items = document.items
-        self.digests = [digest_of(item.text) for item in self.items]
-        self.there = set(self.digests)
-        # The record of each digest: believed before ended before erased.
-        self.owners: dict[str, str] = {}
-        for line in base:
-            if line.id in self.active:
-                self.owners.setdefault(line.digest, line.id)
-        for name, record in self.active.items():
-            self.owners.setdefault(digest_of(record.content), name)
-        for line in sorted(base, key=lambda each: each.id not in known):
-            self.owners.setdefault(line.digest, line.id)
-        self.fresh = [at for at, each in enumerate(self.digests) if each not in self.owners]
-        self.paired: dict[int, _MissingLine] = {}
-
-    def edits(self) -> Edits:
-        """Return all that is in the file, and what was changed."""
-        unseen = self._unseen()
-        self.base = [line for line in self.base if line.id not in unseen]
-        told: dict[str, list[FactLine]] = {"lines": [], "stale": [], "erased": []}
-        for item, digest in zip(self.items, self.digests, strict=True):
-            owner = self.owners.get(digest)
-            if owner is not None:
-                ended = "stale" if owner in self.known else "erased"
-                told["lines" if owner in self.active else ended].append(FactLine(item, owner))
-        missing = self._missing({line.id for line in told["lines"]})
-        self._pair(missing)
-        pairs = [(at, FactLine(self.items[at], one.id)) for at, one in sorted(self.paired.items())]
-        changed = {at: line for at, line in pairs if line.id in self.active}
-        removed = self._removed(missing, {line.id for line in changed.values()})
-        believed = {line.id for line in self.base if line.id in self.active}
-        gone = len(believed.intersection(removed))
-        return Edits(
-            lines=tuple(told["lines"]),
-            stale=tuple(told["stale"]),
-            erased=tuple(told["erased"]),
-            changed=tuple(changed.values()),
-            removed=removed,
-            added=tuple(self.items[at] for at in self.fresh if at not in changed),
-            conflicts=tuple(line for _, line in pairs if line.id not in self.active),
-            unseen=unseen,
-            mass_removal=(len(believed) >= MASS and 2 * gone > len(believed))
-            or ALL <= gone == len(believed),
-        )
-
-    def cut_short(self) -> Edits | None:
-        """Return what is left of a file that was not written to its end; ``None`` if it was."""
-        if self.document.blank:
-            return Edits(cut_short=True) if self._is_lost(0) else None
-        if self.document.lines[-1].endswith("\n"):
-            return None
-        broken = self.document.unclosed
-        items = [each for each in self.items if broken is None or each.stop <= broken]
-        pairs = zip(self.digests[: len(items)], self.base, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1].digest, pairs))
-        if not self._is_lost(same) or same < len(items) - 1:
-            return None
-        left = [FactLine(item, self.base[at].id) for at, item in enumerate(items)]
-        if same < len(items):
-            # The last one is the beginning of the line at its place of the base.
-            last, record = items[-1], self.known.get(self.base[same].id)
-            ends = last.stop == len(self.document.lines)
-            if not ends or record is None or not line_of(record.content).startswith(last.text):
-                return None
-        return Edits(
-            lines=tuple(line for line in left[:same] if line.id in self.active),
-            stale=(*(line for line in left[:same] if line.id not in self.active), *left[same:]),
-            cut_short=True,
-        )
-
-    def _is_lost(self, start: int) -> bool:
-        """Return whether the base has lines from ``start`` on that are still believed."""
-        return any(line.id in self.active for line in self.base[start:])
-
-    def _unseen(self) -> tuple[str, ...]:
-        """Return the records whose lines an editor wrote over that had not seen them.
-
-        All lines of the last writes are gone together, and something else was changed, too:
-        whoever only takes out what memory has just written means it.
-        """
-        believed = [line for line in self.base if line.id in self.active]
-        gone: list[str] = []
-        for batch in sorted({line.batch for line in believed if line.batch}, reverse=True):
-            lines = [line for line in believed if line.batch == batch]
-            if any(line.digest in self.there for line in lines):
-                break
-            gone += [line.id for line in lines]
-        missing = {line.id for line in believed if line.digest not in self.there}
-        new = [words(self.items[at].text) for at in self.fresh]
-        contents = [words(self.known[each].content) for each in gone]
-        if any(alike(content, wording) >= ALIKE for content in contents for wording in new):
-            return ()  # Another wording of it was written by someone who has read it.
-        return tuple(dict.fromkeys(gone)) if new or missing.difference(gone) else ()
-
-    def _missing(self, present: set[str]) -> list[_MissingLine]:
-        """Return the lines of the base that are gone, once for each record."""
-        sections = {
-            digest: key_of(item.section or "")
-            for digest, item in zip(self.digests, self.items, strict=True)
-        }
-        before, after = self._nearest(self.base, sections), self._nearest(self.base[::-1], sections)
-        found: dict[str, _MissingLine] = {}
-        for at, line in enumerate(self.base):
-            if line.digest in self.there or line.id in present or line.id in found:
-                continue
-            near, record = {before[at], after[-1 - at]}, self.known.get(line.id)
-            wording: tuple[str, ...] = ()
-            if record is not None:
-                near.add(key_of(topic(record)))
-                wording = words(record.content)
-            in_sections = frozenset(each for each in near if each is not None)
-            found[line.id] = _MissingLine(at, line.id, wording, in_sections)
-        return list(found.values())
-
-    @staticmethod
-    def _nearest(lines: Iterable[NotedLine], sections: Mapping[str, str]) -> list[str | None]:
-        """Return for each line the section of the last one up to it that is in the file."""
-        found: list[str | None] = []
-        for line in lines:
-            found.append(sections.get(line.digest, found[-1] if found else None))
-        return found
-
-    def _removed(self, missing: Iterable[_MissingLine], changed: set[str]) -> tuple[str, ...]:
-        """Return the believed records whose words are gone, also those that say just the same."""
-        gone = [one.id for one in missing if one.id in self.active]
-        digests = {digest_of(self.active[each].content) for each in gone}
-        twins = [
-            name
-            for name, record in (self.active.items() if gone else ())
-            if digest_of(record.content) in digests
-        ]
-        return tuple(each for each in dict.fromkeys([*gone, *twins]) if each not in changed)
-
-    # Which new line is another wording of which missing one
-
-    def _pair(self, missing: list[_MissingLine]) -> None:
-        gaps = self._gaps(missing) if missing and self.fresh else []
-        for gone, came in [*gaps, (missing, self.fresh)]:
-            self._take_alike(gone, came)
-        for gone, came in gaps:
-            for believed in (True, False):
-                self._take_in_order(
-                    [one for one in gone if (one.id in self.active) is believed], came
-                )
-
-    def _gaps(self, missing: list[_MissingLine]) -> list[tuple[list[_MissingLine], list[int]]]:
-        """Return missing and new lines that stand between the same unchanged neighbours."""
-        old = [line.digest for line in self.base]
-        found = []
-        matcher = SequenceMatcher(None, old, self.digests, autojunk=False)
-        for name, a, b, c, d in matcher.get_opcodes():
-            gone = [one for one in missing if a <= one.at < b]
-            came = [at for at in self.fresh if c <= at < d]
-            if name == "replace" and gone and came:
-                found.append((gone, came))
-        return found
-
-    def _open(
-        self, missing: Iterable[_MissingLine], fresh: Iterable[int]
-    ) -> tuple[list[_MissingLine], list[int]]:
-        """Return which of the lines have no partner yet."""
-        taken = {one.id for one in self.paired.values()}
-        left = [one for one in missing if one.id not in taken]
-        return left, [at for at in fresh if at not in self.paired]
-
-    def _take_alike(self, missing: Iterable[_MissingLine], fresh: Iterable[int]) -> None:
-        """Pair what is alike within a section, the most alike first."""
-        left, open_ = self._open(missing, fresh)
-        wordings = {at: words(self.items[at].text) for at in open_}
-        scored = [
-            (-likeness, one.id not in self.active, one.at, at, one)
-            for one in left
-            for at, wording in wordings.items()
-            if one.words and self._same_section(one, at)
-            if (likeness := alike(one.words, wording)) >= ALIKE
-        ]
-        taken: set[str] = set()
-        for *_, at, one in sorted(scored):
-            if at not in self.paired and one.id not in taken:
-                self.paired[at] = one
-                taken.add(one.id)
-
-    def _take_in_order(self, missing: Iterable[_MissingLine], fresh: Iterable[int]) -> None:
-        """Pair what is left of a gap in its order, where as many are missing as are new."""
-        left, open_ = self._open(missing, fresh)
-        if len(left) == len(open_):
-            pairs = zip(left, open_, strict=True)
-            self.paired |= {at: one for one, at in pairs if self._same_section(one, at)}
-
-    def _same_section(self, one: _MissingLine, at: int) -> bool:
-        return key_of(self.items[at].section or "") in one.sections
+    Under the heading of one of them, or of the fact: what begins a section of its own is new.
+    """
+    if not missing or not fresh:
+        return {}
+    old, new = [line.digest for line in base], [digest_of(each.text) for each in document.bullets]
+    sections = {digest_of(each.text): key_of(each.section or "") for each in document.bullets}
+    found: dict[int, FactLine] = {}
+    taken: set[str] = set()
+    for name, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone = [missing[at] for at in range(a, b) if at in missing and old[at] != WAITING]
+        came = [at for at in range(c, d) if at in fresh]
+        near = {sections[each] for each in (*old[a - 1 : a], *old[b : b + 1]) if each in sections}
+        pairs = zip(gone, came, strict=False) if name == "replace" else ()
+        for id_, at in pairs:
+            here, own = key_of(fresh[at].section or ""), key_of(topic(known[id_]))
+            if id_ not in taken and (not near or here in {*near, own}):
+                found[at] = FactLine(fresh[at], id_)
+                taken.add(id_)
+    return found
 
 
 class EditPlan:
@@ -363,7 +186,7 @@ class EditPlan:
 
     Attributes:
         actions: what they change in the store.
-        added: facts that were written into it.
+        added: facts that were written into the file.
         corrected: facts in the place of others, whose lines were changed.
         lines: each in a line, for a person.
     """
@@ -387,13 +210,8 @@ class EditPlan:
         for line in edits.changed:
             self._correct(known[line.id], line.item)
         for id_ in removed:
-            heir = known[id_].superseded_by
-            self.actions.append(Close(id_, self._now, REMOVED, superseded_by=heir))
+            self.actions.append(Close(id_, self._now, REMOVED))
             self.lines.append(f"- {id_} is forgotten: {REMOVED}")
-        self.lines += [
-            f"! {line.id} ended in memory while its line was changed: what was written is kept"
-            for line in edits.conflicts
-        ]
 
     def _add(self, item: NoteItem) -> None:
         section = {SECTION: item.section} if item.section else None

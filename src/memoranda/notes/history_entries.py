@@ -153,7 +153,7 @@ class HistoryEntryWriter:
 
     def __init__(self, dates: DateReader, names: EntityExtractor) -> None:
         """Read with these."""
-        self._dates = dates
+        self.dates = dates
         self._names = names
 
     def write(self, turns: Sequence[Turn]) -> str:
@@ -193,7 +193,7 @@ class HistoryEntryWriter:
     def _with_dates(self, sentence: QuotableSentence, today: str) -> str:
         """Return a sentence with the days that its relative times mean, in brackets."""
         parts, done = [], 0
-        for mention in self._dates.read(sentence.text, sentence.turn.at):
+        for mention in self.dates.read(sentence.text, sentence.turn.at):
             day = write_iso(mention)
             if _YEAR.search(mention.text) or day == today:
                 continue
@@ -210,7 +210,7 @@ class HistoryEntryWriter:
         numbers: dict[str, None] = {}
         dates: list[str] = []
         for each in [each for each in sentences if each.turn.person] or sentences:
-            times = self._dates.read(each.whole, each.turn.at)
+            times = self.dates.read(each.whole, each.turn.at)
             for time in times:
                 day, words = write_iso(time), one_line(time.text)
                 dates.append(day if words == day or len(words) > LIST_ITEM else f"{day} ({words})")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
+from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
+from memoranda.learning.llm.claim_checking import ClaimChecker
 from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
+from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
+from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.lines import cut, one_line, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
@@ -25,6 +28,7 @@ TALK = "## Conversation to Process"
 _STAMP = compile_pattern(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
 # The tags of the prompt, which a model may give back.
 _TAG = compile_pattern(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)
+_WORD = compile_pattern(r"\w")
 _MARKUP = compile_pattern(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
 
 
@@ -32,31 +36,37 @@ _MARKUP = compile_pattern(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
 class Consolidation:
     """A model's summary of a conversation; see ``prompts/summary.md`` for each field."""
 
-    history_entry: str = ""
+    history_entry: str
     memory_update: str = ""
 
 
 async def summarize(
-    model: LanguageModel, turns: Sequence[Turn], memory: str, *, most_bytes: int = MEMORY_BYTES
+    model: LanguageModel,
+    entry_writer: HistoryEntryWriter,
+    turns: Sequence[Turn],
+    memory: str,
+    *,
+    most_bytes: int = MEMORY_BYTES,
 ) -> Consolidation:
     """Return the entry of a conversation and the new notes, as a model writes them.
 
     The texts of the prompt are data: one JSON object a line, between tags that they cannot close.
 
-    An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
-    entry begins with the time of the last turn, whatever the model wrote there, is one paragraph
-    of at most 2,000 characters, and holds no secret and no fence of memory. The update is as
-    the model gave it, but for such fences: it is a proposal, for
-    :func:`~memoranda.learning.llm.memory_proposal.proposal` to judge.
+    An entry begins with the time of the last turn, whatever the model wrote there, is one
+    paragraph of at most 2,000 characters, and holds no secret and no fence of memory. One that
+    names a number, a day or a name that the turns do not, or says nothing, gives way to the entry
+    by rules. The update is as the model gave it, but for such fences: a proposal to be judged;
+    empty where nothing changes.
 
     Args:
         model: what writes.
-        turns: the talk.
+        entry_writer: writes the entry by rules.
+        turns: the conversation.
         memory: the notes as they stand.
         most_bytes: size of the notes beyond which they are to be shortened.
 
     Raises:
-        LLMError: the model failed; ``error.usage`` says what was spent.
+        LLMError: the model failed or gave no entry; ``error.usage`` says what was spent.
     """
     task, notes = instructions("summary"), memory.strip()
     if len(memory.encode(errors="replace")) > most_bytes:
@@ -67,18 +77,25 @@ async def summarize(
     ]
     told = fenced("memory", [{"text": notes}]) if notes else EMPTY
     prompt = f"{MEMORY}\n{told}\n\n{TALK}\n{fenced('turns', rows)}"
-    reply = await model.ask(task, prompt, Consolidation)
-    update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
-    entry = _entry(reply.value.history_entry, turns[-1].at)
+    reply = await ask_checked(model, task, prompt, Consolidation)
+    written, update = (
+        _TAG.sub("", _unfenced(text)).strip()
+        for text in (reply.value.history_entry, reply.value.memory_update)
+    )
+    text = _one_paragraph(written)
+    if text and not _WORD.search(text):
+        raise LLMError(f"{model.name} gave a placeholder in place of an entry", reply.usage)
+    if not text or not ClaimChecker(turns, (), entry_writer.dates).is_founded(text):
+        entry = entry_writer.write(turns)
+    else:
+        entry = cut(f"{stamp(turns[-1].at)} {text}", LONGEST)
     return Consolidation(entry, "" if update in {notes, EMPTY} else update)
 
 
-def _entry(written: str, at: datetime) -> str:
-    """Return the entry that a model wrote, made fit for the history."""
-    lines = [_MARKUP.sub("", line) for line in _TAG.sub("", _unfenced(written)).split("\n")]
-    text = mask_secrets(one_line(_STAMP.sub("", "\n".join(lines))))
-    text = _STAMP.sub("", text)
-    return cut(f"{stamp(at)} {text}", LONGEST) if text else ""
+def _one_paragraph(written: str) -> str:
+    """Return the entry that a model wrote on one line, without its own time and any secret."""
+    lines = [_MARKUP.sub("", line) for line in written.split("\n")]
+    return _STAMP.sub("", mask_secrets(one_line(_STAMP.sub("", "\n".join(lines)))))
 
 
 def _unfenced(text: str) -> str:

@@ -25,16 +25,19 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, known, limited, require_aware, required_callable, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import (
+    FORMER_FILES,
     HISTORY_FILE,
     MEMORY_BYTES,
     MEMORY_FILE,
     MONTHLY_FILES,
+    NOTES_FILES,
     HistoryEntry,
     stamp,
 )
 from memoranda.model.short_repr import line_of
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.repetition import ErasedWords
 
 # Says what the text of an entry becomes; ``None`` removes the entry.
 Change = Callable[[HistoryEntry], str | None]
@@ -106,6 +109,33 @@ class Notes:
             InvalidInput: ``content`` holds a NUL character or a lone surrogate.
         """
         return self._files.write(MEMORY_FILE, storable(content, "content"))
+
+    def replace_memory(self, old: str, new: str) -> bool:
+        """Put ``new`` in the place of a MEMORY.md that says ``old``, and keep what it loses.
+
+        Where ``new`` lacks a line of ``old``, the old text is kept beside it, in a file with the
+        time in its name. Returns whether the file said ``old`` to the last moment; if not, nothing
+        is written.
+
+        Raises:
+            InvalidInput: ``new`` holds a NUL character or a lone surrogate.
+        """
+        text = storable(new, "new")
+        with self.locked():
+            if self._files.read(MEMORY_FILE) != old:
+                return False
+            if not set(filter(None, map(str.strip, old.splitlines()))) <= set(
+                map(str.strip, text.splitlines())
+            ):
+                self._files.write(self._copy_name(), old)
+            return self._files.swap(MEMORY_FILE, old, text)
+
+    def _copy_name(self) -> str:
+        """Return a name that no former text of MEMORY.md has: ``MEMORY-2026-03-02T090000Z.md``."""
+        moment = stamp(require_aware(self._clock.now(), "clock"))
+        name = f"MEMORY-{moment[:19].replace(':', '')}Z"
+        taken = [each for each in self._files.names(FORMER_FILES) if each.startswith(name)]
+        return f"{name}-{len(taken) + 1}.md" if taken else f"{name}.md"
 
     def is_over(self, content: str | None = None) -> bool:
         """Return whether ``content``, or else MEMORY.md, has more than ``max_memory_size`` bytes.
@@ -227,6 +257,17 @@ class Notes:
             for name, (text, _) in files.items():
                 self._files.write(name, text)
         return sum(1 for _ in _once(changed for _, changed in files.values()))
+
+    def erase_copies(self, erased: ErasedWords) -> int:
+        """Take erased text out of the former texts of MEMORY.md; return how many lines changed."""
+        count = 0
+        others = [name for pattern in NOTES_FILES[1:] for name in self._files.names(pattern)]
+        for name in [each for each in others if each not in self._history_files()]:
+            with self.locked():
+                lines, gone = erased.replace_lines(self._files.read(name).splitlines(keepends=True))
+                self._files.write(name, "".join(lines))
+                count += gone
+        return count
 
     def _history_files(self) -> list[str]:
         """Return the files of the history, HISTORY.md first."""

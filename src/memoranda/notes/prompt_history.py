@@ -1,115 +1,43 @@
-"""The prompt history: what each user typed into ``memoranda chat``, kept for the next one.
+"""Where ``memoranda chat`` keeps what each user typed, and how erased text is taken out of it.
 
-A file of its own for each user in their data folder, which only they may read. One line holds one
-entry as JSON, so that several chats can add to it at once, and a text of several lines is one
-entry.
+The file is one of prompt_toolkit's: a line ``# time`` and a line ``+text`` for each line typed.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from platformdirs import user_data_path
 
 from memoranda.notes.service import folder_name
-from memoranda.text.erased import ErasedTexts, cut_out
-from memoranda.text.files import NO_LINK, PRIVATE, write_whole
+from memoranda.text.files import write_whole
+from memoranda.text.repetition import ErasedWords
 
-# Entries that are offered again.
-KEPT = 1_000
-# Entries from which the file is cut to those.
-MOST = 2 * KEPT
-PRIVATE_FOLDER = 0o700
+START = "\n# "
 
 
 def history_file(user: str) -> Path:
     """Return where the prompts of ``user`` are kept, which need not exist."""
-    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.jsonl"
+    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.history"
 
 
-class PromptHistory:
-    """The entries of one user, oldest first.
+def erase_prompts(path: Path, words: ErasedWords | None) -> bool:
+    """Remove the entries that repeat erased text, or all of them; return whether there was any.
 
-    A file that cannot be used is no reason not to talk: then they last as long as the chat.
-
-    Args:
-        path: the file; it is made with the first entry.
-        warn: called once with what is wrong with it.
+    Raises:
+        OSError: the file cannot be read or written.
     """
-
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """Read nothing yet."""
-        self._path = path
-        self._warn: Callable[[str], None] | None = warn
-
-    def load(self) -> list[str]:
-        """Return the newest entries, and cut a file that has grown long."""
-        entries: list[str] = []
-        with self._told():
-            entries = self._read()
-            if len(entries) > MOST:
-                write_whole(self._path, map(_line, entries[-KEPT:]))
-        return entries[-KEPT:]
-
-    def add(self, text: str) -> None:
-        """Keep what was typed, but for a line that is blank."""
-        if not text.strip():
-            return
-        with self._told():
-            self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-            with open(self._path, "ab", opener=_open_private) as file:
-                if hasattr(os, "fchmod"):  # It may have been made by hand.
-                    os.fchmod(file.fileno(), PRIVATE)
-                file.write(_line(text))
-
-    def erase(self, texts: ErasedTexts | None) -> bool:
-        """Take what was erased, or everything, out of the entries; return whether there was any.
-
-        An entry that says only that goes, and so does the command by which it was to be forgotten.
-        """
-        done = False
-        with self._told():
-            entries = self._read()
-            left = [
-                kept
-                for each in entries
-                if texts is not None and (kept := _without(texts, each)) is not None
-            ]
-            done = left != entries
-            if done:
-                write_whole(self._path, map(_line, left))
-        return done
-
-    def _read(self) -> list[str]:
-        entries = []
-        for line in self._path.read_bytes().split(b"\n") if self._path.exists() else ():
-            with suppress(ValueError):  # Another program's line, or half of one.
-                entries.append(json.loads(line))
-        return [entry for entry in entries if isinstance(entry, str)]
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            if self._warn is not None:
-                self._warn(f"what you type is not kept for the next chat: {error}")
-            self._warn = None
+    former = path.with_suffix(".jsonl")  # Of version 0.2, in a form that nobody reads any more.
+    done = former.exists()
+    former.unlink(missing_ok=True)
+    first, *entries = (
+        (path.read_bytes() if path.exists() else b"").decode("utf-8", "replace").split(START)
+    )
+    kept = [] if words is None else [each for each in entries if not words.are_in(_typed(each))]
+    if len(kept) < len(entries):
+        write_whole(path, [START.join([first, *kept]).encode()])
+    return done or len(kept) < len(entries)
 
 
-def _without(texts: ErasedTexts, entry: str) -> str | None:
-    if texts.is_whole(entry) or (entry.startswith("/forget") and texts.is_in(entry)):
-        return None
-    return cut_out(entry, [each.piece for each in texts.find(entry)])
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags | NO_LINK, PRIVATE)
-
-
-def _line(text: str) -> bytes:
-    return json.dumps(text).encode() + b"\n"
+def _typed(entry: str) -> str:
+    return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+"))

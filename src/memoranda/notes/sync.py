@@ -7,8 +7,7 @@ that a crash left behind.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,19 +16,11 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
-from memoranda.errors import (
-    InvalidInput,
-    MemorandaError,
-    StoreBusy,
-    StoreClosed,
-    StoreError,
-    UserDeleted,
-)
+from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed, UserDeleted
 from memoranda.model.actions import KeepNotes
-from memoranda.model.checks import content_hash, several_of, storable
+from memoranda.model.checks import content_hash, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
-    DAMAGED_FILE,
     HISTORY_FILE,
     MEMORY_FILE,
     NOTES_FILES,
@@ -41,16 +32,16 @@ from memoranda.model.notes import (
 )
 from memoranda.model.query import Filter, Order, Subset
 from memoranda.model.short_repr import ShortRepr
-from memoranda.notes.document import Document, parse
-from memoranda.notes.edits import EditPlan, Edits, digest_of, noted_line, read_edits
+from memoranda.notes.compression import Compression
+from memoranda.notes.document import Document, NoteItem, parse
+from memoranda.notes.edits import OMITTED, WAITING, EditPlan, Edits, digest_of, read_edits
 from memoranda.notes.files import Stamp
-from memoranda.notes.git import NotesGit
 from memoranda.notes.notes import Notes
-from memoranda.notes.projection import project
-from memoranda.notes.scrub import scrub
+from memoranda.notes.projection import Projection, project
+from memoranda.notes.topics import own_titles
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.repetition import ErasedWords
 
 log = logging.getLogger("memoranda.notes")
 
@@ -66,15 +57,10 @@ OVER = (
     "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
     "shorten it, or raise notes.max_memory_size"
 )
-# Stands in place of a digest for a line that is gone and held back: no line has this one.
-WAITING = "waiting"
-UNSEEN = (
-    "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
-    "them out again if they were meant to go"
-)
-CONFLICT = compile_pattern(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
 # How often a file is read again that somebody changes at the same moment.
 TRIES = 5
+# How many times the size of the file a model is shown that is to make it shorter.
+SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -87,7 +73,7 @@ class NotesReport(ShortRepr):
         forgotten: ids of facts whose lines a person took out.
         held: ids of facts whose lines are gone, so many at once that they are believed on until
             somebody says that it was meant.
-        restored: whether the file was empty, missing or cut short, and made anew.
+        restored: whether the file was empty or missing, and made anew.
         written: whether the file was changed.
         over: bytes by which it is larger than it should be: all that is left was written by hand.
         lines: each deed in a line, for a person.
@@ -130,7 +116,6 @@ class NotesOverview(ShortRepr):
         size, limit: its bytes, and how many it should have at most.
         entries: how many the history has.
         changed: when the file was last written.
-        git: whether the folder is in a repository.
         report: what the sync before this look has changed.
     """
 
@@ -140,7 +125,6 @@ class NotesOverview(ShortRepr):
     limit: int
     entries: int
     changed: datetime | None
-    git: bool
     report: NotesReport
 
 
@@ -155,7 +139,6 @@ class NotesSyncState:
         version: of the facts that are worth a line.
         text: of MEMORY.md; ``None`` before it was first read.
         warned: what was said of them, by what it is about: once is enough.
-        preferred: facts that a model would rather keep in a file that is too long.
     """
 
     lock: RLock = field(default_factory=RLock)
@@ -164,7 +147,6 @@ class NotesSyncState:
     version: str = ""
     text: str | None = None
     warned: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    preferred: frozenset[str] | None = None
 
 
 class _FileAndStore(NamedTuple):
@@ -177,11 +159,17 @@ class _FileAndStore(NamedTuple):
     known: Mapping[str, Record]
     edits: Edits
 
+    @property
+    def omitted(self) -> list[NotedLine]:
+        """The lines that a model left out, of facts that are still believed and have none."""
+        believed = {fact.id for fact in self.facts} - self.edits.told
+        return [x for x in self.base.lines if x.digest == OMITTED and x.id in believed]
+
 
 class SyncedNotes(Notes):
     """Notes of which MEMORY.md is a projection of facts that a person may edit. Thread-safe.
 
-    A line that is added is a fact with a person's trust, a line that is changed a correction,
+    A bullet that is added is a fact with a person's trust, one that is changed a correction,
     one that is taken out a forgetting. All of it is read before anything is written.
 
     Args:
@@ -204,7 +192,6 @@ class SyncedNotes(Notes):
         self.scope = records.scope
         self._records = records
         self._store = records.store
-        self._commits = settings.notes.commit
         self._state = state
 
     # What programs read and write
@@ -272,9 +259,7 @@ class SyncedNotes(Notes):
 
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
         self._make_known()
-        added = super()._append(entry, at, rotated=rotated)
-        self._commit("notes: an entry of the history")
-        return added
+        return super()._append(entry, at, rotated=rotated)
 
     def _make_known(self) -> None:
         """Have the store know of this folder: what is erased must be found in it, too."""
@@ -288,7 +273,8 @@ class SyncedNotes(Notes):
 
     def fact_lines(self) -> Mapping[str, str]:
         """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
-        found = self._store.get(self.scope, [line.id for line in self._base().lines])
+        there = [line.id for line in self._base().lines if line.digest not in {OMITTED, WAITING}]
+        found = self._store.get(self.scope, there)
         return {record.id: line_of(record.content) for record in found.values()}
 
     def context_text(self, *, make: bool = False) -> str:
@@ -319,10 +305,6 @@ class SyncedNotes(Notes):
         except MemorandaError:
             return ""
 
-    def prefer(self, ids: frozenset[str]) -> None:
-        """Have these facts stay before others, as a model chose, while the file is too long."""
-        self._state.preferred = ids
-
     # Keeping in step
 
     def sync(self, *, accept_removals: bool = False) -> NotesReport:
@@ -339,11 +321,15 @@ class SyncedNotes(Notes):
             if not self.exists and not self._base().lines and not self._noteworthy(1):
                 self._remember("", self._version())
                 return NotesReport()
-            for _ in range(TRIES):
-                with self.locked():
-                    report = self._sync_once(accept_removals=accept_removals)
-                if report is not None:
-                    return report
+            return self._attempt(lambda: self._sync_once(accept_removals=accept_removals))
+
+    def _attempt(self, step: Callable[[], NotesReport | None]) -> NotesReport:
+        """Do a step under the lock of the folder, again while somebody changes the file."""
+        for _ in range(TRIES):
+            with self.locked():
+                report = step()
+            if report is not None:
+                return report
         raise self._busy()
 
     def overview(self) -> NotesOverview:
@@ -357,20 +343,8 @@ class SyncedNotes(Notes):
             limit=self.max_memory_size,
             entries=len(self.history()),
             changed=None if found is None else datetime.fromtimestamp(found.st_mtime, UTC),
-            git=NotesGit(self.folder).is_repository(),
             report=report,
         )
-
-    def restore(self, revision: str) -> NotesReport:
-        """Bring back MEMORY.md of a commit; what differs is read as a person's edit.
-
-        Raises:
-            NotFound, InvalidInput, StoreError: as of :class:`~memoranda.notes.git.NotesGit`.
-        """
-        then = NotesGit(self.folder).memory(revision)
-        # As a person's editor would: what comes of it is then read as an edit.
-        Notes(self.folder).write_memory(then)
-        return self.sync(accept_removals=True)
 
     def _busy(self) -> StoreBusy:
         path = self.folder / MEMORY_FILE
@@ -379,30 +353,20 @@ class SyncedNotes(Notes):
     def _sync_once(self, *, accept_removals: bool) -> NotesReport | None:
         """Do it once; ``None`` if somebody changed the file before it could be written."""
         text = self.read_file()
-        if merging := CONFLICT.search(text):  # Both sides in one file would become facts.
-            line = text.count("\n", 0, merging.start()) + 1
-            raise StoreError(
-                f"{self.folder / MEMORY_FILE} has an unresolved merge, line {line}; choose what is "
-                f"to stay and remove the lines with <<<<<<<, ======= and >>>>>>>"
-            )
-        found = self._look(text, all_seen=accept_removals)
-        report = NotesReport(restored=found.edits.cut_short)
+        found = self._look(text)
+        report = NotesReport(restored=found.edits.restored)
         if report.restored:
-            self._keep_damaged(text)
+            path = self.folder / MEMORY_FILE
+            log.warning("%s was empty or gone; it is restored from the store", path)
         elif found.edits:
             report = self._store_edits(found, accept_removals=accept_removals)
             # What was read is in the store now, and the file says nothing new any more.
             found = self._look(text)
         return self._write(text, report, found)
 
-    def _look(self, text: str, *, all_seen: bool = False) -> _FileAndStore:
-        """Return file and store as they are, and what a person changed in the file.
-
-        With ``all_seen``, whoever saved it knew all that memory had written there.
-        """
+    def _look(self, text: str) -> _FileAndStore:
+        """Return file and store as they are, and what a person changed in the file."""
         base, facts = self._base(), self._noteworthy()
-        if all_seen:
-            base = replace(base, lines=tuple(replace(line, batch=0) for line in base.lines))
         mentioned = list(self._store.get(self.scope, [line.id for line in base.lines]).values())
         # Also what took the place of what ended, however often.
         for _ in range(DEEPEST):
@@ -416,11 +380,12 @@ class SyncedNotes(Notes):
         facts += [each for each in mentioned if self._is_current(each) and each.id not in ranked]
         document = parse(text)
         # A line that was written, but not kept as such, may be of a fact that is worth less by now.
-        said = {content_hash(item.text) for item in document.items}
+        said = {content_hash(item.text) for item in document.bullets}
         unknown = said - {each.content_hash for each in (*facts, *mentioned)}
         facts += self._noteworthy(hashes=sorted(unknown)) if unknown else ()
         known = {record.id: record for record in (*facts, *mentioned)}
-        edits = read_edits(base.lines, document, known, self._is_current)
+        active = [each for each in known if self._is_current(known[each])]
+        edits = read_edits(base.lines, document, known, dict.fromkeys(active))
         return _FileAndStore(self._version(), document, base, facts, known, edits)
 
     def _is_current(self, record: Record) -> bool:
@@ -435,19 +400,20 @@ class SyncedNotes(Notes):
         held = () if accept_removals else tuple(waits)
         removed = [each for each in edits.removed if each not in held]
         plan = EditPlan(self._records, edits, found.known, removed=removed)
-        lines = [noted_line(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
-        lines += [noted_line(new.id, new.content) for new in (*plan.added, *plan.corrected)]
+        lines = [
+            NotedLine(line.id, digest_of(line.item.text)) for line in (*edits.lines, *edits.stale)
+        ]
+        lines += [NotedLine(x.id, digest_of(x.content)) for x in (*plan.added, *plan.corrected)]
         lines += [NotedLine(id_, WAITING) for id_ in held]
         gone = {line.id: line for line in found.base.lines}
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
-        base = replace(found.base, lines=tuple(lines))
+        base = replace(found.base, lines=(*lines, *edits.prose, *found.omitted))
         self._records.apply([*plan.actions, KeepNotes(base)])
         for record in plan.corrected:
             self._records.events.emit("corrected", record)
         for id_ in removed:
             self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
         problems = [HELD.format(count=len(held))] if held else []
-        problems += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
         return NotesReport(
             added=tuple(plan.added),
             corrected=tuple(plan.corrected),
@@ -456,22 +422,20 @@ class SyncedNotes(Notes):
             lines=(*plan.lines, *problems),
         )
 
+    def _projected(
+        self, found: _FileAndStore, held: Sequence[str] = (), times: int = 1
+    ) -> Projection:
+        """Return what the file is to say, at so many times the size that it may have."""
+        left_out = {*held, *(line.id for line in found.omitted)}
+        facts = [fact for fact in found.facts if fact.id not in left_out]
+        limit, edits, known = times * self.max_memory_size, found.edits, found.known
+        return project(found.document, facts, max_bytes=limit, edits=edits, known=known)
+
     def _write(self, text: str, report: NotesReport, found: _FileAndStore) -> NotesReport | None:
         """Write what the file is to say, if nobody has changed it, and keep what it says."""
-        projection = project(
-            found.document,
-            [fact for fact in found.facts if fact.id not in report.held],
-            max_bytes=self.max_memory_size,
-            edits=found.edits,
-            known=found.known,
-            preferred=self._state.preferred,
-        )
-        # Each line with the write that put it there; those of a new file were always there.
-        was = {line.id: line.batch for line in found.base.lines}
-        new = 0 if found.document.blank else max(was.values(), default=0) + 1
-        lines = [replace(line, batch=was.get(line.id, new)) for line in projection.lines]
-        lines += [NotedLine(id_, WAITING) for id_ in report.held]
-        base = replace(found.base, lines=tuple(lines))
+        projection = self._projected(found, report.held)
+        waiting = [NotedLine(id_, WAITING) for id_ in report.held]
+        base = replace(found.base, lines=(*projection.lines, *waiting, *found.omitted))
         changed = projection.text != text
         if changed and projection.dropped:
             # A crash before the base is kept must not look as if a person had removed them.
@@ -488,23 +452,10 @@ class SyncedNotes(Notes):
         problems = [each.removeprefix("! ") for each in done if each.startswith("!")]
         self._warn("sync", *(f"{self.folder}: {each}" for each in problems))
         self._remember(projection.text, found.version)
-        if report.written or report.changes:
-            self._commit(str(report))
         return report
 
     def _keep(self, base: NotesBase) -> None:
         self._store.apply(self.scope, [KeepNotes(base)])
-
-    def _keep_damaged(self, text: str) -> None:
-        """Keep what is left of a file that was cut short, before it is made whole again."""
-        path = self.folder / MEMORY_FILE
-        if text.strip():
-            self._files.write(DAMAGED_FILE, text)
-            log.warning(
-                "%s was cut short; it is restored, and %s has what was left", path, DAMAGED_FILE
-            )
-        else:
-            log.warning("%s was empty or gone; it is restored from the store", path)
 
     def _warn(self, about: str, *problems: str) -> None:
         """Say once what a person has to know who did not ask, and again when it comes back."""
@@ -520,13 +471,42 @@ class SyncedNotes(Notes):
         if self.read_file() != text:  # An editor was faster than the stamp: read it again.
             state.stamp = None
 
-    def _commit(self, message: str) -> None:
-        """Have git keep the notes, where that is wanted."""
-        if self._commits:
-            try:
-                NotesGit(self.folder).commit(message)
-            except MemorandaError as error:
-                self._warn("git", f"the notes were not committed: {error}")
+    # A model's shorter text
+
+    def text_for_model(self) -> str:
+        """Return MEMORY.md as it would be with room for twice as much, for a model to shorten."""
+        with self._state.lock:
+            self.sync()
+            return self._projected(self._look(self.read_file()), times=SHOWN).text
+
+    def compress(self, shown: str, compression: Compression) -> bool:
+        """Put a model's shorter text in the place of MEMORY.md; keep the former text beside it.
+
+        Facts whose lines the model joined or shortened stand behind the new line; those of which
+        it left the line out are still believed and found, and have none. Returns whether it was
+        done: not where file or facts changed since ``shown`` was read.
+
+        Args:
+            shown: what :meth:`text_for_model` gave, which the model has shortened.
+            compression: the shorter text.
+        """
+        with self._state.lock, self.locked():
+            if self.text_for_model() != shown:
+                return False
+            text = self.read_file()
+            found = self._look(text)
+            lines = self._projected(found, times=SHOWN).lines
+            before = {digest_of(item.text): item.text for item in parse(shown).items}
+            kept: list[NotedLine] = []
+            for line in lines:
+                new = compression.line_for(before.get(line.digest, ""))
+                kept.append(NotedLine(line.id, OMITTED if new is None else digest_of(new)))
+            self._files.write(self._copy_name(), text)
+            # Before the file: what is still in it then is known by what the facts say.
+            self._keep(replace(found.base, lines=(*dict.fromkeys(kept), *found.omitted)))
+            swapped = self._files.swap(MEMORY_FILE, text, compression.text)
+            self.sync()
+        return swapped
 
     # Moving
 
@@ -536,9 +516,11 @@ class SyncedNotes(Notes):
 
     def content(self) -> NotesContent:
         """Return all that they say, as it is."""
-        names = [name for pattern in NOTES_FILES for name in self._files.names(pattern)]
-        files = {name: self._files.read(name) for name in names}
+        files = {name: self._files.read(name) for name in self._all_files()}
         return NotesContent(self.scope.agent, self._base().lines, files)
+
+    def _all_files(self) -> list[str]:
+        return [name for pattern in NOTES_FILES for name in self._files.names(pattern)]
 
     def keep(self, content: NotesContent, *, update: bool = False) -> list[Path]:
         """Write what the notes of another store say; return files that stay as they were.
@@ -574,26 +556,39 @@ class SyncedNotes(Notes):
             return kept
 
     def _has_unread(self, text: str) -> bool:
-        said = {digest_of(item.text) for item in parse(text).items}
-        return said != {line.digest for line in self._base().lines}
+        said = {digest_of(item.text) for item in parse(text).bullets}
+        base = {line.digest for line in self._base().lines}
+        return said != base - {OMITTED, WAITING}
 
     # Erasing
 
-    def erase_lines(self, contents: Sequence[str]) -> int:
-        """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
+    def erase_lines(self, erased: ErasedWords) -> int:
+        """Take erased text out of MEMORY.md; return how many lines changed (law 7).
+
+        A bullet of a record that is still there stays: an independent one may say the same.
+        """
         with self._state.lock, self.locked():
-            before, after, count = self._scrub(MEMORY_FILE, contents)
-            # What another fact says, too, comes back: its line was not taken out by a person.
-            # A line that an erasure left behind which was cut off is known by the base, and goes.
-            said, left = (
-                {digest_of(item.text) for item in parse(text).items} for text in (before, after)
-            )
-            base = self._base()
-            lines = tuple(line for line in base.lines if line.digest not in said - left)
-            if lines != base.lines:
-                self._keep(replace(base, lines=lines))
-            self.sync()
-        return count
+            for _ in range(TRIES):
+                text = self.read_file()
+                cleaned, count = self._without(erased, text)
+                if cleaned == text or self._files.swap(MEMORY_FILE, text, cleaned):
+                    self.sync()
+                    return count
+        raise self._busy()
+
+    def _without(self, erased: ErasedWords, text: str) -> tuple[str, int]:
+        """Return MEMORY.md without erased text, and how many lines changed."""
+        document, there = parse(text), self._store.get(self.scope, [*self.fact_lines()])
+        owned = {digest_of(record.content) for record in there.values()}
+        gone: dict[NoteItem, str | None] = {
+            bullet: None
+            for bullet in document.bullets
+            if digest_of(bullet.text) not in owned and erased.are_in(bullet.text)
+        }
+        patched = document.patch(gone, own_titles())
+        owned_lines = {at for each in patched.bullets for at in range(each.start, each.stop)}
+        cleaned, count = erased.replace_lines(patched.lines, spare=owned_lines)
+        return "".join(cleaned), count + len(gone)
 
     def remove(self) -> int:
         """Remove all files of the notes, as their user is deleted; return how many.
@@ -601,24 +596,9 @@ class SyncedNotes(Notes):
         Whatever else is in the folder stays, and the folder with it.
         """
         with self._state.lock:
-            removed = self._files.remove([MEMORY_FILE, DAMAGED_FILE, *self._history_files()])
+            removed = self._files.remove(self._all_files())
             self._state.text = self._state.stamp = None
         return removed
-
-    def erase_damaged(self, contents: Sequence[str]) -> None:
-        """Take contents that are to be erased out of what was kept of a damaged file."""
-        if self._files.names(DAMAGED_FILE):
-            self._scrub(DAMAGED_FILE, contents)
-
-    def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
-        """Take contents out of a file; return it before and after, and how many lines went."""
-        contents = several_of(str, contents, "contents")
-        for _ in range(TRIES):
-            text = self._files.read(name)
-            cleaned, gone = scrub(text, contents)
-            if not gone or self._files.swap(name, text, cleaned):
-                return text, cleaned, gone
-        raise self._busy()
 
     # What the store has
 

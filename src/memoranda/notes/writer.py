@@ -1,9 +1,7 @@
-"""Writes entries for consolidated sessions into the history of the notes, and erases from it.
+"""Writes entries for consolidated sessions into the history of the notes.
 
 An entry names its session and its turns in a comment, so that a crash between writing it and
-saying so makes no second one, and so that it can be found when one of its turns is erased: then it
-is made anew from the turns that are left; whatever else holds the erased words loses the lines
-that do (law 7).
+saying so makes no second one, and so that it can be found when one of its turns is erased.
 """
 
 from __future__ import annotations
@@ -11,10 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Event
 from typing import NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
@@ -22,19 +19,15 @@ from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.actions import Action, AdvanceNotes, Insert
-from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.notes import HistoryEntry
-from memoranda.model.ports import DateReader, LanguageModel, Store
+from memoranda.model.models import Record, Scope
+from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
+from memoranda.notes.compression import read_compression
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import summarize
-from memoranda.notes.scrub import scrub
-from memoranda.notes.service import NotesService
 from memoranda.notes.sync import SyncedNotes
-from memoranda.records.erasing import texts_of_records
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
-from memoranda.text.erased import cut_out
 from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
@@ -43,8 +36,6 @@ log = logging.getLogger("memoranda.notes")
 SPAN = 60
 STAGE = "history"
 COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
-
-ERASED = "(erased on request)"
 
 # What follows from claims of a session for what is believed.
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
@@ -80,7 +71,6 @@ class HistoryWriter:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
         records: have the sessions, and tell others of records that were stored.
         entry_writer: makes entries by rules.
-        dates: reads dates, to compare a model's proposal with what was said.
         read_turns: reads episodes as turns.
         language: waits for the model.
         model: writes entries; rules, if not given.
@@ -91,7 +81,6 @@ class HistoryWriter:
     notes: SyncedNotes | None
     records: RecordService
     entry_writer: HistoryEntryWriter
-    dates: DateReader
     read_turns: ReadTurns
     language: StageModels
     model: LanguageModel | None
@@ -203,98 +192,19 @@ class HistoryWriter:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         if self.model is None:
             return self.entry_writer.write(span.turns), ()
-        memory = notes.read_file()
+        # Without notes that can be read, the session is told all the same.
+        memory = notes.text_for_model()
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
         most = notes.max_memory_size
-        made = self.language.wait(summarize(self.model, turns, memory, most_bytes=most))
+        asked = summarize(self.model, self.entry_writer, turns, memory, most_bytes=most)
+        made = self.language.wait(asked)
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()
-        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self.dates)
+        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self.entry_writer.dates)
         if notes.is_over(memory):
-            notes.prefer(proposed.kept)
+            shorter = read_compression(memory, update, turns, most_bytes=most)
+            if shorter is not None:
+                notes.compress(memory, shorter)
         return made.history_entry, self.plan_claims(span.session, proposed.claims)
-
-
-class NotesErasure:
-    """Takes what is erased out of all notes of a user: the history before, MEMORY.md after it.
-
-    Whatever a crash parts, nothing is left that nobody knows of: an erasure that did not come
-    about is asked for again, and a line of MEMORY.md whose record is gone is known by its digest.
-
-    Both methods return how many entries or lines changed, and raise a ``StoreError`` if a file
-    cannot be written; the message says which.
-
-    Args:
-        notes: finds the notes.
-        scope: whose they are.
-        erased: the records that are erased.
-        store: has the turns that are left.
-        entry_writer: makes an entry of them, by rules: a model may remember too well.
-        read_turns: reads episodes as turns.
-    """
-
-    def __init__(
-        self,
-        notes: NotesService,
-        scope: Scope,
-        erased: Sequence[Record],
-        *,
-        store: Store,
-        entry_writer: HistoryEntryWriter,
-        read_turns: ReadTurns,
-    ) -> None:
-        """Clean nothing yet."""
-        self._texts = texts_of_records(erased)
-        self._contents = tuple(dict.fromkeys(self._texts.phrases()))
-        self._turns: dict[str, set[int]] = {}
-        for record in erased:
-            placed = record.kind is Kind.EPISODE and record.position is not None
-            if placed and record.session_id is not None:
-                self._turns.setdefault(record.session_id, set()).add(record.position or 0)
-        self._store = store
-        self._entry_writer = entry_writer
-        self._read_turns = read_turns
-        self._notes = list(notes.every(scope))
-
-    def history(self) -> int:
-        """Make entries anew without what is gone, while the turns beside it can still be read."""
-        for notes in self._notes:
-            notes.erase_damaged(self._contents)
-        return sum(notes.rewrite(partial(self._rewrite, notes.scope)) for notes in self._notes)
-
-    def lines(self) -> int:
-        """Remove the erased text from MEMORY.md, after the store has erased it."""
-        return sum(notes.erase_lines(self._contents) for notes in self._notes)
-
-    def _rewrite(self, scope: Scope, entry: HistoryEntry) -> str | None:
-        """Return what the text of an entry becomes."""
-        text = entry.text
-        found = COMMENT.search(text)
-        if found is not None:
-            session, first, last = unquote(found[1]), int(found[2]), int(found[3])
-            if any(first <= place <= last for place in self._turns.get(session, ())):
-                comment = found[0].replace(" raw -->", " -->")
-                text = f"{self._anew(scope, session, first, last)}\n{comment}"
-        text = cut_out(text, [each.piece for each in self._texts.find(text) if not each.short])
-        # A name is quoted there: what it says is not found in the text.
-        if found is not None and (named := self._texts.find(unquote(found[1]))):
-            name = quote(cut_out(unquote(found[1]), [each.piece for each in named]))
-            text = text.replace(f"session={found[1]} ", f"session={name} ")
-        cleaned, lines = scrub(text, self._contents)
-        return cleaned if lines else text
-
-    def _anew(self, scope: Scope, session: str, first: int, last: int) -> str:
-        """Return the entry of the turns that are left."""
-        gone = self._turns.get(session, set())
-        left = [
-            item
-            for item in session_episodes(
-                self._store, scope, session, after=first - 1, limit=last - first + 1
-            )
-            if (item.position or 0) <= last and item.position not in gone
-        ]
-        if not left:
-            return ERASED
-        return self._entry_writer.write(self._read_turns(scope, None, left)) or ERASED

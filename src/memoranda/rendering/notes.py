@@ -1,4 +1,4 @@
-"""Notes as a person reads them: Markdown, entries of the history, differences, reports."""
+"""Notes as a person reads them: Markdown, entries of the history, reports."""
 
 from __future__ import annotations
 
@@ -9,31 +9,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.model.notes import MEMORY_FILE, HistoryEntry
-from memoranda.notes.git import Commit
 from memoranda.notes.sync import NotesOverview, NotesReport
 from memoranda.notes.writer import COMMENT
-from memoranda.rendering.layout import Column, Display, details, safe_text
+from memoranda.rendering.layout import Display, details, safe_text
 from memoranda.rendering.plain import escape_controls, format_size, one_line, pluralize
-from memoranda.rendering.records import NAME
 from memoranda.text.patterns import compile_pattern
 
-SHORT = 9  # characters of a commit's id
 HEADING = compile_pattern(r"#{1,6} ")
 REMARK = compile_pattern(r"\s*<!--.*-->\s*")
 EDITS = ("+", "~", "-")  # actions of a person
 ACTIONS = {"+": "green", "~": "yellow", "-": "red", "!": "bold yellow"}
-CHANGES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("index ", "dim"), ("@@", "cyan"))
-COMMITS = (
-    Column("commit", lambda commit, _: commit.id[:SHORT], "yellow", whole=True),
-    Column("when", "at", whole=True),
-    Column("who", lambda commit, _: one_line(commit.author, NAME), "cyan"),
-    Column("what", lambda commit, _: _subject(commit), wide=True),
-)
-
-
-def _subject(commit: Commit) -> Text:
-    files = f"  {', '.join(commit.files)}" if commit.files else ""
-    return safe_text(one_line(commit.subject)).append(files, "dim")
 
 
 def show_markdown(text: str) -> Iterator[Text]:
@@ -61,14 +46,6 @@ def show_entries(
             yield shown
 
 
-def show_difference(text: str) -> Iterator[Text]:
-    """Yield a difference as git prints it, in its colours."""
-    for line in text.removesuffix("\n").split("\n"):
-        side = {"+": "green", "-": "red"}.get(line[:1], "")
-        style = next((style for start, style in CHANGES if line.startswith(start)), side)
-        yield safe_text(line, style)
-
-
 def show_report(done: NotesReport) -> Iterator[Text]:
     """Yield what a sync of MEMORY.md did: each action, and all of it in a line."""
     for line in done.lines:
@@ -93,7 +70,6 @@ def show_overview(found: NotesOverview, view: Display, accept: str) -> Renderabl
         "size": room,
         "changed": "there is none yet" if found.changed is None else view.minute(found.changed),
         "history": pluralize(found.entries, "entry", "entries"),
-        "git": "in a repository" if found.git else "in no repository",
         "read just now": str(report).removeprefix("notes: ") if report.lines else None,
         "held back": gone if report.held else None,
     }

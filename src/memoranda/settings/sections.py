@@ -256,8 +256,6 @@ class NotesSettings(Section):
     """Bytes from which MEMORY.md is made smaller."""
     in_context: bool = Field(default=True, examples=[False])
     """Whether MEMORY.md is part of every context. As far as a quarter of its budget allows."""
-    commit: bool = Field(default=False, examples=[True])
-    """Whether changes of the notes are committed to git. Where the folder is in a repository."""
 
     @field_validator("folder")
     @classmethod

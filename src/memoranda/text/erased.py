@@ -110,7 +110,7 @@ class ErasedTexts:
 
     def __init__(self, contents: Mapping[str, str], *, quoting: Collection[str] = ()) -> None:
         """Look at the words of each text and of its sentences."""
-        self._contents = contents
+        self._contents, self._quoting = contents, frozenset(quoting)
         self._phrases: dict[str, set[str]] = {}
         self._sources: dict[Words, set[str]] = {}
         for id_, text in contents.items():
@@ -130,6 +130,10 @@ class ErasedTexts:
     def phrases(self) -> list[str]:
         """Return the texts, and their sentences from five words on."""
         return list({each for phrases in self._phrases.values() for each in phrases})
+
+    def own_contents(self) -> list[str]:
+        """Return the texts, but for those whose sentences are of others."""
+        return [text for id_, text in self._contents.items() if id_ not in self._quoting]
 
     def is_whole(self, text: str) -> bool:
         """Return whether a text says just what one of these does, however short."""

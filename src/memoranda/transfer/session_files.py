@@ -52,10 +52,27 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, st
     places = [place_of(message) for message in messages]
     settings = replace(info, start=bisect_left(places, info.start))
     prunings = _moved(store.prunings(scope, id), places)
-    value = metadata_value(settings, prunings, tombstones=store.tombstones(scope, id))
+    line = {"lastConsolidated": _count_consolidated(store, scope, id, messages)}
+    value = metadata_value(settings, prunings, line, store.tombstones(scope, id))
     yield "metadata", dump_line(value).decode() + "\n"
     for message in messages:
         yield "message", dump_line(message_value(message)).decode() + "\n"
+
+
+def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[Message]) -> int:
+    """Return how many messages were consolidated, as the store says how far its session was."""
+    info = store.sessions(scope, id=id).get(id)
+    if info is None or info.through < 0:
+        return 0
+    ids = [message.record_id for message in messages if message.record_id is not None]
+    positions = {id_: record.position for id_, record in store.get(scope, ids).items()}
+    done = [
+        count
+        for count, message in enumerate(messages, 1)
+        if (position := positions.get(message.record_id or "")) is not None
+        and position <= info.through
+    ]
+    return max(done, default=0)
 
 
 def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning, ...]:

@@ -184,7 +184,6 @@ class NotesBaseContract(Contract):
         one, two = ana.remember("one", "two")
         assert ana.notes_bases() == {}
         base = noted(two, one, two)
-        base = replace(base, lines=(replace(base.lines[0], batch=7), *base.lines[1:]))
         for each in (noted(one, two), NotesBase(NOTES), base):
             ana.apply(do.KeepNotes(each))
             assert ana.notes_bases() == {(ana.scope, NOTES): each}

@@ -126,6 +126,11 @@ class ClaimChecker:
             return "a number or day in it was not said"
         return _claim(drawn, content, cited, moment or spoken[0].at)
 
+    def is_founded(self, text: str) -> bool:
+        """Return whether a text names no number, day or name that no turn of the page has."""
+        strange = names(text) - stems(self._text) - self._speakers
+        return not strange and not Evidence(self.page, self._reader).is_unfounded(text, None)
+
     def _why_unsupported(
         self, content: str, spoken: Sequence[Turn], evidence: Evidence
     ) -> str | None:

@@ -563,7 +563,7 @@ def keep_notes(tx: Transaction, action: act.KeepNotes) -> None:
             "user": tx.user,
             "agent": tx.scope.agent or "",
             "folder": folder,
-            "lines": dump([(line.id, line.digest, line.batch) for line in lines]),
+            "lines": dump([(line.id, line.digest) for line in lines]),
         },
     )
     kept = {line.id for line in lines}

@@ -293,8 +293,8 @@ def removed_message(text: str) -> Message:
 
 
 def noted_lines(text: str) -> tuple[NotedLine, ...]:
-    """Return the lines of a notes base."""
-    return tuple(NotedLine(*line) for line in json.loads(text))
+    """Return the lines of a notes base; version 0.2 wrote a number more in each."""
+    return tuple(NotedLine(*line[:2]) for line in json.loads(text))
 
 
 def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
