@@ -87,12 +87,23 @@ def test_the_user_stands_first_in_every_key(postgres):
     assert [each for each in keys if "(user_key" not in each[1]] == []
 
 
-def test_a_database_of_0_2_becomes_one_of_today(postgres):
+# From the schema of 0.2, which has number 5, to those before and after it.
+FROM_5 = {
+    4: "DROP TABLE job_users; ALTER TABLE derivations DROP COLUMN claimed_until; "
+    "DELETE FROM schema_steps WHERE number = 5",
+    5: "SELECT 1",
+    6: "DROP TABLE job_users; INSERT INTO schema_steps VALUES (6)",
+}
+
+
+@pytest.mark.parametrize("number", [4, 5, 6])
+def test_a_database_of_before_becomes_one_of_today(postgres, number):
     """It is made of the same, and holds every record and how often it holds each term."""
     former, new = new_database(postgres), new_database(postgres)
     with connected(former) as connection:
         connection.execute(Path(__file__).with_name("postgres_0_2.sql").read_text("utf-8"))
         connection.execute(FORMER)
+        connection.execute(FROM_5[number])
         made_by = [ANALYZER, TermAnalyzer().name]
         connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", made_by)
     remembering(new).close()

@@ -25,7 +25,15 @@ from memoranda.testing.embedders import HashEmbedder
 DATA = Path(__file__).with_name("data")
 NEWEST = len(DIALECT.schema())
 # A step that somebody's file has seen is never edited: a change is one more numbered file.
-STEPS = ("994ee8a9", "1e6a6db5", "070171e6", "32145aa0", "0c6b32a7", "b0ee526c")
+STEPS = (
+    "994ee8a9",
+    "1e6a6db5",
+    "070171e6",
+    "32145aa0",
+    "0c6b32a7",
+    "b0ee526c",
+    "e3b0c442",  # Of PostgreSQL alone.
+)
 # What files of number 1 lacked, as it was still being edited: statements that take it away.
 FORMER = {
     "an index": ["DROP INDEX records_session_until"],
@@ -45,6 +53,8 @@ FORMER = {
     ],
     "removed messages": ["DROP TABLE removed_messages", "DROP TABLE tombstones"],
 }
+# Since when rows of transcripts say whose they are.
+OWNED = 4
 ROWS = """
 INSERT INTO users (key, name) VALUES (1, 'ana');
 INSERT INTO records (key, id, user_key, kind, content, content_hash, term_count, event_time,
@@ -68,6 +78,8 @@ def make_file(path, number, *changes):
             raw.execute(sql).fetchall()
         raw.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {0x6D656D6F}")
         raw.execute(ROWS)
+        if number >= OWNED:
+            raw.execute("UPDATE messages SET user_key = 1; UPDATE prunings SET user_key = 1")
         for sql in changes:
             raw.execute(sql)
 

@@ -31,10 +31,6 @@ FROM unnest(CAST(:terms AS text[])) asked (term) CROSS JOIN LATERAL (
     WHERE t.user_key = :user AND t.term = asked.term ORDER BY t.record_key DESC LIMIT :most) held
 GROUP BY held.term
 """
-HOLDS = """
-SELECT count(*) FROM record_terms
-WHERE user_key = :user AND record_key = :key AND term = ANY (CAST(:terms AS text[]))
-"""
 NONE_HELD = Postings(np.array([], np.int64), np.array([], np.int64))
 
 
@@ -76,12 +72,6 @@ class TermCounts:
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
         return {row[0] for row in connection.all("SELECT DISTINCT record_key FROM record_terms")}
-
-    def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
-        """Return whether a record is indexed under each of these terms."""
-        kept = [*{*map(_kept, terms)}]
-        held = connection.value(HOLDS, {"user": user, "key": key, "terms": kept})
-        return bool(held == len(kept))
 
 
 def _kept(term: str) -> str:
