@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from byte_search import ByteSearch
 
 from memoranda import Memory
 from memoranda.errors import NotFound
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
 from memoranda.notes.prompt_history import history_file
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.byte_search import ByteSearch
 
 WORD = "quokkalith"
 SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"

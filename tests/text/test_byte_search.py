@@ -4,11 +4,10 @@ import io
 import json
 from base64 import b64encode
 
+import byte_search
+from byte_search import KEY, ByteSearch, probes
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from memoranda.text import byte_search
-from memoranda.text.byte_search import KEY, ByteSearch, probes
 
 LONG = "The quick brown fox jumps over the lazy dog, said Ana. " * 20
 

@@ -575,18 +575,6 @@ class Store(SearchStore, LeaseStore, Protocol):
             large: also where others would have to wait for long.
         """
 
-    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
-        """Return which of ``texts`` the files of the store still hold, by the names of the files.
-
-        Of each file it looks at the bytes. ``None`` where a server keeps the files to itself.
-        """
-
-    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
-        """Return those of ``texts`` that stand in what other users have stored.
-
-        For the search of files alone: nobody is told.
-        """
-
     def backup(self, path: str) -> None:
         """Write a consistent copy to ``path`` while others go on reading and writing.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any, Self
+from typing import Any
 from weakref import WeakSet
 
 import apsw
@@ -23,7 +23,6 @@ import apsw
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.forks import follow_forks
-from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
@@ -41,7 +40,6 @@ from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite_files import create_private, file_address, file_identity, new_file
 from memoranda.store.sqlite_schema import bring_up_to_date, is_marked, is_whole, read_version
-from memoranda.text.byte_search import ByteSearch
 
 MEMORY = ":memory:"
 BUSY = (
@@ -579,29 +577,6 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
                 BUSY if connection.value("SELECT 1 FROM meta WHERE name = :name", values) else None
             )
 
-    def search_files(self, texts: Collection[str]) -> dict[str, set[str]]:
-        """Return which texts the database and its log hold, by the names of the files.
-
-        The file beside these (``-shm``) has numbers of pages and nothing else, and to close it here
-        would free the locks of this process on it. So would closing the database, but by SQLite.
-        """
-        if self.in_memory:
-            return {}
-        files: list[tuple[str, Any]] = []
-        with ExitStack() as opened:
-            wal = Path(f"{self.location}-wal")
-            if wal.exists():
-                files.append((str(wal), opened.enter_context(wal.open("rb"))))
-            files.append(
-                (self.location, opened.enter_context(_SharedFile(self.location, self.vfs)))
-            )
-            return ByteSearch(texts).files(files)
-
-    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
-        """Return those of ``texts`` that stand in what other users have stored."""
-        with self.read() as connection:
-            return told_by_others(connection, self._user_key(connection, scope), texts)
-
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Make the derived rows of a sound file anew; return what was different.
 
@@ -618,39 +593,3 @@ class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
         """Write a copy of one moment to ``path``, which appears there whole or not at all."""
         with new_file(path) as partial, self._lend() as source, ErrorTranslator(path):
             source.run("VACUUM INTO :path", {"path": partial})
-
-
-OTHERS = """
-SELECT EXISTS (SELECT 1 FROM records WHERE user_key <> :user AND (
-        instr(content, :text) OR instr(metadata, :text) OR instr(session_id, :text)))
-    OR EXISTS (SELECT 1 FROM conversations c LEFT JOIN messages m ON m.conversation_key = c.key
-        WHERE c.user_key <> :user AND (instr(m.content, :text) OR instr(m.tool_calls, :text)
-            OR instr(m.raw, :text) OR instr(c.system, :text) OR instr(c.id, :text)))
-"""
-
-
-def told_by_others(connection: SqlConnection, user: int, texts: Collection[str]) -> set[str]:
-    """Return those of ``texts`` that stand in rows of other users than ``user``."""
-    return {text for text in texts if connection.value(OTHERS, {"user": user, "text": text})}
-
-
-class _SharedFile:
-    """A file read by SQLite's own means, which keeps the locks of this process on it."""
-
-    def __init__(self, path: str, vfs: str | None) -> None:
-        flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
-        self._file = apsw.VFSFile(vfs or "", path, [flags, 0])
-        self._at, self._size = 0, self._file.xFileSize()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.xClose()
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes."""
-        size = min(size, self._size - self._at)
-        data = self._file.xRead(size, self._at) if size > 0 else b""
-        self._at += len(data)
-        return data

@@ -535,21 +535,6 @@ class EraseContract(Contract):
         assert receipt.independent == (again.id, ana.messages("u")[0].id)
         assert [each.content for each in ana.messages("u")] == ["yes", "yes, thank you"]
 
-    def test_the_files_are_searched(self, store: Store, ana: User, ben: User) -> None:
-        """What a user stored is in the files until it is erased; what others have is told apart."""
-        texts = {LIE, f"{LIE} not", "nobody ever said so"}
-        ana.remember(f'{LIE} "not"', f"{LIE} not")
-        ben.remember(LIE)
-        found = store.search_files(texts)
-        if found is None or not found:
-            return  # On a server, or in memory.
-        assert set(found) == {LIE, f"{LIE} not"}
-        ana.erase(*ana.records(ALL))
-        store.purge()
-        assert set(store.search_files(texts) or ()) == {LIE}
-        assert store.told_by_others(ana.scope, texts) == {LIE}
-        assert store.told_by_others(ben.scope, texts) == set()
-
     def test_nothing_of_it_is_found(self, store: Store, ana: User) -> None:
         """Reads, words, vectors, entities, counts and queue are as if it had never been."""
         store.reset_vectors(MODEL, DIMENSIONS)

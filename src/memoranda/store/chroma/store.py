@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from importlib.resources import files
@@ -267,11 +267,6 @@ class ChromaStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what Chroma does by itself, and what stands in for what it does not."""
         return tuple(Capability(name, name == capabilities.PURGE, DETAILS[name]) for name in NAMES)
-
-    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]]:
-        """Return nothing: what is erased is in no file once these were written anew."""
-        del texts
-        return {}
 
     def verify(self) -> list[str]:
         """Return a line for each kind of difference found, with examples."""

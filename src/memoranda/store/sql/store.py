@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -315,19 +315,9 @@ class SqlStore(SqlClaims, TransferReads):
             self.count(None, Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)).values()
         )
 
-    def search_files(self, texts: Collection[str]) -> Mapping[str, set[str]] | None:
-        """Return that a server keeps its files to itself."""
-        del texts
-        return None
-
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
         return 0
-
-    def told_by_others(self, scope: Scope, texts: Collection[str]) -> set[str]:
-        """Return those of ``texts`` that stand in what other users have stored."""
-        del scope, texts
-        return set()
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
