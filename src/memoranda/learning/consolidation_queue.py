@@ -103,7 +103,7 @@ class ConsolidationQueue:
                 return
             except MemorandaError as error:
                 log.warning("consolidation failed: %s; it is tried again later", error)
-            except Exception:
+            except BaseException:  # SystemExit of an injected model, too: it would end this thread.
                 log.exception("consolidation failed; it is tried again later")
             finally:
                 with self._wake:
