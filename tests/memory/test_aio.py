@@ -104,19 +104,6 @@ def test_the_loop_goes_on_while_a_verb_waits():
     asyncio.run(work())
 
 
-def test_many_tasks_write_at_once():
-    """Concurrent tasks lose nothing."""
-
-    async def work():
-        async with AsyncMemory(":memory:", embedder=HashEmbedder()) as memory:
-            chat = await memory.conversation("c")
-            await asyncio.gather(*(chat.add("user", f"message {n}") for n in range(40)))
-            assert await chat.count() == 40
-            assert len(await memory.search("message", limit=100)) == 40
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_memory_of_another_user_is_of_the_moment_it_was_asked_for(tmp_path, opened):
     """Whoever deletes the user after that closes it, though it was never used before."""

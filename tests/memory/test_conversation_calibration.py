@@ -207,28 +207,6 @@ def test_triggers_go_by_the_corrected_count():
     lawful(chat, 800)
 
 
-def test_figures_go_by_the_corrected_count():
-    """R7.1: the share that stats show is the one at which pruning starts."""
-    chat = alone(context_limit=WINDOW, keep_recent=2)
-    events = heard(chat, "approaching_limit")
-    fill(chat, [40] * 5)
-    chat.calibrate(2 * chat.context().tokens)
-    fill(chat, [40] * 4)
-    assert chat.stats().percent_used == pytest.approx(72, abs=1)
-    assert events == []
-
-
-def test_a_manual_pruning_goes_by_the_corrected_count():
-    """R6.3: what is left fits the number as the provider counts."""
-    chat = alone(system="You plan trips.", keep_recent=2)
-    fill(chat, [40] * 12)
-    chat.calibrate(2 * chat.context().tokens)
-    chat.prune(300)
-    assert chat.view(300).pruned == ()
-    assert chat.context(budget=300 + 2 * REPLY).tokens <= 306
-    assert sum(message.tokens for message in chat.view(300).messages) <= 150
-
-
 def test_what_was_learned_stays_with_a_stored_conversation(tmp_path):
     """The next session counts as the last one learned to."""
     path = tmp_path / "m.db"

@@ -247,16 +247,6 @@ def test_a_task_that_begins_is_told_with_its_message(chat):
     assert boundary.title is None
 
 
-@each_row("wrong", ["", "prune", "PRUNED", None, 5, "remembered"])
-def test_an_unknown_event_is_refused(chat, wrong):
-    """The message lists the events there are."""
-    with pytest.raises(
-        errors.InvalidInput,
-        match=r"is unknown; (did you mean pruned\? )?use one of added, (request|appr)",
-    ):
-        chat.on(wrong, print)
-
-
 @each_row("wrong", [None, "print", 5])
 def test_what_cannot_be_called_is_refused(chat, wrong):
     """A subscriber that could only fail is refused at once, not logged at each event."""

@@ -4,19 +4,7 @@ import logging
 
 import pytest
 from tables import each_row
-from talks import (
-    FINISHED,
-    NEXT,
-    alone,
-    chatter,
-    chosen,
-    fill,
-    heard,
-    lawful,
-    named,
-    remembering,
-    sized,
-)
+from talks import FINISHED, NEXT, chatter, chosen, fill, heard, lawful, named, remembering, sized
 
 from memoranda import Conversation, errors
 from memoranda.conversation.pruning import check_limits
@@ -198,14 +186,3 @@ def test_a_full_disk_refuses_the_message_whole(tmp_path):
         chat.add("user", "tea " * 60_000)
         assert len(chat.prunings) == 1
         assert memory.verify() == []
-
-
-def test_alone_and_failing_are_the_same_without_failures():
-    """The transcript of these tests is the one of every conversation in memory."""
-    one, (two, _) = (
-        alone(context_limit=WINDOW, keep_recent=2, max_messages=99),
-        failing(keep_recent=2, max_messages=99),
-    )
-    for chat in (one, two):
-        fill(chat, [60] * 30)
-    assert [r.after for r in one.prunings] == [r.after for r in two.prunings]

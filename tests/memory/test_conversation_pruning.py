@@ -17,7 +17,6 @@ from talks import (
     heard,
     lawful,
     live,
-    named,
     sized,
     used,
 )
@@ -268,22 +267,6 @@ def test_a_full_window_is_not_pruned_with_every_message(count, most, pins, syste
     batch = max(2, most // 5)
     assert len(chat.prunings) <= 1 + (count + systems) / batch
     assert sum(cut.messages for cut in cuts(chat)) <= count
-
-
-@each_row("strategy", STRATEGIES)
-def test_long_talk_of_every_strategy_is_pruned_rarely(strategy):
-    """Over 400 messages with tools, prunings stay rare and every view is lawful."""
-    chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=6)
-    events = heard(chat, "pruned")
-    for number in range(100):
-        fill(chat, [14, 22])
-        exchange(chat, f"call_{number}", sized(30))
-        if number % 10 == 9:
-            lawful(chat, 800)
-    assert len(named(events, "pruned")) == len(chat.prunings)
-    tokens = sum(message.tokens for message in chat.messages)
-    assert 1 < len(chat.prunings) <= tokens / (WINDOW * 0.2)
-    assert chat.view(ALL).pruned == ()
 
 
 @each_row("strategy", STRATEGIES)

@@ -1,7 +1,5 @@
 """What is popped, removed or replaced is out of a conversation; all else stays as it was."""
 
-import asyncio
-import threading
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,10 +8,9 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tables import each_row
-from talks import ALL, PATIENCE, alone, chosen, exchange, fill, heard, remembering, sized
+from talks import ALL, alone, chosen, exchange, fill, heard, remembering, sized
 
-from memoranda import AsyncMemory, Conversation, errors
+from memoranda import Conversation, errors
 
 KINDS = ("alone", "file", "stored")
 PLACE = st.integers(0, 30)
@@ -165,24 +162,6 @@ def test_messages_added_together_part(tmp_path):
     assert not path.with_name("c.jsonl.torn").exists()
 
 
-def test_nothing_else_is_touched(tmp_path):
-    """The same text in another conversation, of another user, or before it, stays and is found."""
-    with remembering(tmp_path / "m.db") as memory:
-        chat, other = memory.conversation("c"), memory.conversation("other")
-        his = memory.as_user("ben").conversation("c")
-        for each in (chat, other, his):
-            each.extend([{"role": "user", "content": text} for text in ("yes", "well", "yes")])
-        before = (other.messages, his.messages, chat.messages[:2])
-        (gone,) = chat.pop()
-        assert (other.messages, his.messages, chat.messages) == before
-        found = {hit.record.id for hit in memory.search("yes", limit=9)}
-        assert gone.record_id not in found
-        assert found >= {before[0][0].record_id, before[0][2].record_id, before[2][0].record_id}
-        assert memory.get(gone.record_id).content == "yes"
-        assert [change.action for change in memory.history(gone.record_id)][-1] == "close"
-        assert memory.verify() == []
-
-
 def test_what_is_removed_is_not_learned_from(tmp_path):
     """Nor recalled, nor in any later context."""
     with remembering(tmp_path / "m.db") as memory:
@@ -288,49 +267,6 @@ def test_bad_input_changes_nothing(chat):
     assert chat.remove(first.id) == first
 
 
-@each_row("kind", KINDS)
-def test_many_hands_at_once(kind):
-    """Threads that add, pop and replace leave what some order of them would: none is lost twice."""
-    with opened(kind) as again:
-        fill(again(), [20] * 10)
-        hands = [again() for _ in range(4)]
-        gone, failed = [], []
-
-        def work(chat, number):
-            try:
-                for turn in range(8):
-                    chat.add("user", f"hand {number} turn {turn}")
-                    gone.extend(chat.pop())
-                    said = chat.messages[0]
-                    try:
-                        chat.replace([said.id], [{"role": "user", "content": f"{number} {turn}"}])
-                    except errors.NotFound:
-                        continue  # Another hand was quicker.
-                    gone.append(said)
-            except BaseException as error:
-                failed.append(error)
-                raise
-
-        threads = [
-            threading.Thread(target=work, args=(chat, number)) for number, chat in enumerate(hands)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(PATIENCE)
-        assert failed == []
-        chat = again()
-        left = [message.id for one in chat.tombstones for message in one.messages]
-        assert sorted(left) == sorted(message.id for message in gone)
-        assert len(set(left)) == len(left)
-        live = {message.id for message in chat.messages}
-        assert live.isdisjoint(left)
-        assert len(live) == 10
-        positions = [message.position for message in chat.messages]
-        assert positions == sorted(set(positions))
-        accounted(chat)
-
-
 def test_exports_carry_tombstones(tmp_path):
     """An archive and a session file; what was removed does not come back with an older archive."""
     with remembering(tmp_path / "one.db") as one, remembering(tmp_path / "two.db") as two:
@@ -351,20 +287,3 @@ def test_exports_carry_tombstones(tmp_path):
             ((left,), (kept,)) = (again.tombstones, chat.tombstones)
             assert (left.id, left.at, left.count) == (kept.id, kept.at, kept.count)
             assert texts(left.messages) == texts(kept.messages)
-
-
-async def removed_while_awaited(path):
-    """Use the asynchronous twins."""
-    async with AsyncMemory(path, settings=chosen()) as memory:
-        chat = await memory.conversation("c")
-        said = await chat.extend([{"role": "user", "content": text} for text in "abcd"])
-        popped = await chat.pop()
-        removed = await chat.remove(said[0].id)
-        (new,) = await chat.replace([said[1].id], [{"role": "user", "content": "x"}])
-        return texts([*popped, removed, new, *await chat.recent(9)])
-
-
-def test_the_asynchronous_twins(tmp_path):
-    """They do and return the same."""
-    found = asyncio.run(removed_while_awaited(tmp_path / "m.db"))
-    assert found == ["d", "a", "x", "x", "c"]

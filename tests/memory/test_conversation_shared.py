@@ -102,20 +102,6 @@ def test_a_hand_hears_of_its_own_prunings_alone(tmp_path):
         assert second
 
 
-def test_the_limit_is_crossed_with_the_messages_of_both(tmp_path):
-    """R2.4: what the other hand added counts, and only who crosses the threshold is told."""
-    with remembering(tmp_path / "m.db") as memory:
-        one, two = (
-            memory.conversation("c", context_limit=WINDOW, max_messages=99) for _ in range(2)
-        )
-        first, second = heard(one, "approaching_limit"), heard(two, "approaching_limit")
-        fill(one, [70] * 11)
-        fill(two, [40])
-        assert first == []
-        assert [event.subject.tokens for event in second] == [813]
-        assert one.prunings[0].before == 813
-
-
 class Interrupted(MemoryTranscript):
     """A transcript on which another hand acts right after a message, or before a pruning."""
 
@@ -136,23 +122,6 @@ class Interrupted(MemoryTranscript):
         act, self.then = self.then, None
         if act is not None:
             act()
-
-
-@each_row("other", ["start_session", "clear", "prune"])
-def test_an_added_message_is_returned_as_it_stands(other):
-    """Also where another hand took it out of view before ``add`` returned."""
-    limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
-    transcript = Interrupted(ConversationInfo(id="c", created_at=SystemClock().now()))
-    one, two = (Conversation.over(transcript, limits) for _ in range(2))
-    events = heard(one, "added")
-    fill(one, [30] * 4)
-    transcript.then = (lambda: two.prune(10)) if other == "prune" else getattr(two, other)
-    said = one.add("assistant", "hello")
-    assert (said,) == one.expand("cut_4")
-    assert said.position == 4
-    assert events[-1].subject == said
-    fill(one, [30] * 3)
-    assert [m.position for m in lawful(one, 800).messages][-3:] == [5, 6, 7]
 
 
 @each_row("pinned", [0, 8])
@@ -176,19 +145,6 @@ def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
             marker.tokens for marker in shown.markers
         ]
     assert one.view() == two.view()
-
-
-def test_a_change_right_after_a_pruning_is_seen(tmp_path):
-    """The pruning of one hand hides no later change of the other."""
-    with remembering(tmp_path / "m.db") as memory:
-        one, two = (memory.conversation("c", keep_recent=2) for _ in range(2))
-        fill(one, [30] * 10)
-        one.prune(120)
-        two.pin(two.messages[-1].id)
-        assert one.view().messages[-1].pinned
-        one.start_session()
-        two.clear()
-        assert one.view().entries == ()
 
 
 def test_two_processes_add_and_prune_at_once(tmp_path):

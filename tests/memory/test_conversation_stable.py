@@ -3,12 +3,8 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tables import each_row
-from talks import STRATEGIES, alone, chosen, exchange, fill, lawful, remembering, sized
-
-from memoranda import errors
+from talks import STRATEGIES, alone, chosen, fill, remembering, sized
 
 WINDOW = 1_000
 LIMITS = {
@@ -80,35 +76,6 @@ def test_without_a_memory_the_budget_is_the_conversations():
     chat, contexts, _ = run(stable=True, sizes=[39] * 20, context_limit=WINDOW)
     assert chat.prunings == ()
     assert [len(context) for context in contexts] == list(range(2, 22))
-
-
-@given(
-    sizes=st.lists(st.integers(6, 150), max_size=40),
-    strategy=st.sampled_from(STRATEGIES),
-    budget=st.integers(60, 900),
-    tools=st.booleans(),
-)
-def test_the_laws_hold_with_stable_prefixes(sizes, strategy, budget, tools):
-    """Laws 1 to 3 and the receipts are the same with larger steps."""
-    chat = alone(
-        context_limit=WINDOW,
-        strategy=strategy,
-        keep_recent=3,
-        max_messages=15,
-        settings=chosen(stable_prefix=True),
-    )
-    for index, size in enumerate(sizes):
-        fill(chat, [size], roles=[("user", "assistant")[index % 2]])
-        if tools and index % 4 == 0:
-            exchange(chat, f"call_{index}", sized(size))
-    try:
-        lawful(chat, budget)
-        context = chat.context("And now?", budget=budget)
-    except errors.BudgetTooSmall:
-        return
-    assert context.tokens <= budget
-    assert context.tokens == sum(item.tokens for item in context.receipt.included)
-    assert context.messages[-1]["content"] == "And now?"
 
 
 def test_a_stable_pruning_goes_further():

@@ -51,15 +51,6 @@ def test_two_conversations_are_apart(memory):
     assert [info.id for info in memory.conversations()] == ["two", "one"]
 
 
-def test_two_faces_of_one_conversation_see_the_same(memory):
-    """Nothing is kept in memory: what one face adds, the other has."""
-    one, two = memory.conversation("c"), memory.conversation("c")
-    one.add("user", "hello")
-    two.add("assistant", "hi")
-    assert one.messages == two.messages
-    assert len(one) == 2
-
-
 def test_each_message_is_an_episode_that_later_sessions_find(memory):
     """What was said once is found by search, with who said it and in which session."""
     chat = memory.conversation("trip", system="You plan trips.")
@@ -95,16 +86,6 @@ def test_a_context_recalls_what_the_view_does_not_hold(memory):
     assert len(context.messages) == 3
 
 
-def test_what_was_pruned_from_the_view_is_recalled(memory):
-    """Pruning is no loss: a message that left the view comes back as memory."""
-    chat = memory.conversation("long", max_messages=4, keep_recent=2)
-    chat.add("user", "My favourite tea is jasmine.")
-    for n in range(10):
-        chat.add("user", f"Filler number {n} about the weather.")
-    context = chat.context("Which tea is my favourite?", budget=2_000)
-    assert "My favourite tea is jasmine." in context.recall.text
-
-
 def test_without_a_prompt_the_last_question_is_what_memory_answers(memory):
     """A context without a prompt recalls for the newest message of the user."""
     memory.conversation("earlier").add("user", "My favourite tea is jasmine.")
@@ -138,15 +119,6 @@ def test_recalled_text_is_never_new_evidence(memory):
     ]
     assert chat.messages[0].content.startswith("<memoranda-memory")
     assert chat.messages[1].record_id is None
-
-
-def test_a_whole_context_given_back_adds_no_memory(memory):
-    """Law 9: an agent that stores what it was sent does not feed memory on itself."""
-    memory.remember("My favourite tea is jasmine.")
-    chat = memory.conversation("c", system="You are kind.")
-    context = chat.context("Which tea do I like?", budget=2_000)
-    memory.conversation("d").extend(context.messages)
-    assert [r.content for r in memory.records(kind="episode")] == ["Which tea do I like?"]
 
 
 def test_many_broken_fences_cost_no_time(plain):

@@ -5,7 +5,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from talks import ALL, PATIENCE, alone, chatter, chosen, fill, heard, lawful, named, remembering
+from talks import PATIENCE, alone, chatter, chosen, fill, heard, lawful, named, remembering
 
 WINDOW = 1_000
 SAID = "Decision: we use PostgreSQL 16 for the ledger, budget 4,000 EUR. Error 404 in ledger.py."
@@ -163,21 +163,6 @@ def test_a_long_summary_does_not_push_out_the_messages(start):
     assert marker.cost < 400
 
 
-def test_many_summaries_do_not_push_out_the_messages():
-    """Also where pins part many markers, summaries give way before live messages do."""
-    chat = alone(keep_recent=2, settings=chosen(summaries="extractive"), system="Go.")
-    for number in range(24):
-        said = chat.add("user", f"{SAID} That was decision {number}.")
-        chat.pin(said.id, pinned=number % 4 == 0)
-    receipt = chat.prune(600)
-    assert len(receipt.cuts) >= 4
-    assert all(cut.summary for cut in receipt.cuts)
-    shown = lawful(chat, 600)
-    assert shown.pruned == ()
-    assert len(shown.messages) == 24 - receipt.messages
-    assert all("In short" in marker.text for marker in lawful(chat, ALL).markers)
-
-
 def test_each_cut_has_the_summary_of_its_own_messages(start):
     """Of a pruning with several cuts each is summed up for itself."""
     summarizer = Held()
@@ -204,20 +189,6 @@ def test_summaries_of_joined_markers_are_told_together(start):
     [marker] = lawful(chat).markers
     first, second = chat.prunings[:2]
     assert f"{first.messages} from 0\n{second.messages} from {first.messages}" in marker.text
-
-
-def test_a_summary_that_comes_after_a_clear_disturbs_nothing(start):
-    """What is cleared stays away; the receipt keeps its summary."""
-    summarizer = Held()
-    chat = start(summarizer=summarizer, keep_recent=2)
-    fill(chat, [60] * 14)
-    assert summarizer.begun.wait(PATIENCE)
-    chat.clear()
-    new = chatter(chat, 2)
-    with summarized(chat):
-        summarizer.go.set()
-    assert chat.view().entries == tuple(new)
-    assert chat.prunings[0].cuts[0].summary == "They spoke of the ledger."
 
 
 @pytest.mark.parametrize("when", ["before", "while"])

@@ -1,7 +1,5 @@
 """What goes when a task ends and the next begins (R6.4, workflow 3), or a session (R6.5)."""
 
-from datetime import UTC, datetime, timedelta
-
 from tables import each_row
 from talks import (
     FINISHED,
@@ -14,13 +12,11 @@ from talks import (
     fill,
     heard,
     lawful,
-    live,
     named,
     remembering,
     sized,
 )
 
-START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 RULE = "Always answer in French, never in English."
 MISTAKE = [
     ("user", "Rename function 9 in module9.py"),
@@ -135,26 +131,6 @@ def test_going_on_with_a_task_is_no_boundary():
     assert len(chat.view().messages) == 11
 
 
-def test_another_topic_is_no_end_of_a_task():
-    """R5.5: a shift of topic, however clear, begins no task; it tells and prunes nothing."""
-    talk = [
-        "I planted tomatoes and basil in the garden behind the house.",
-        "Tomatoes like sun; water them in the morning.",
-        "The tomatoes get yellow leaves, is that a fungus?",
-        "Yellow leaves on tomatoes often mean too much water.",
-        "Which football clubs play in the Champions League final?",
-        "Madrid and Dortmund play in the final at Wembley.",
-    ]
-    chat = alone(keep_recent=1)
-    events = heard(chat, "task_boundary", "pruned")
-    for index, content in enumerate(talk):
-        said = START + timedelta(days=9 * (index // 4), minutes=index)
-        chat.add(("user", "assistant")[index % 2], content, timestamp=said)
-    assert len(chat.explain().tasks) == 1
-    assert events == []
-    assert chat.prunings == ()
-
-
 def test_one_pruning_is_enough_for_a_boundary_beyond_the_threshold():
     """R6.4: where the finished task frees what is needed, nothing else is pruned."""
     chat = alone(keep_recent=1, context_limit=1_000)
@@ -184,20 +160,6 @@ def test_of_several_boundaries_the_last_counts():
     assert contents(lawful(chat).messages) == ["# Task: release"]
 
 
-def test_many_messages_at_once_are_cut_at_the_last_boundary():
-    """A boundary in the middle of ``extend`` takes out what came before it, nothing after."""
-    other = alone(settings=chosen(at_task_boundary="keep"))
-    refactor(other)
-    other.add("assistant", FINISHED)
-    boundary = other.add("user", NEXT)
-    refactor(other, 3)
-    chat = alone(keep_recent=2)
-    chat.extend(other.messages)
-    shown = contents(lawful(chat).messages)
-    assert [r.trigger for r in chat.prunings] == ["task_boundary"]
-    assert shown == contents(other.messages)[boundary.position :]
-
-
 @each_row("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
 def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
     """R5.2: the old task goes whole; of the current one no more than has to."""
@@ -212,20 +174,6 @@ def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
     assert len(shown) >= 10
     assert shown[0].position >= boundary.position
     assert contents(shown) == contents(other.messages)[-len(shown) :]
-
-
-def test_a_boundary_parts_no_call_from_its_result():
-    """Law 2: a task that begins while a result is due waits for it."""
-    chat = alone(keep_recent=1)
-    refactor(chat, 3)
-    exchange(chat, "first")
-    chat.add("assistant", FINISHED)
-    call, result = exchange(chat, "second")
-    chat.add("user", NEXT)
-    chat.add("assistant", "Fine.")
-    lawful(chat)
-    alive = live(chat)
-    assert (call.id in alive) == (result.id in alive)
 
 
 def test_a_boundary_is_seen_across_two_holders(tmp_path):
@@ -286,11 +234,3 @@ def test_a_session_start_can_prune_by_itself(tmp_path):
         assert chat.expand(marker) == chat.messages
     with remembering(path, at_session_start="prune") as memory:
         assert len(memory.conversation("c").prunings) == 1  # nothing was said since
-
-
-def test_the_first_session_has_nothing_to_prune(tmp_path):
-    """``at_session_start = "prune"`` with a new conversation does nothing."""
-    with remembering(tmp_path / "m.db", at_session_start="prune") as memory:
-        chat = memory.conversation("new", system="You plan.")
-        assert chat.prunings == ()
-        assert alone().start_session() is None

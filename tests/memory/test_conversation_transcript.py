@@ -1,16 +1,13 @@
 """The transcript: append-only, thread-safe, in the forms of the providers, bad input refused."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 from tables import each_row
 
-from memoranda import Conversation, Message, errors
+from memoranda import Conversation, errors
 from memoranda.model.models import ToolCall, ToolResult
 
-PATIENCE = 30.0
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested
 
 
@@ -68,19 +65,6 @@ def test_clear_starts_afresh_and_loses_nothing(chat):
     assert contents[0].startswith("You plan trips.")
     assert chat.stats().total_messages == 2
     assert chat.stats().messages_in_context == 1
-
-
-def test_events_tell_of_adding_and_ending(chat):
-    """Each message is told once, also those that came together."""
-    heard = []
-    for name in ("added", "ended"):
-        chat.on(name, lambda event: heard.append(event.name))
-    chat.add("user", "one")
-    chat.extend([{"role": "user", "content": "two"}, {"role": "assistant", "content": "three"}])
-    chat.end()
-    assert heard == ["added", "added", "added", "ended"]
-    chat.add("user", "after the end")
-    assert len(chat) == 4
 
 
 OPENAI = [
@@ -172,16 +156,6 @@ def test_messages_of_another_conversation_come_in_with_their_times(chat):
     assert not {m.id for m in chat.messages} & {m.id for m in other.messages}
 
 
-def test_what_goes_out_comes_in_again(chat):
-    """The messages of a context are a form that ``extend`` takes."""
-    chat.extend(OPENAI[1:])
-    again = Conversation()
-    again.extend(chat.context(budget=100_000).messages[1:])
-    assert [(m.role, m.content, m.tool_calls) for m in again.messages] == [
-        (m.role, m.content, m.tool_calls) for m in chat.messages
-    ]
-
-
 CALL = ToolCall("c", "look_up")
 
 
@@ -271,35 +245,3 @@ def test_arguments_of_a_conversation_are_checked(chat, verb, error, message):
     """Every verb names what it cannot use."""
     with pytest.raises(error, match=message):
         verb(chat)
-
-
-def test_eight_threads_add_and_read_at_once_and_lose_nothing(chat):
-    """Seed 003: concurrent adding and reading loses no message and repeats none."""
-    start = threading.Barrier(8)
-
-    def work(number):
-        start.wait(PATIENCE)
-        for n in range(12):
-            chat.add("user", f"{number}-{n}")
-            assert chat.recent(1)
-            assert len(chat.messages) >= n
-            chat.view(500)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))
-    contents = [message.content for message in chat.messages]
-    assert sorted(contents) == sorted(f"{a}-{b}" for a in range(8) for b in range(12))
-    for number in range(8):
-        own = [text for text in contents if text.startswith(f"{number}-")]
-        assert own == [f"{number}-{n}" for n in range(12)]
-
-
-def test_what_is_returned_cannot_change_the_transcript(chat):
-    """Messages are values; the caller's list is the caller's."""
-    chat.add("user", "hello")
-    context = chat.context("so?")
-    context.messages.clear()
-    assert len(chat.context("so?").messages) == 3
-    with pytest.raises(AttributeError):
-        chat.messages[0].content = "changed"
-    assert isinstance(chat.messages[0], Message)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Conversation, errors
-from memoranda.model.models import Marker, ToolCall
+from memoranda.model.models import ToolCall
 
-OVERHEAD = 4  # tokens around each message
 WORDS = st.lists(st.sampled_from(["tea", "Lisbon", "yes", "and", "2026", "茶", "\n"]), max_size=25)
 CALL_IDS = st.sampled_from(["a", "b", "c", ""])
 PLAIN = st.tuples(st.sampled_from(["user", "assistant", "system"]), WORDS)
@@ -114,28 +113,6 @@ def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - draw
             assert message.id in included or re.search("counterpart|to come", left_out[message.id])
 
 
-@given(turns=TURNS, strategy=STRATEGIES, budget=st.integers(1, 400))
-def test_a_view_is_a_pure_part_of_the_transcript(turns, strategy, budget):
-    """Law 3: the same input gives the same view, a part of the transcript in its order."""
-    chat = Conversation(strategy=strategy, keep_recent=3, max_messages=12)
-    said(chat, turns)
-    before = chat.messages
-    budget = least(chat, budget)
-    view = chat.view(budget)
-    assert chat.view(budget) == view
-    assert view.tokens <= budget
-    assert chat.messages == before
-    hidden = [message for marker in view.markers for message in chat.expand(marker)]
-    together = (*view.messages, *view.waiting, *hidden)
-    assert sorted(message.id for message in together) == sorted(m.id for m in before)
-    known = {message.id: message for message in before}
-    for message in hidden:
-        assert message == known[message.id]
-    assert view.tokens == sum(
-        entry.cost if isinstance(entry, Marker) else entry.tokens for entry in view.entries
-    )
-
-
 @given(
     lengths=st.lists(st.integers(1, 40), min_size=1, max_size=20),
     systems=st.sets(st.integers(0, 19)),
@@ -158,52 +135,6 @@ def test_recency_is_s3_to_the_letter(lengths, systems, budget):
     assert list(chat.view(least(chat, budget)).messages) == expected
 
 
-def test_a_rolling_window_keeps_the_last_messages():
-    """R3.1: at most so many messages, the newest, opening with a question."""
-    chat = Conversation(max_messages=10, keep_recent=4)
-    for n in range(15):
-        chat.add("user", f"question {n}")
-        chat.add("assistant", f"answer {n}")
-    contents = [message.content for message in chat.view().messages]
-    assert contents == [f"{word} {n}" for n in range(10, 15) for word in ("question", "answer")]
-    chat.add("user", "question 15")
-    contents = [message.content for message in chat.view().messages]
-    assert contents[0] == "question 11"
-    assert len(contents) == 9
-
-
-def test_the_most_recent_messages_stay_while_they_fit():
-    """R3.3: the last ``keep_recent`` stay, also where the window opens with an answer."""
-    chat = Conversation(max_messages=4, keep_recent=4)
-    chat.add("user", "a question")
-    for n in range(6):
-        chat.add("assistant", f"part {n} of the answer")
-    chat.add("user", "go on")
-    contents = [message.content for message in chat.view().messages]
-    assert contents == [*(f"part {n} of the answer" for n in (3, 4, 5)), "go on"]
-
-
-def test_a_long_run_of_tool_calls_keeps_its_newest():
-    """An agent at work sees its last steps, though the question they serve is long out."""
-    chat = Conversation(max_messages=8, keep_recent=4)
-    chat.add("user", "count the stars")
-    for n in range(20):
-        chat.add("assistant", "", tool_calls=[ToolCall(f"c{n}", "count")])
-        chat.add("tool", f"{n} stars", tool_result=f"c{n}")
-    contents = [message.content for message in chat.view().messages]
-    request, *steps = contents
-    assert request == "count the stars"
-    assert steps == ["", "17 stars", "", "18 stars", "", "19 stars"]
-
-
-def test_max_messages_below_keep_recent_keeps_those():
-    """The most recent ones stay even where the window is set smaller."""
-    chat = Conversation(max_messages=2, keep_recent=6)
-    for n in range(10):
-        chat.add("user", f"message {n}")
-    assert len(chat.view().messages) == 6
-
-
 def test_an_orphan_never_blocks():
     """Law 2: a call without a result, or a result without a call, stays out and harms nobody."""
     chat = Conversation()
@@ -224,60 +155,12 @@ def test_an_orphan_never_blocks():
     assert len(chat.context("so?").messages) == 3
 
 
-def test_a_pinned_result_brings_its_call():
-    """A pin keeps the whole exchange, and the budget counts all of it."""
-    chat = Conversation(system="You plan trips.")
-    chat.add("assistant", "word " * 30, tool_calls=[ToolCall("a", "look_up")])
-    result = chat.add("tool", "found", tool_result="a")
-    for n in range(5):
-        chat.add("user", f"message {n}")
-    chat.pin(result.id)
-    with pytest.raises(errors.BudgetTooSmall) as raised:
-        chat.context("go", budget=40)
-    context = chat.context("go", budget=raised.value.needed)
-    assert [message["role"] for message in context.messages] == [
-        "system",
-        "assistant",
-        "tool",
-        "user",
-    ]
-    chat.pin(result.id, pinned=False)
-    roles = [message["role"] for message in chat.context("go", budget=40).messages]
-    assert "tool" not in roles
-
-
 def test_what_must_be_in_and_does_not_fit_says_by_how_much():
     """Law 1: the error names what is needed, the budget and the way out."""
     chat = Conversation(system="You are a very careful planner of long trips.")
     with pytest.raises(errors.BudgetTooSmall, match=r"more than the budget of 5; raise") as raised:
         chat.context("Book it.", budget=5)
     assert chat.context("Book it.", budget=raised.value.needed).tokens == raised.value.needed
-
-
-def test_messages_are_in_the_form_of_openai():
-    """A context is ready for a call: calls and results in the shape the provider takes."""
-    chat = Conversation(system="You look things up.")
-    chat.add("user", "weather?")
-    call = ToolCall("call_1", "weather", '{"city": "Lisbon"}')
-    chat.add("assistant", "", tool_calls=[call])
-    chat.add("tool", "18 degrees", tool_result="call_1")
-    assert chat.context("and tomorrow?").messages == [
-        {"role": "system", "content": "You look things up."},
-        {"role": "user", "content": "weather?"},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [
-                {
-                    "id": "call_1",
-                    "type": "function",
-                    "function": {"name": "weather", "arguments": '{"city": "Lisbon"}'},
-                }
-            ],
-        },
-        {"role": "tool", "content": "18 degrees", "tool_call_id": "call_1"},
-        {"role": "user", "content": "and tomorrow?"},
-    ]
 
 
 def test_stats_tell_what_a_context_holds():

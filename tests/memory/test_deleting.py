@@ -1,39 +1,13 @@
 """Users and conversations that are deleted: nowhere listed, and not brought back by anybody."""
 
-import asyncio
 import json
-import subprocess
-import sys
 
 import pytest
 from test_memory_erasing import SAID, WORDS, remains
 from typer.testing import CliRunner
 
-from memoranda import AsyncMemory, Memory, Settings, errors
-from memoranda.cli import app
-from memoranda.testing.embedders import HashEmbedder
-
-# The process holds a user's memory, and says after each line it is given what became of a verb.
-HOLDER = """
-import sys
 from memoranda import Memory, Settings, errors
-chosen = Settings(embedding={"model": "none"}, timezone="UTC")
-with Memory(sys.argv[1], user="ana", settings=chosen) as memory:
-    chat = memory.conversation("trip")
-    verbs = {
-        "write": lambda: memory.remember("I bring Ana back").content,
-        "read": lambda: len(memory.records()),
-        "say": lambda: chat.add("user", "I bring Ana back, too").content,
-        "note": lambda: memory.notes.append_history("I bring Ana back as well").text,
-        "anew": lambda: len(memory.as_user("ana").records()),
-    }
-    print("ready", flush=True)
-    for line in sys.stdin:
-        try:
-            print(verbs[line.strip()](), flush=True)
-        except errors.UserDeleted as error:
-            print(f"refused: {error}", flush=True)
-"""
+from memoranda.cli import app
 
 
 @pytest.fixture
@@ -115,33 +89,6 @@ def test_whatever_was_open_raises_and_brings_nobody_back(folder, opened, erase):
     assert owner.admin.users() == ["ana"]
 
 
-def test_a_handle_in_another_process_raises(folder, opened):
-    """What another process holds of the user is refused there, in reads and in writes."""
-    memory = opened(folder / "m.db", user="ana")
-    memory.remember("Ana likes tea")
-    with subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", HOLDER, str(folder / "m.db")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as holder:
-
-        def ask(verb):
-            holder.stdin.write(f"{verb}\n")
-            holder.stdin.flush()
-            return holder.stdout.readline().strip()
-
-        assert holder.stdout.readline() == "ready\n"
-        assert [ask("read"), ask("say")] == ["1", "I bring Ana back, too"]
-        memory.admin.delete_user("ana")
-        for _ in range(2):
-            for verb in ("read", "write", "say", "note"):
-                assert ask(verb).startswith("refused: the user 'ana' was deleted"), verb
-        assert (ask("anew"), memory.admin.users()) == ("0", [])
-        holder.stdin.close()
-    assert remains(folder, "bring Ana back") == []
-
-
 def test_the_notes_of_others_stay_in_a_shared_folder(tmp_path, opened):
     """Only files of memoranda are removed, and whatever else is in the folder stays."""
     shared = tmp_path / "project"
@@ -163,21 +110,6 @@ def test_an_unknown_user_is_named_with_the_near_ones(memory):
     memory.admin.delete_user("ana")
     with pytest.raises(errors.NotFound, match="no user 'ana'; there are none yet"):
         memory.admin.delete_user("ana")
-
-
-def test_a_deletion_without_erasing_is_a_forgetting(opened):
-    """What the user had is not found, but told by history; a second deletion erases it."""
-    owner = opened(user="root")
-    ana = owner.as_user("ana")
-    record = ana.remember(SAID)
-    receipt = owner.admin.delete_user("ana", erase=False)
-    assert (receipt.erased, receipt.purged, receipt.records) == (False, False, 1)
-    assert owner.admin.users() == []
-    anew = owner.as_user("ana")
-    assert (anew.records(), anew.get(record.id).content) == ([], SAID)
-    assert anew.history(record.id)[-1].reason == "user deleted"
-    owner.admin.delete_user("ana")
-    assert owner.as_user("ana").get(record.id) is None
 
 
 def test_background_work_brings_nobody_back(opened):
@@ -248,43 +180,6 @@ def test_an_unknown_conversation_is_named_with_the_near_ones(memory):
     memory.delete_conversation("trip")
     with pytest.raises(errors.NotFound, match="there are none yet"):
         memory.delete_conversation("trip")
-
-
-def test_both_verbs_can_be_awaited(tmp_path):
-    """The asynchronous faces delete, too, and their handles raise."""
-
-    async def work():
-        async with AsyncMemory(
-            tmp_path / "m.db", user="ana", embedder=HashEmbedder(), settings=Settings()
-        ) as memory:
-            await memory.remember("tea")
-            await memory.conversation("trip")
-            bob = memory.as_user("bob")
-            await bob.remember("cake")
-            assert await memory.admin.users() == ["ana", "bob"]
-            assert (await memory.delete_conversation("trip")).conversations == 1
-            assert (await memory.admin.delete_user("bob")).records == 1
-            with pytest.raises(errors.UserDeleted):
-                await bob.records()
-            assert [each.name for each in await memory.admin.overviews()] == ["ana"]
-
-    asyncio.run(work())
-
-
-def test_many_are_erased_in_one_transaction(folder, opened):
-    """Erasing many records leaves what erasing each would leave, and one wrong id erases none."""
-    memory = opened(folder / "m.db")
-    records = memory.remember_many([f"{SAID} {number}" for number in range(123)])
-    kept = memory.remember("Ana likes tea")
-    ids = [record.id for record in records]
-    service = memory._records
-    with pytest.raises(errors.NotFound, match="fact_nothing"):
-        service.forget([*ids, "fact_nothing"], erase=True)
-    assert len(memory.records(limit=500)) == 124
-    receipt = service.forget(ids, erase=True)
-    assert (receipt.records, receipt.purged) == (123, True)
-    assert memory.records() == [kept]
-    assert remains(folder, *WORDS) == []
 
 
 def test_the_users_are_told_to_a_program(tmp_path, opened):

@@ -9,7 +9,6 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings
-from memoranda.conversation.conversation import Conversation
 from memoranda.memory import scope_of, services_of
 from memoranda.model.models import ToolCall
 from memoranda.testing.clocks import FrozenClock
@@ -162,25 +161,6 @@ def test_what_is_given_more_time_stays(memory, clock):
     assert [each.content for each in chat.view().messages] == ["keep this"]
     clock.advance(timedelta(days=300))
     assert [each.content for each in chat.view().messages] == ["keep this"]
-
-
-def test_an_export_holds_what_expired(memory, clock, tmp_path):
-    """It is a copy of the store, and in the copy it has expired as well."""
-    memory.conversation("trip").add("user", OLD)
-    clock.advance(MONTH)
-    memory.export(tmp_path / "copy.jsonl")
-    assert OLD in (tmp_path / "copy.jsonl").read_text("utf-8")
-    with Memory(":memory:", user="ana", settings=settings(), clock=clock) as other:
-        other.import_(tmp_path / "copy.jsonl")
-        assert other.stored_conversations.open_read_only("trip").messages == ()
-        assert stored(other, "trip") == [OLD]
-
-
-def test_a_file_of_its_own_has_no_retention(tmp_path):
-    """A conversation without a memory keeps what it holds."""
-    chat = Conversation.open(tmp_path / "talk.jsonl", settings=settings())
-    chat.add("user", OLD)
-    assert (chat.explain().expired, OLD in seen(chat)) == (0, True)
 
 
 STEPS = st.lists(

@@ -71,17 +71,6 @@ def _sayable(item):
     return bool(item.content.strip() or item.images or item.tool_calls or item.tool_result)
 
 
-def test_the_figures_are_those_of_the_conversation():
-    """Without a budget of its own the explanation has the figures of ``stats``."""
-    chat = alone(system=SYSTEM, context_limit=2_000)
-    chatter(chat, 90)
-    found = chat.explain()
-    assert found.figures == chat.stats()
-    assert (found.window, found.budget) == (2_000, 1_600)
-    assert found.tokens == chat.stats().total_tokens
-    assert found.system > 0
-
-
 def test_what_must_stay_is_told_as_such():
     """System messages, pins, the last request and the newest each have their own reason."""
     chat = alone(keep_recent=2)
@@ -176,35 +165,6 @@ def test_the_cleared_part_is_counted_and_told_if_asked_for():
     found = chat.explain(cleared=True)
     assert (found.cleared, states(found)) == (6, ["cleared"] * 6 + ["in"] * 2)
     assert [line.task for line in found.lines] == [None] * 6 + [1] * 2
-
-
-def test_scores_are_explained():
-    """A live message has its score with what it is made of."""
-    chat = alone()
-    chat.add("user", "Always answer in French.")
-    chat.add("assistant", "Oui.")
-    line = by_position(chat.explain())[0]
-    assert 0.5 < line.score <= 1
-    assert line.score_why.startswith("0.5 base")
-
-
-def test_tasks_are_found_with_their_titles():
-    """Where a task was named it has that title, and the one before it is done."""
-    chat = alone(settings=chosen(at_task_boundary="keep"))
-    chat.add("user", "Refactor the parser.")
-    chat.add("assistant", "Task complete. Refactored 3 files.")
-    chat.add("user", "Write them.", task="the tests")
-    first, second = chat.explain().tasks
-    assert (first.title, first.first, first.last) == ("Refactor the parser.", 0, 1)
-    assert (second.title, second.first, second.last) == ("the tests", 2, 2)
-    assert (first.completed, second.completed) == (True, False)
-    assert [line.task for line in chat.explain().lines] == [1, 1, 2]
-
-
-def test_a_budget_must_be_a_number():
-    """A budget that is none is refused."""
-    with pytest.raises(InvalidInput, match="budget=0"):
-        alone().explain(budget=0)
 
 
 def test_looking_leaves_no_trace(memory):

@@ -1,23 +1,16 @@
 """Items: an application's own values under a namespace and a key, and no memories."""
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from noting import noting
 from tables import each_row
 
-from memoranda import AsyncMemory, Settings, errors
+from memoranda import errors
 from memoranda.model.models import MEMORY_KINDS
 from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
-SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 CODE = "  def add(a, b):\n\treturn a + b\r\n\u2028# Ana lives in Lisbon. \U0001f408  \n"
 # What a person could say of themselves, were it said and not kept by an application.
 FACTS = ("Ana lives in Lisbon.", "Ana likes green tea.", "My dog is called Rex.")
@@ -26,17 +19,6 @@ FACTS = ("Ana lives in Lisbon.", "Ana likes green tea.", "My dog is called Rex."
 def put(memory, content, *namespace, key="k", **more):
     """Write an item."""
     return memory.remember(content, kind="item", namespace=namespace, key=key, **more)
-
-
-@given(text=TEXT, namespace=st.lists(TEXT.filter(str.strip), max_size=3), key=TEXT)
-@SHARED
-def test_the_exact_text_comes_back(memory, text, namespace, key):
-    """Any text, under any names, with all its blanks and line ends; also an empty one."""
-    key = f"k{key}"
-    written = put(memory, text, *namespace, key=key)
-    assert (written.content, written.namespace) == (text, tuple(namespace))
-    assert memory.get(namespace=namespace, key=key) == written
-    assert memory.get(written.id) == written
 
 
 def test_the_last_write_replaces_all_but_id_and_age(opened):
@@ -67,19 +49,6 @@ def test_what_a_list_holds_is_written_together(memory):
     assert memory.stats().records["item"] == 1
 
 
-def test_threads_that_write_one_key_leave_one_item(opened, tmp_path):
-    """Over two memories of one file, each writer is told the same id and age."""
-    memories = [opened(tmp_path / "memory.db") for _ in range(2)]
-
-    def write(number):
-        return [put(memories[number % 2], f"{number} {turn}", "app") for turn in range(8)]
-
-    with ThreadPoolExecutor(4) as pool:
-        told = {(item.id, item.created_at) for items in pool.map(write, range(4)) for item in items}
-    (left,) = memories[0].records(namespace=("app",))
-    assert told == {(left.id, left.created_at)}
-
-
 def test_a_namespace_is_exact_or_a_prefix(memory):
     """Exact where one item is meant, a prefix where several are; always by whole parts."""
     for namespace in (("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ('a","b',), ("z",)):
@@ -100,28 +69,6 @@ def test_a_namespace_is_exact_or_a_prefix(memory):
     memory.forget(namespace=("a", "b"), key="k")
     assert memory.get(namespace=("a", "b"), key="k") is None
     assert memory.namespaces(("a", "b")) == [("a", "b", "c")]
-
-
-def test_an_item_ends_when_it_was_told_to(opened):
-    """An expired item is not there, is retired by upkeep, and its key can be written again."""
-    clock = FrozenClock(START)
-    memory = opened(clock=clock)
-    item = put(memory, "brief", "a", valid_until=START + timedelta(hours=1))
-    clock.advance(timedelta(hours=2))
-    assert memory.get(namespace=("a",), key="k") is None
-    assert memory.records(namespace=("a",)) == memory.namespaces() == []
-    assert memory.expire().counts == {"item": 1}
-    assert put(memory, "again", "a").id == item.id
-    assert memory.search("again", kind="item")[0].record.content == "again"
-    assert memory.verify() == []
-
-
-def test_what_is_attached_changes_in_place(memory):
-    """Metadata, tags and end of an item are updated like those of any record."""
-    item = put(memory, "value", "a", tags=["t"], metadata={"v": 1})
-    changed = memory.update(item.id, metadata={"v": 2})
-    assert (changed.content, changed.tags, changed.metadata) == ("value", ("t",), {"v": 2})
-    assert memory.search("value", kind="item", metadata={"v": 2}, tags=["t"])
 
 
 def test_forgetting_and_erasing_an_item(memory):
@@ -241,19 +188,3 @@ def test_items_move_with_the_rest(opened, tmp_path):
             assert other.get(**place) == memory.get(**place)
         assert other.count() == 4
     assert other.search("add", kind="item")[0].record.content == CODE
-
-
-def test_items_from_a_loop(tmp_path):
-    """The same verbs, awaited."""
-
-    async def work():
-        async with AsyncMemory(
-            tmp_path / "memory.db", settings=Settings(), embedder=HashEmbedder()
-        ) as memory:
-            item = await memory.remember("v", kind="item", namespace=("a",), key="k")
-            assert await memory.get(namespace=("a",), key="k") == item
-            assert await memory.namespaces() == [("a",)]
-            await memory.forget(namespace=("a",), key="k")
-            assert await memory.records(namespace=("a",)) == []
-
-    asyncio.run(work())

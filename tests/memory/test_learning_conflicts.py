@@ -65,19 +65,6 @@ def test_being_said_again_keeps_a_fact_fresh(memory):
     assert fact(memory, "friends").confidence == pytest.approx(strength)
 
 
-def test_names_numbers_and_negations_that_differ_are_no_duplicates(memory):
-    """What only looks alike stays apart."""
-    talk(
-        memory,
-        "one",
-        "My sister Marta lives in Berlin.",
-        "My sister Clara lives in Berlin.",
-        "I work at Acme.",
-    )
-    memory.consolidate()
-    assert sum("Berlin" in each for each in contents(memory)) == 2
-
-
 def test_a_new_value_takes_the_place_of_the_old_one(moved):
     """Seed 004, resolve_conflict: 0.3 for the old one; each names the other; both are there."""
     old, new = fact(moved, "Porto"), fact(moved, "Lisbon")
@@ -100,89 +87,6 @@ def test_what_was_believed_then_can_be_asked(moved):
     found = moved.search("Where does the user live?", kind="fact", as_of=then)
     assert found[0].record.content == PORTO
     assert LISBON not in [hit.record.content for hit in found]
-
-
-def test_a_change_that_was_read_late_takes_its_place_in_the_past(memory):
-    """A session from before, consolidated after the newer one, retires nothing."""
-    talk(memory, "old", "I live in Porto.")
-    clock_of(memory).advance(10 * DAY)
-    talk(memory, "new", "I live in Lisbon.")
-    memory.consolidate("new")
-    memory.consolidate("old")
-    assert contents(memory) == [LISBON]
-    assert fact(memory, "Porto").superseded_by == fact(memory, "Lisbon").id
-
-
-def test_there_and_back_again(memory):
-    """Who moves back lives there anew: the first value is believed again, the second not."""
-    for number, line in enumerate(["I live in Porto.", "I live in Lisbon.", "I live in Porto."]):
-        talk(memory, f"s{number}", line)
-        memory.consolidate()
-        clock_of(memory).advance(30 * DAY)
-    assert contents(memory) == [PORTO]
-    best = memory.search("Where does the user live?", kind="fact")[0].record
-    assert (best.content, best.superseded_by) == (PORTO, None)
-
-
-def test_unrelated_facts_never_retire_each_other(memory):
-    """Other subjects, other metadata and lists of things all stay."""
-    lines = [
-        "I live in Porto.",
-        "I have a dog named Rex.",
-        "I have a cat named Tom.",
-        "My sister Marta lives in Berlin.",
-        "My brother Paul lives in Madrid.",
-        "I work at Acme.",
-        "I'm allergic to peanuts.",
-        "I'm vegetarian.",
-        "My favorite color is green.",
-    ]
-    for number, line in enumerate(lines):
-        talk(memory, f"s{number}", line)
-        clock_of(memory).advance(DAY)
-    memory.consolidate()
-    assert [item.content for item in facts(memory) if item.superseded_by] == []
-    assert len(contents(memory)) >= len(lines)
-
-
-def test_a_correction_in_the_same_breath(memory):
-    """Who corrects themselves is believed on what they said last."""
-    talk(memory, "s", "I live in Porto.", "Sorry, I meant I live in Braga.")
-    memory.consolidate()
-    assert contents(memory) == ["The user lives in Braga."]
-
-
-def test_a_person_corrects_a_fact_by_hand(moved):
-    """``correct`` closes the old fact; the new one rests on what was told by hand."""
-    old = fact(moved, "Lisbon")
-    new = moved.correct(old.id, "The user lives in Sintra.")
-    assert contents(moved) == ["The user has a dog named Rex.", "The user lives in Sintra."]
-    assert moved.get(old.id).superseded_by == new.id
-    assert moved.get(old.id).valid_until is not None
-    talk(moved, "again", "I live in Sintra.")
-    moved.consolidate()
-    assert len([text for text in contents(moved) if "Sintra" in text]) == 1
-
-
-@pytest.mark.parametrize("how", ["remember", "confirm"])
-def test_protected_facts_give_way_only_to_a_clear_word(memory, how):
-    """What someone asked to remember or confirmed is not retired by a vague later sentence."""
-    if how == "remember":
-        kept = memory.remember("The user lives in Porto.")
-    else:
-        talk(memory, "s", "I live in Porto.")
-        memory.consolidate()
-        kept = memory.confirm(fact(memory, "Porto").id)
-    clock_of(memory).advance(DAY)
-    talk(memory, "vague", "Maybe I live in Lisbon, who knows.", "I feel at home in Lisbon.")
-    talk(memory, "other", ("assistant", "The user lives in Rome."))
-    memory.consolidate()
-    now = memory.get(kept.id)
-    assert (now.superseded_by, now.confidence, now.valid_until) == (None, 1.0, None)
-    clock_of(memory).advance(DAY)
-    talk(memory, "clear", "Actually, I live in Lisbon.")
-    memory.consolidate()
-    assert memory.get(kept.id).superseded_by == fact(memory, "Lisbon").id
 
 
 def test_erasing_what_was_said_erases_what_was_drawn_from_it(memory):

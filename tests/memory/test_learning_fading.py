@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, fact, facts, remembering, tables, talk
@@ -14,8 +13,6 @@ from tables import each_row
 from memoranda.testing.clocks import FrozenClock
 
 RATE, THRESHOLD = 0.1, 0.05
-HOUR = timedelta(hours=1)
-LISBON = ZoneInfo("Europe/Lisbon")
 
 
 @pytest.fixture
@@ -173,30 +170,6 @@ def test_fading_twice_or_in_two_processes_changes_nothing(tmp_path):
         assert tables(path) == after
 
 
-def test_nights_that_were_missed_make_no_difference(memory):
-    """A machine that slept for a month comes to the same as one that ran every night."""
-    porto = fact_of(learned(memory), "friends")
-    with closing(remembering()) as other:
-        same = fact_of(learned(other), "friends")
-        for _ in range(15):
-            clock_of(memory).advance(DAY)
-            memory.decay()
-        clock_of(other).advance(15 * DAY)
-        other.decay()
-        assert memory.get(porto.id).confidence == pytest.approx(other.get(same.id).confidence)
-
-
-def test_users_fade_apart(memory):
-    """Law 6: a night of one user takes nothing from another."""
-    learned(memory)
-    bo = memory.as_user("bo")
-    before = learned(bo)
-    clock_of(memory).advance(60 * DAY)
-    memory.decay()
-    assert facts(memory) == []
-    assert facts(bo) == before
-
-
 def keeping(path, clock, **retention):
     """Return Ana's memory of a file with these retentions."""
     chosen = by_hand(retention=retention, timezone="Europe/Lisbon")
@@ -266,60 +239,3 @@ def test_each_kind_has_its_own_time(tmp_path, kind, span, before, after):
         assert dict(memory.expire().counts) == {kind: 1}
         assert [item.id for item in memory.records()] == [other.id]
         assert [change.action for change in memory.history(record.id)] == ["insert", "retire"]
-
-
-@pytest.mark.parametrize(
-    ("said", "ends"),
-    [
-        # Clocks go forward on 29 March and back on 25 October 2026.
-        (datetime(2026, 3, 28, 15, tzinfo=UTC), datetime(2026, 3, 29, 0, tzinfo=UTC)),
-        (datetime(2026, 3, 29, 0, 30, tzinfo=UTC), datetime(2026, 3, 29, 23, tzinfo=UTC)),
-        (datetime(2026, 7, 1, 22, 59, tzinfo=UTC), datetime(2026, 7, 1, 23, tzinfo=UTC)),
-        (datetime(2026, 10, 24, 23, tzinfo=UTC), datetime(2026, 10, 26, 0, tzinfo=UTC)),
-    ],
-)
-def test_a_context_ends_with_the_users_day(tmp_path, said, ends):
-    """Seed 001: at midnight in Lisbon, on days of 23, 24 and 25 hours."""
-    clock = FrozenClock(said)
-    with closing(keeping(tmp_path / "memory.db", clock)) as memory:
-        memory.set_context("mood", "busy")
-        clock.set(ends - timedelta(seconds=1))
-        assert memory.expire().count == 0
-        assert memory.get_context("mood") == "busy"
-        clock.set(ends)
-        assert memory.get_context("mood") is None
-        assert dict(memory.expire().counts) == {"context": 1}
-        assert memory.get_context("mood") is None
-        assert memory.verify() == []
-
-
-def test_users_expire_apart(tmp_path):
-    """Law 6: the upkeep of one user ends nothing of another."""
-    clock = FrozenClock(START)
-    with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
-        bo = memory.as_user("bo")
-        for each in (memory, bo):
-            each.remember("Hello.", kind="episode")
-        clock.advance(2 * DAY)
-        assert memory.expire().count == 1
-        assert bo.expire().count == 1
-        assert bo.expire().count == memory.expire().count == 0
-
-
-def test_what_was_superseded_fades_from_where_it_was_put(memory):
-    """An outdated fact is gone sooner; being recalled never makes it surer than 0.3 again."""
-    learned(memory, "The response time is 250ms.")
-    clock_of(memory).advance(DAY)
-    talk(memory, "t", "The response time is 180ms now.")
-    memory.consolidate()
-    old = fact(memory, "250")
-    assert old.confidence == 0.3
-    clock_of(memory).advance(10 * DAY)
-    memory.decay()
-    assert memory.get(old.id).confidence == pytest.approx(0.3 * math.exp(-1), abs=1e-4)
-    search = next(tool for tool in memory.tools() if tool.name == "search_memories")
-    search(query="Is the response time 250ms?", memory_type="fact", limit=5)
-    assert memory.get(old.id).confidence == pytest.approx(0.3)
-    clock_of(memory).advance(18 * DAY)
-    memory.decay()
-    assert [item.content for item in facts(memory)] == ["The response time is 180ms now."]

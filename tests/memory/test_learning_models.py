@@ -7,13 +7,13 @@ from contextlib import closing
 from threading import Event, Thread
 
 import pytest
-from learning_talks import DAY, PATIENCE, by_hand, clock_of, contents, fact, remembering, talk
+from learning_talks import PATIENCE, by_hand, contents, fact, remembering, talk
 from model_server import answered, cut_off, failing, raw, stalling
 
 from memoranda import Settings, services
 from memoranda.errors import ConfigError, LLMError
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_stages import ClaimsAnswer, VerdictsAnswer
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
@@ -53,16 +53,6 @@ def test_what_is_used_is_written_down_by_stage():
         assert used.usage.input_tokens == 3 * ONE_CALL.input_tokens
         assert used.usage.cost == pytest.approx(3 * ONE_CALL.cost)
         assert memory.usage() == [used]
-
-
-def test_users_pay_apart():
-    """Law 6: what a model took for one user is no figure of another."""
-    with closing(with_model(ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])}))) as memory:
-        bo = memory.as_user("bo")
-        talk(bo, "s", SAID)
-        bo.consolidate()
-        assert memory.stats().usage == ()
-        assert bo.stats().usage[0].usage.requests == 1
 
 
 def test_earlier_turns_are_shown_and_no_evidence():
@@ -137,27 +127,6 @@ def test_a_model_that_is_wanted_and_missing_is_told():
         report = memory.consolidate()
         assert "set llm.model" in report.failed["s"]
         assert memory.sessions(pending=True)
-
-
-def test_conflicts_that_rules_decide_are_not_asked_about():
-    """A clear update costs no call; the model is asked for the facts alone."""
-    model = ScriptedLLM(
-        {
-            ClaimsAnswer: [
-                ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])]),
-                ClaimsAnswer([ClaimAnswer("The user lives in Lisbon.", ["t1"])]),
-            ],
-            VerdictsAnswer: LLMError("not now"),
-        }
-    )
-    with closing(with_model(model)) as memory:
-        talk(memory, "one", "I live in Porto.")
-        memory.consolidate()
-        clock_of(memory).advance(DAY)
-        talk(memory, "two", "I live in Lisbon.")
-        report = memory.consolidate()
-        assert report.counts["superseded"] == 1
-        assert not report.failed
 
 
 class Stalling:

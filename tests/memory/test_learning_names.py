@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import timedelta
 
 import pytest
-from learning_talks import DAY, START, by_hand, clock_of, remembering, tables, talk
+from learning_talks import DAY, START, by_hand, clock_of, remembering, tables
 
 from memoranda.entities.model_names import NamedThing, NamedThings
 from memoranda.errors import ConfigError, LLMError
@@ -151,33 +150,6 @@ def test_a_dry_run_reads_nothing(named, tmp_path):
             True,
         )
         assert tables(path) == before
-
-
-def test_users_are_read_apart(named):
-    """Law 6: names of one user are no entities of another."""
-    bo = named.as_user("bo")
-    named.remember("imani lives in bergen since then")
-    bo.remember("pilar lives in osh since then")
-    assert named.enrich().count == 1
-    assert bo.entities() == []
-    assert bo.enrich().count == 1
-    assert {item.name for item in named.entities()} == {"imani", "bergen"}
-    assert {item.name for item in bo.entities()} == {"pilar", "osh"}
-
-
-def test_new_names_are_there_before_facts_are_drawn(named):
-    """Seed 004: of a night, enrichment comes first, and consolidation sees its entities."""
-    talk(named, "s", "yesterday pilar flew to quito")
-    clock_of(named).advance(timedelta(hours=1))
-    stages = named.maintain().stages
-    assert [stage.stage for stage in stages] == [
-        "expire",
-        "enrich",
-        "consolidate",
-        "decay",
-        "reflect",
-    ]
-    assert named.entity("pilar") is not None
 
 
 def test_a_text_that_a_provider_failed_on_is_read_another_night():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from itertools import permutations
 from threading import Event
 
 import pytest
@@ -21,7 +20,6 @@ from learning_talks import (
     talk,
     watched,
 )
-from tables import each_row
 
 from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
@@ -67,12 +65,6 @@ def test_a_session_is_registered_when_first_seen(memory):
     assert memory.stats().pending_sessions == 1
 
 
-def test_a_conversation_without_messages_is_no_session(memory):
-    """There is nothing to learn from a talk in which only the system spoke."""
-    memory.conversation("empty", system="Be kind.").end()
-    assert memory.sessions() == []
-
-
 def test_a_new_session_has_the_older_ones_read_and_not_itself(learning):
     """Seed 004, session switch: older sessions become facts in the background."""
     talk(learning, "one", PORTO)
@@ -84,14 +76,6 @@ def test_a_new_session_has_the_older_ones_read_and_not_itself(learning):
     settled(learning)
     assert [item.id for item in learning.sessions(pending=True)] == ["three"]
     assert contents(learning) == ["The user has a dog named Rex.", "The user lives in Porto."]
-
-
-def test_more_of_the_same_session_reads_nothing(learning):
-    """Only the beginning of a session is a switch; what goes on is left alone."""
-    chat = talk(learning, "one", PORTO, "And so on.")
-    chat.add("user", DOG)
-    settled(learning)
-    assert facts(learning) == []
 
 
 def test_an_episode_by_hand_begins_a_session_too(learning):
@@ -250,38 +234,6 @@ def test_an_unknown_session_is_an_error(memory):
         memory.consolidate("nope")
 
 
-LIVES = {
-    "spring": ("I live in Porto.", "I work as a nurse in Porto."),
-    "summer": ("I live in Lisbon.", "I'm allergic to peanuts."),
-    "autumn": ("I live in Berlin.", "I have a dog named Rex."),
-}
-
-
-@each_row("order", list(permutations(LIVES)))
-def test_in_whatever_order_sessions_are_read_the_same_is_believed(order):
-    """What was said last is on top, also if it was read first (out-of-order sessions)."""
-    with closing(remembering()) as memory:
-        for name, lines in LIVES.items():
-            talk(memory, name, *lines)
-            clock_of(memory).advance(30 * DAY)
-        for name in order:
-            memory.consolidate(name)
-        assert contents(memory) == [
-            "The user has a dog named Rex.",
-            "The user is allergic to peanuts.",
-            "The user lives in Berlin.",
-            "The user works as a nurse in Porto.",
-        ]
-        older = [item for item in facts(memory) if item.superseded_by is not None]
-        assert {item.content for item in older} == {
-            "The user lives in Porto.",
-            "The user lives in Lisbon.",
-        }
-        assert all(item.confidence <= 0.3 for item in older)
-        best = memory.search("Where does the user live?", kind="fact")[0]
-        assert best.record.content == "The user lives in Berlin."
-
-
 def test_facts_of_an_agents_talk_stay_the_agents(memory):
     """What was said to one agent is learned for it alone, whoever has it consolidated."""
     tutor = memory.as_user("ana", agent="tutor")
@@ -310,15 +262,6 @@ def test_an_agents_private_talk_changes_no_fact_of_others(memory):
     assert any("Lisbon" in text for text in contents(memory.as_user("ana", agent="tutor")))
 
 
-def test_what_one_agent_knows_is_learned_for_all_when_it_is_said_to_all(memory):
-    """A fact that only one agent sees takes no credit from the others."""
-    talk(memory.as_user("ana", agent="tutor"), "private", DOG)
-    memory.consolidate()
-    talk(memory, "open", DOG)
-    memory.consolidate()
-    assert contents(memory.as_user("ana", agent="coach")) == ["The user has a dog named Rex."]
-
-
 def test_what_one_agent_heard_is_not_told_to_understand_another_by():
     """Agents in one session: of each other's turns neither facts nor context are drawn."""
     model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])})
@@ -335,25 +278,6 @@ def test_what_one_agent_heard_is_not_told_to_understand_another_by():
             (False, False),
         ] * 2
         assert all("It rains." in prompt for prompt in prompts[3:])
-
-
-def test_what_is_said_between_the_words_of_agents_is_one_fact(memory):
-    """Said twice in one page, with another agent's turn between: one fact with two sources."""
-    for agent, text in ((None, PORTO), ("tutor", DOG), (None, PORTO)):
-        own = memory.as_user("ana", agent=agent)
-        own.remember(text, kind="episode", session="s", role="user")
-    memory.consolidate()
-    assert len(fact(memory, "Porto").source_ids) == 2
-    assert fact(memory, "Rex").agent == "tutor"
-
-
-def test_one_agent_learns_nothing_of_anothers_talk(memory):
-    """An agent consolidates what it sees; what another one heard waits for that one."""
-    talk(memory.as_user("ana", agent="tutor"), "lesson", DOG)
-    coach = memory.as_user("ana", agent="coach")
-    assert coach.sessions() == []
-    assert coach.consolidate().counts["sessions"] == 0
-    assert facts(memory) == []
 
 
 def test_users_learn_apart(memory):

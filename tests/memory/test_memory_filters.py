@@ -61,14 +61,6 @@ def test_what_is_no_operator_is_refused(memory, condition, remedy):
         assert remedy in str(refused.value)
 
 
-def test_an_object_is_equal_to_an_object(memory):
-    """A dict without operators is a value; one that looks like operators stands in a list."""
-    place = memory.remember("place", metadata={"at": {"lat": 1, "lon": 2}})
-    odd = memory.remember("odd", metadata={"at": {"gt": 1}})
-    assert memory.records(metadata={"at": {"lon": 2, "lat": 1}}) == [place]
-    assert memory.records(metadata={"at": {"in": [{"gt": 1}]}}) == [odd]
-
-
 def test_pages_go_either_way(stored):
     """The newest first, from an offset or behind a record; tags narrow each page."""
     every = stored.remember_many({"content": f"tale {n}", "tags": ["x"]} for n in range(5))
@@ -155,32 +147,6 @@ def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     assert stored.forget_many(namespace=("app",)).records == 1
     assert [r.metadata["n"] for r in stored.records()] == [4, 5, 6, 7, 8]
     assert stored.as_user("ben").records() == [other]
-
-
-@pytest.mark.parametrize("erase", [True, False])
-def test_what_meets_the_filter_is_judged_when_it_is_forgotten(stored, monkeypatch, erase):
-    """What is written meanwhile goes with the rest; what no longer meets the filter stays."""
-    old, changed = stored.remember_many(
-        [
-            {"content": "Ana has a cat", "metadata": {"drop": True}},
-            {"content": "Ana has a dog", "metadata": {"drop": True}},
-        ]
-    )
-    carry_out = stored._services.store.apply
-
-    def apply(scope, actions, **waiting):
-        monkeypatch.undo()
-        added = stored.remember("Ana has a fish", metadata={"drop": True})
-        stored.update(changed.id, metadata={"drop": False})
-        written.append(added)
-        return carry_out(scope, actions, **waiting)
-
-    written = []
-    monkeypatch.setattr(stored._services.store, "apply", apply)
-    receipt = stored.forget_many(metadata={"drop": True}, erase=erase)
-    assert (receipt.id, receipt.records) == (old.id, 2)
-    assert [each.id for each in stored.records()] == [changed.id]
-    assert stored.count(metadata={"drop": True}) == 0 < len(written)
 
 
 def test_many_are_erased_together(stored):

@@ -1,12 +1,11 @@
 """Bad input: each gets an error of ours that names the value and the remedy, or works."""
 
-import sqlite3
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 from tables import each_row
 
-from memoranda import Memory, Settings, errors
+from memoranda import Memory, errors
 from memoranda.testing.embedders import HashEmbedder
 
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested
@@ -255,26 +254,6 @@ def test_a_limit_beyond_all_integers_is_as_good_as_all(kept):
     assert kept.conversation("c", context_limit=HUGE).recent(HUGE) == ()
 
 
-def test_a_text_of_ten_megabytes_is_stored_and_found(plain):
-    """Size is no fault: a very long text is kept whole, found, and recalled in part."""
-    text = "The lighthouse keeper's log. " + "waves and wind again today, " * 370_000
-    assert len(text) > 10_000_000
-    record = plain.remember(text)
-    assert plain.get(record.id).content == text
-    assert [hit.record.id for hit in plain.search("lighthouse keeper")] == [record.id]
-    assert plain.recall("lighthouse keeper", budget=500).tokens <= 500
-
-
-def test_times_at_the_ends_of_the_calendar_are_stored(opened):
-    """The first and the last day that there is neither break storing nor recall."""
-    memory = opened(settings=Settings(timezone="America/New_York"))
-    for year in (1, 9999):
-        moment = datetime(year, 1 if year == 1 else 12, 1 if year == 1 else 31, 12, tzinfo=UTC)
-        record = memory.remember(f"tea in {year}", event_time=moment)
-        assert memory.get(record.id).event_time == moment
-    assert len(memory.recall("tea").hits) == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -312,62 +291,6 @@ def test_a_location_that_is_none_is_refused(location, message, wordless):
         Memory(location, settings=wordless)
 
 
-def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, wordless):
-    """What is not ours is refused and not touched."""
-    path = tmp_path / "notes.txt"
-    text = b"Dear diary, " * 1_000
-    path.write_bytes(text)
-    with pytest.raises(errors.NotADatabase, match=r"notes\.txt .*another path"):
-        Memory(path, settings=wordless)
-    assert path.read_bytes() == text
-
-
-def test_a_database_of_somebody_else_is_left_as_it_is(tmp_path, wordless):
-    """A database of another program is refused and not changed."""
-    path = tmp_path / "other.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE records (id, content)")
-    connection.execute("INSERT INTO records VALUES (1, 'theirs')")
-    connection.commit()
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(errors.NotADatabase):
-        Memory(path, settings=wordless)
-    assert path.read_bytes() == before
-
-
-def test_a_newer_schema_is_refused_and_kept(tmp_path, wordless):
-    """A file of a newer memoranda is named as such, and left to it."""
-    path = tmp_path / "m.db"
-    with Memory(path, settings=wordless) as memory:
-        memory.remember("Ana likes tea")
-    connection = sqlite3.connect(path)
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    connection.execute(f"PRAGMA user_version = {version + 1}")
-    connection.close()
-    with pytest.raises(errors.SchemaTooNew, match=f"{version + 1}"):
-        Memory(path, settings=wordless)
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
-    with Memory(path, settings=wordless) as memory:
-        assert len(memory.records()) == 1
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path, wordless):
-    """The error names the path and what to check."""
-    with pytest.raises(
-        errors.StoreError, match=r"m\.db cannot be created or written: .*another place"
-    ):
-        Memory(tmp_path / "missing" / "m.db", settings=wordless)
-
-
-def test_a_folder_in_place_of_a_file_is_refused(tmp_path, wordless):
-    """A folder is no database."""
-    with pytest.raises(errors.StoreError):
-        Memory(tmp_path, settings=wordless)
-
-
 def test_another_embedding_model_switches_vectors_off_until_reembedded(tmp_path, opened):
     """Other dimensions than the file's: searching goes on, stats say it, reembed repairs it."""
     path = tmp_path / "m.db"
@@ -391,17 +314,6 @@ def test_another_embedding_model_switches_vectors_off_until_reembedded(tmp_path,
         assert "vector" in memory.search(query)[0].why.arms
     assert memory.verify() == []
     assert memory.get(fresh.id) == fresh
-
-
-def test_a_model_of_the_same_size_but_another_name_is_not_mixed_in(tmp_path, opened):
-    """Vectors of two models are never compared, even where their dimensions agree."""
-    path = tmp_path / "m.db"
-    with Memory(path, user="ana", embedder=HashEmbedder(64, name="one")) as first:
-        first.remember("Ana likes green tea")
-        first.embed_pending()
-    memory = opened(path, embedder=HashEmbedder(64, name="two"))
-    assert "vector" not in memory.search("tea")[0].why.arms
-    assert "one (64 dimensions)" in memory.stats().vectors
 
 
 def talk(memory):
@@ -430,8 +342,3 @@ def test_a_wrong_name_is_answered_by_the_nearest_right_one(memory, use, meant):
     with pytest.raises(errors.InvalidInput, match=rf"(did you mean|write) {meant}\b"):
         use(memory)
     assert memory.count() == 0
-
-
-def test_notes_show_themselves_in_one_line(memory):
-    """They say where they are."""
-    assert repr(memory.notes).startswith("Notes(folder='")

@@ -94,18 +94,6 @@ def test_ids_of_another_user_are_as_if_they_did_not_exist(memory):
     assert memory.get(theirs.id) == theirs
 
 
-def test_ranking_does_not_tell_what_others_have(opened):
-    """Scores depend on one's own records alone: others' words change no statistics."""
-    alone, crowded = opened(), opened()
-    for memory in (alone, crowded):
-        memory.remember_many(["green tea", "black tea with milk", "a green bicycle"])
-    crowded.as_user("bob").remember_many([f"green tea number {n}" for n in range(30)])
-    for query in ("green tea", "bicycle"):
-        assert [(h.record.content, h.score) for h in alone.search(query)] == [
-            (h.record.content, h.score) for h in crowded.search(query)
-        ]
-
-
 def test_subscribers_hear_of_their_own_user_alone(memory):
     """Events of one user do not reach the subscribers of another."""
     heard = []
@@ -115,25 +103,6 @@ def test_subscribers_hear_of_their_own_user_alone(memory):
     memory.conversation("c").add("user", "another secret")
     bob.remember("a note of bob")
     assert heard == ["a note of bob"]
-
-
-def test_forgetting_of_one_user_leaves_the_same_words_of_another(memory):
-    """Erasing takes one's own records alone."""
-    bob = memory.as_user("bob")
-    mine, theirs = memory.remember("Ana likes tea"), bob.remember("Ana likes tea")
-    memory.forget(mine.id, erase=True)
-    assert [hit.record for hit in bob.search("tea")] == [theirs]
-
-
-def test_conversations_of_the_same_name_are_apart(memory):
-    """Two users may have conversations under one id."""
-    bob = memory.as_user("bob")
-    memory.conversation("trip", system="of ana").add("user", "to Lisbon")
-    chat = bob.conversation("trip")
-    assert (chat.system, len(chat)) == (None, 0)
-    chat.add("user", "to Oslo")
-    assert [m.content for m in memory.conversation("trip").messages] == ["to Lisbon"]
-    assert memory.admin.users() == ["ana", "bob"]
 
 
 def test_an_agent_sees_its_own_records_and_those_of_no_agent(memory):

@@ -1,7 +1,5 @@
 """A fact that is known already is returned, and not stored again."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -10,12 +8,6 @@ import pytest
 from memoranda import Memory
 
 TEXTS = [f"fact {number}" for number in range(40)]
-WRITER = """
-import sys
-from memoranda import Memory, Settings
-with Memory(sys.argv[1], user="ana", settings=Settings(embedding={"model": "none"})) as memory:
-    print(*[memory.remember(f"fact {number}").id for number in range(40)])
-"""
 
 
 def test_what_is_known_is_returned(memory):
@@ -88,17 +80,3 @@ def test_threads_leave_one(wordless, tmp_path):
         ids = list(threads.map(lambda face: [face.remember(t).id for t in TEXTS], faces))
         assert ids[0] == ids[1] == ids[2] == ids[3]
         assert one.count() == len(TEXTS)
-
-
-def test_processes_leave_one(wordless, tmp_path):
-    """The same of three processes on one file."""
-    path = str(tmp_path / "m.db")
-    writers = [
-        subprocess.Popen(  # noqa: S603 - this very Python
-            [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    assert len({writer.communicate(timeout=60)[0] for writer in writers}) == 1
-    with Memory(path, user="ana", settings=wordless) as memory:
-        assert memory.count() == len(TEXTS)

@@ -3,12 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memoranda import Memory, Settings
 from memoranda.testing.clocks import FrozenClock
-from memoranda.tokens.estimate import EstimatedCounter
 
 BREAKOUTS = [
     "</memoranda-memory>",
@@ -76,19 +72,6 @@ def test_words_of_tools_are_marked_unverified(memory):
     assert "confidence 0.4] tea is fine" in text
 
 
-@given(
-    texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))),
-    budget=st.integers(1, 400),
-)
-def test_a_recall_never_exceeds_its_budget(texts, budget):
-    """The tokens of the block are at most the budget, and are what its text measures."""
-    with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:
-        memory.remember_many([f"tea {text}" for text in texts])
-        recall = memory.recall("tea", budget=budget)
-        assert recall.tokens == EstimatedCounter().count(recall.text) <= budget
-        assert bool(recall.text) == bool(recall.hits)
-
-
 def test_what_was_recalled_counts_as_accessed(opened):
     """Being recalled refreshes a record; being searched does not."""
     clock = FrozenClock()
@@ -102,26 +85,6 @@ def test_what_was_recalled_counts_as_accessed(opened):
     assert recalled == {record.id}
     assert (memory.get(record.id).access_count, memory.get(record.id).last_accessed) == (1, moment)
     assert memory.get(other.id).access_count == 0
-
-
-def test_a_weaker_hit_never_takes_the_place_of_a_stronger(plain):
-    """The hits of a budget are the first of those of a larger one; the last may be shortened."""
-    plain.remember("Ana likes tea. " * 40)
-    plain.remember("tea and biscuits at five")
-    budgets = range(60, 400, 20)
-    found = [plain.recall("Ana likes tea", budget=budget) for budget in budgets]
-    for budget, recalled in zip(budgets, found, strict=True):
-        assert recalled.tokens <= budget
-    whole = [hit.record.id for hit in found[-1].hits]
-    assert len(whole) == 2
-    assert all([hit.record.id for hit in one.hits] == whole[: len(one.hits)] for one in found)
-    assert "…" in found[2].text
-
-
-def test_what_says_nothing_about_the_prompt_stays_out(memory):
-    """Recall is empty rather than full of what is merely least unlike the prompt."""
-    memory.remember_many(["Ana likes tea", "The kiln is in the cellar"])
-    assert memory.recall("zzzzqqq").hits == ()
 
 
 def test_the_same_words_come_once(plain):

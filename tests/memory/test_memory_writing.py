@@ -12,10 +12,6 @@ from hypothesis import strategies as st
 from memoranda import Memory, Settings, errors
 from memoranda.model.models import ChangeAction, Kind, Trust
 
-TEXTS = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1
-).filter(lambda text: text.strip())
-
 
 def test_every_argument_of_remember_is_in_the_record(memory):
     """What the caller says of a record is what the record says."""
@@ -53,16 +49,6 @@ def test_a_fact_of_a_caller_is_believed_fully_and_never_fades(memory):
     assert record.trust is Trust.PERSON
 
 
-@given(text=TEXTS)
-def test_any_unicode_comes_out_as_it_went_in(text):
-    """Law 14: any text that can be stored comes out the same."""
-    with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:
-        record = memory.remember(text, tags=[text], metadata={text: text}, session=text, role=text)
-        assert memory.get(record.id) == record
-        assert (record.content, record.tags, dict(record.metadata)) == (text, (text,), {text: text})
-        assert (record.session_id, record.source_role) == (text, text)
-
-
 def test_remember_many_stores_texts_and_dicts_in_order(memory):
     """Items are stored in order, in the form of remember's arguments."""
     records = memory.remember_many(
@@ -82,34 +68,6 @@ def test_remember_many_is_all_or_nothing(memory):
         memory.remember_many(["one", "two", "  "])
     assert memory.records() == []
     assert memory.verify() == []
-
-
-def test_positions_count_the_turns_of_a_session(memory):
-    """Episodes of a session are numbered in the order of arrival."""
-    texts = [memory.remember(f"turn {n}", kind="episode", session="s") for n in range(3)]
-    other = memory.remember("another", kind="episode", session="t")
-    assert [record.position for record in texts] == [0, 1, 2]
-    assert other.position == 0
-
-
-def test_pages_join_to_the_whole_without_gap_or_repetition(memory):
-    """Paging with ``after`` gives each record once, in the order of recording."""
-    all_ids = [record.id for record in memory.remember_many([f"fact {n}" for n in range(11)])]
-    seen, after = [], None
-    while page := memory.records(limit=3, after=after):
-        seen += [record.id for record in page]
-        after = page[-1].id
-    assert seen == all_ids
-
-
-def test_records_filters_by_kind_and_session(memory):
-    """A page holds only the kind and session asked for."""
-    fact = memory.remember("a fact", session="s")
-    episode = memory.remember("an episode", kind="episode", session="s")
-    memory.remember("elsewhere", kind="episode", session="t")
-    assert [r.id for r in memory.records(kind="conversation", session="s")] == [episode.id]
-    assert [r.id for r in memory.records(session="s")] == [fact.id, episode.id]
-    assert memory.records(kind="reflection") == []
 
 
 def test_correct_supersedes_and_keeps_the_old(memory):
@@ -182,19 +140,6 @@ def test_history_tells_what_was_done_in_order(memory):
     assert all(isinstance(change.action, ChangeAction) for change in history)
     assert history[2].detail["superseded_by"] == new.id
     assert memory.history(new.id) == history
-
-
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_forgetting_a_version_forgets_the_whole_chain(memory, place):
-    """Whichever version is named: what took its place is not believed either."""
-    chain = [memory.remember("Ana likes tea").id]
-    for text in ("Ana likes coffee", "Ana likes juice"):
-        chain.append(memory.correct(chain[-1], text).id)
-    other = memory.remember("Ana likes water")
-    receipt = memory.forget(chain.pop(place))
-    assert (receipt.records, set(receipt.versions), receipt.erased) == (3, set(chain), False)
-    assert memory.records() == [other]
-    assert {change.record for change in memory.history(chain[0])} >= set(chain)
 
 
 def test_subscribers_hear_each_verb_and_cannot_break_it(memory, caplog):
@@ -307,25 +252,6 @@ def test_no_retention_is_too_long(days):
     with Memory(":memory:", settings=chosen) as memory:
         record = memory.remember("Ana likes tea")
         assert record.valid_until is None or record.valid_until > record.created_at
-
-
-def test_of_corrections_at_once_one_is_believed(memory):
-    """The others are refused, and name it."""
-
-    def correct(number):
-        try:
-            return memory.correct(record.id, f"Ana lives in house {number}").id
-        except errors.InvalidInput as error:
-            return str(error)
-
-    for _ in range(5):
-        record = memory.remember("Ana lives in Porto")
-        with ThreadPoolExecutor(4) as threads:
-            told = list(threads.map(correct, range(4)))
-        (believed,) = memory.records()
-        refusal = f"{record.id} is no longer believed; {believed.id} took its place"
-        assert sorted(told) == sorted([believed.id, *[refusal] * 3])
-        memory.forget(believed.id)
 
 
 def test_of_contexts_at_once_one_is_left(memory):

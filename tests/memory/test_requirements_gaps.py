@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import apsw
-import numpy as np
 import pytest
 from tables import each_row
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
@@ -21,12 +20,8 @@ from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
-from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.catalog import CachedCounter, Catalog, ChatMeter
 from memoranda.tokens.estimate import EstimatedCounter
-
-MESSAGES = 1_000
-SENTENCE = "The train to Lisbon leaves at nine. "
 
 
 class Tally:
@@ -85,18 +80,6 @@ def test_a_message_is_counted_once():
         chat.stats()
     assert catalog.tally.counted == []
     assert catalog.cached.hits / (catalog.cached.hits + catalog.cached.misses) > 0.5
-
-
-def test_nine_of_ten_counts_are_not_made_anew():
-    """SM7: of the counts that the contexts of a session need, over 90 % were there already."""
-    chat, tally = tallied()
-    needed = 0
-    for n in range(100):
-        chat.add("user", f"question {n} of the session")
-        needed += 1 + sum(item.id is not None for item in chat.context().receipt.included)
-        chat.add("assistant", f"answer {n} of the session")
-        needed += 1
-    assert len(tally.counted) < needed / 10
 
 
 def test_nine_of_ten_counts_are_not_made_anew_where_it_is_pruned():
@@ -207,18 +190,6 @@ def test_five_turns_are_the_default_of_a_window_of_turns():
             f"{word} {k}" for k in range(max(0, n - 4), n + 1) for word in ("question", "answer")
         ]
         assert [m.content for m in chat.window()] == shown
-
-
-def test_nothing_is_pruned_below_the_limit():
-    """W1: twenty exchanges within the budget are all in the context, in full."""
-    chat = Conversation(system="You plan trips.", context_limit=2_000)
-    for n in range(20):
-        chat.add("user", f"question {n}")
-        chat.add("assistant", f"answer {n}")
-    context = chat.context("and now?")
-    assert [m["content"] for m in context.messages[1:-1]] == [m.content for m in chat.messages]
-    assert context.receipt.left_out == ()
-    assert (chat.stats().pruned_messages, chat.stats().last_prune) == (0, None)
 
 
 def test_long_results_give_way_before_any_of_the_newest_does():
@@ -370,33 +341,6 @@ def test_an_empty_conversation_works():
     assert stats.oldest_message is None
 
 
-def test_the_vector_arm_tells_the_cosine(opened):
-    """S1.03, S4.31: what the vector arm says, also in a recall, is the cosine of two vectors."""
-    embedder = HashEmbedder()
-    memory = opened(embedder=embedder)
-    memory.remember_many(["Ana likes green tea", "Tea grows in the hills"])
-    query = "green tea in the hills"
-    hits = memory.search(query)
-    assert len(hits) == 2
-    for hit in hits:
-        one, other = embedder.embed([query, hit.record.content])
-        assert hit.why.arms["vector"].score == pytest.approx(float(np.dot(one, other)), abs=5e-3)
-    recalled = {hit.record.id: hit.why.arms for hit in memory.recall(query).hits}
-    assert all(recalled[hit.record.id]["vector"] == hit.why.arms["vector"] for hit in hits)
-
-
-def test_a_profile_is_facts_with_metadata(memory):
-    """S1.34: facts of the category user_profile are found by search, field by field."""
-    profile = {"category": "user_profile"}
-    name = memory.remember("User prefers to be called Alex", metadata=profile | {"field": "name"})
-    likes = memory.remember("User likes robots", metadata=profile | {"field": "interests"})
-    memory.remember("User asked for the weather")
-    found = memory.search("user", kind="fact", metadata=profile)
-    assert {hit.record.id for hit in found} == {name.id, likes.id}
-    [hit] = memory.search("what is the user called?", metadata=profile | {"field": "name"})
-    assert hit.record.id == name.id
-
-
 def test_copying_the_file_is_a_backup_and_removing_it_a_reset(opened, tmp_path):
     """S1.35: a closed memory is one file, and that file is all of it."""
     path, copy = tmp_path / "home" / "m.db", tmp_path / "copy.db"
@@ -417,14 +361,6 @@ def test_a_tilde_is_the_users_home(opened, tmp_path, monkeypatch):
     opened("~/argument.db").remember("Ana likes tea")
     opened(None, settings=Settings(timezone="UTC", location="~/setting.db"))
     assert {"argument.db", "setting.db"} <= {found.name for found in tmp_path.iterdir()}
-
-
-def test_a_new_insight_takes_the_place_of_the_one_before(memory):
-    """S4.08: the first recall after a reflection was saved has it, whatever was recalled before."""
-    memory.remember("Ana likes tea")
-    for insight in ("Ana was tired", "Ana sleeps better"):
-        memory.remember(insight, kind="reflection")
-        assert memory.recall("tea").text.split("## Weekly insight")[1].count(insight) == 1
 
 
 def test_the_large_model_is_cut_to_256_dimensions():

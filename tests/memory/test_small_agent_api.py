@@ -189,20 +189,6 @@ def test_a_profile_of_the_user_is_facts_with_metadata(opened):
     assert hit.record.content == "User prefers to be called Alex"
 
 
-def test_the_newest_context_of_a_key_holds_until_midnight(opened, clock):
-    """S1.20, S1.21: one value a key, and none on the next day."""
-    memory = opened()
-    memory.set_context("task", "charge")
-    memory.set_context("room", "kitchen")
-    memory.set_context("task", "wave")
-    assert (memory.get_context("task"), memory.get_context("room")) == ("wave", "kitchen")
-    clock.set(datetime(2026, 3, 2, 23, 59, 59, tzinfo=UTC))
-    assert memory.get_context("task") == "wave"
-    clock.advance(timedelta(seconds=1))
-    assert memory.get_context("task") is None
-    assert memory.search("wave", min_score=0) == []
-
-
 def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog):
     """S1.38, S1.40: retired when the memory is opened, the number logged; of none, no line."""
     with closing(opened()) as memory:
@@ -295,16 +281,6 @@ def test_it_is_cleaned_up_every_interval(opened, clock):
         "decay": None,
         "reflect": None,
     }
-
-
-def test_an_interval_that_is_none_is_told(tmp_path):
-    """What is neither cron, nor a span, nor off says what would be."""
-    settings = Settings(schedule={"expire": "0s"}, embedding={"model": "none"})
-    with (
-        closing(Memory(tmp_path / "m.db", settings=settings)) as memory,
-        pytest.raises(errors.ConfigError, match="'0s' is no time for a stage"),
-    ):
-        memory.schedule()
 
 
 def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):

@@ -9,8 +9,6 @@ import re
 from contextlib import closing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from learning_talks import DAY, PATIENCE, clock_of, contents, fact, facts, remembering, talk
 from tables import each_row
 
@@ -289,14 +287,6 @@ def test_what_is_stored_is_told_as_after_a_turn(memory, tools):
     assert OF_TOOLS.fullmatch(said)
 
 
-def test_what_is_known_is_not_remembered_twice(memory, tools):
-    """The same words give the id of the fact that holds them."""
-    tools["store_memory"](content="Ana likes tea")
-    (known,) = facts(memory)
-    assert tools["store_memory"](content="Ana likes tea") == f"Known already as {known.id}."
-    assert len(facts(memory)) == 1
-
-
 def test_figures_and_entities(memory, tools):
     """Counts by kind and the newest record; a profile with names, records and their ids."""
     assert tools["memory_stats"]() == (
@@ -432,48 +422,6 @@ def test_a_fact_that_does_not_hold_is_refused_whole(memory, tools, change, wrong
     assert facts(memory) == []
 
 
-WRONG = [
-    None,
-    5,
-    -1,
-    10**30,
-    1.5,
-    True,
-    "",
-    " ",
-    "x" * 100_000,
-    [],
-    {},
-    ["a"],
-    {"a": 1},
-    "a\x00b",
-    "\ud800",
-]
-
-
-@each_row("name", [*AGENT, *CONSOLIDATOR])
-def test_no_argument_of_a_model_is_raised(memory, tools, name):
-    """Whatever a model gives for an argument, the answer is a short text."""
-    talk(memory, "s", "I live in Porto.")
-    tool = tools[name]
-    good = {"session_id": "s", "query": "x", "content": "x", "facts": [], "id": "x", "name": "x"}
-    good |= {"old_id": "x", "new_id": "x", "fact_id": "x", "memory_id": "x", "marker": "x"}
-    needed = {key: good[key] for key in tool.parameters["required"]}
-    for argument in tool.parameters["properties"]:
-        for value in WRONG:
-            told = tool(**{**needed, argument: value})
-            assert isinstance(told, str)
-            assert len(told) < LONGEST
-    for bad in (
-        {"nonsense": 1},
-        needed | {"nonsense": 1},
-        {key: good[key] for key in tool.parameters["required"][1:]},
-    ):
-        told = tool(**bad)
-        assert told.startswith("Error: ") or bad == {}
-    assert memory.verify() == []
-
-
 @each_row(
     "arguments",
     ["{", "nonsense", "[]", "5", "null", '"x"', '{"query": }', 7, [], "\ud800", '{"query": 1e999}'],
@@ -482,23 +430,6 @@ def test_arguments_that_are_no_object_are_told(tools, arguments):
     """JSON text that is cut off, or of another type, gives a text that says so."""
     said = tools["search_memories"].call(arguments)
     assert said.startswith("Error: ")
-
-
-@given(
-    arguments=st.one_of(
-        st.text(max_size=40),
-        st.dictionaries(
-            st.sampled_from(["query", "kind", "limit", "x"]),
-            st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
-        ).map(json.dumps),
-    )
-)
-def test_any_arguments_give_a_text(arguments):
-    """Law: ``call`` raises nothing that a model can cause."""
-    assert isinstance(SHARED["search_memories"].call(arguments), str)
-
-
-SHARED = tools_of(remembering(embedder=None, settings=Settings(embedding={"model": "none"})))
 
 
 def test_arguments_come_as_json_or_as_a_mapping(memory, tools):
@@ -518,18 +449,6 @@ def test_what_goes_wrong_for_other_reasons_is_raised(memory):
     memory.close()
     with pytest.raises(StoreClosed):
         tool(query="tea")
-
-
-@pytest.mark.parametrize("name", ["correct_fact", "confirm_fact", "detect_conflicts"])
-def test_ids_of_others_are_unknown(memory, name):
-    """Law 6: another user's id is as one that does not exist."""
-    secret = memory.as_user("bo").remember("Bo's own.")
-    tool = tools_of(memory)[name]
-    needed = {"memory_id": secret.id, "fact_id": secret.id, "content": "x"}
-    said = tool(**{key: needed[key] for key in tool.parameters["required"]})
-    assert said.startswith("Error: ")
-    assert "Bo" not in said
-    assert memory.as_user("bo").get(secret.id) == secret
 
 
 def test_sessions_and_facts_of_others_cannot_be_worked_on(memory):

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import numpy as np
@@ -114,18 +113,6 @@ def test_words_find_what_a_search_does_not_wait_for(opened):
     hits = memory.search("who leads project P099?", limit=50)
     assert 0 < memory.stats().pending_vectors < 100
     assert "P099" in hits[0].record.content
-
-
-def test_a_search_embeds_its_own_user_alone(opened):
-    """Another user's backlog does not slow a search down."""
-    memory = opened(settings=Settings(**FOREGROUND))
-    bob = memory.as_user("bob")
-    bob.remember_many(["one", "two"])
-    memory.remember("Ana likes tea")
-    assert memory.search("tea")
-    assert memory.stats().pending_vectors == 0
-    assert bob.stats().pending_vectors == 2
-    assert memory.embed_pending() == 2
 
 
 def test_a_search_finds_what_others_embed_meanwhile(tmp_path, opened, monkeypatch):
@@ -276,55 +263,6 @@ def test_closing_waits_for_the_batch_at_work(tmp_path):
     assert not closing.is_alive()
     with Memory(tmp_path / "m.db", user="ana", embedder=HashEmbedder()) as again:
         assert again.stats().pending_vectors == 0
-        assert again.verify() == []
-
-
-def test_another_process_may_choose_another_model_meanwhile(tmp_path, opened):
-    """Who has the old model open searches on without vectors, and says so."""
-    path = tmp_path / "m.db"
-    old = opened(path, embedder=HashEmbedder(64, name="old"), settings=Settings(**FOREGROUND))
-    old.remember("Ana likes tea")
-    assert "vector" in old.search("tea")[0].why.arms
-    with Memory(path, user="ana", embedder=HashEmbedder(64, name="new")) as new:
-        assert new.reembed() == 1
-    old.remember("Ana likes coffee")
-    hits = old.search("tea or coffee")
-    assert len(hits) == 2
-    assert all("vector" not in hit.why.arms for hit in hits)
-    assert "new (64 dimensions)" in old.stats().vectors
-    assert old.verify() == []
-
-
-def test_many_threads_add_search_and_close(tmp_path):
-    """Threads that add and search at once lose nothing; a close in between is told apart."""
-    path = tmp_path / "m.db"
-    memory = Memory(path, user="ana", embedder=HashEmbedder())
-    start = threading.Barrier(7)
-
-    def work(number):
-        start.wait(PATIENCE)
-        stored = []
-        try:
-            for n in range(15):
-                stored.append(memory.remember(f"tea {number} {n}").id)
-                assert memory.search(f"tea {number}", limit=3)
-        except errors.StoreClosed:
-            pass
-        return stored
-
-    def close():
-        start.wait(PATIENCE)
-        for _ in range(5):
-            memory.search("tea")
-        memory.close()
-
-    with ThreadPoolExecutor(7) as pool:
-        closing = pool.submit(close)
-        stored = [key for keys in pool.map(work, range(6)) for key in keys]
-        closing.result(PATIENCE)
-    with Memory(path, user="ana", embedder=HashEmbedder()) as again:
-        assert {record.id for record in again.records(limit=1_000)} >= set(stored)
-        again.embed_pending()
         assert again.verify() == []
 
 
