@@ -32,7 +32,7 @@ COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.M
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """Keep a file in one process: the blocks of a page follow each other. Long files come first."""
+    """Keep a file in one process: the blocks of a page follow each other. Slow files come last."""
     config.option.loadscopereorder = False  # By how many tests a file has; tests/conftest.py sorts.
     return LoadFileScheduling(config, log)
 

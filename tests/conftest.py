@@ -17,9 +17,9 @@ pytest.register_assert_rewrite("laws", "samples")
 # Seconds that are more than a slow machine takes.
 PATIENCE = 20.0
 OUTCOMES = ("passed", "failed", "error", "skipped")
-# Rooms whose files start servers and programs. They come first: a long file that begins when the
-# others end would keep one worker busy while the rest have nothing to do.
-LONG = ("tests/faults/", "tests/contract/", "tests/store/", "tests/memory/", "tests/doors/")
+# What starts processes or servers is slow, wherever it is used.
+SLOW_ROOMS = ("tests/faults/",)
+SERVERS = {"postgres", "server"}
 
 
 def pytest_configure(config):
@@ -70,8 +70,20 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Run the files that take long before the others."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    """Run files without slow tests first, then those with many, those with few; slow tests last."""
+    for item in items:
+        if item.nodeid.startswith(SLOW_ROOMS) or SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(
+        key=lambda item: (
+            item.path in slow,
+            -slow[item.path],
+            places[item.path],
+            item.get_closest_marker("slow") is not None,
+        )
+    )
 
 
 def pytest_terminal_summary(terminalreporter):

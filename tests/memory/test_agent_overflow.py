@@ -19,6 +19,7 @@ from noting import (
     talking,
 )
 from provider_rules import problems_openai
+from tables import each_row
 from talks import ALL, exchange, lawful
 
 from memoranda import Conversation
@@ -124,11 +125,11 @@ def test_a_session_started_anew_has_no_recap(tmp_path):
         assert [p.trigger for p in agent.chat.prunings][2:] == ["overflow"]
 
 
-@pytest.mark.parametrize("keep", range(1, 9))
+@each_row("keep", range(1, 9))
 def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
     """Wherever the cut would fall, call and results are kept, or consolidated, together."""
     settings = SMALL | {"agent": {"memory_window": 25}, "conversation": {"keep_recent": keep}}
-    with closing(noting(tmp_path / "a.db", settings=chosen(**settings))) as memory:
+    with closing(noting(tmp_path / f"{keep}.db", settings=chosen(**settings))) as memory:
         calls = [calling("memory_stats", f"c{n}") for n in range(30)]
         script = [
             reply

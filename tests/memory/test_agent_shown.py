@@ -1,6 +1,7 @@
 """What an agent is shown, and what it is not: secrets, the forgotten, small talk, its own tools."""
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
@@ -66,7 +67,7 @@ def test_what_was_forgotten_is_not_told_by_its_turn(memory):
     assert "peanuts" in memory.recall("Am I allergic to peanuts?").text
 
 
-@pytest.mark.parametrize("said", ["hi", "Hello!", "thanks a lot", "ok", "Good morning", "Danke!"])
+@each_row("said", ["hi", "Hello!", "thanks a lot", "ok", "Good morning", "Danke!"])
 def test_small_talk_recalls_nothing(memory, said):
     """A greeting is no question: nothing of what was said is put before a model for it."""
     talk(memory, "one", "hi", "I live in Porto.", "thanks")

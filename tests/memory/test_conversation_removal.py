@@ -130,6 +130,7 @@ class Model:
         assert sum(one.count for one in self.chat.tombstones) == len(self.removed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(steps=st.lists(STEP, max_size=20))
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.differing_executors])

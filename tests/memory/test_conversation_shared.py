@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,6 +65,7 @@ def act(chat, verb, number):
             chat.stats()
 
 
+@pytest.mark.slow
 @given(steps=st.lists(STEP, max_size=25))
 @settings(max_examples=examples(25))
 def test_two_hands_see_one_conversation(steps):
@@ -124,6 +126,7 @@ class Interrupted(MemoryTranscript):
             act()
 
 
+@pytest.mark.slow
 @each_row("pinned", [0, 8])
 @each_row(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
 def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):

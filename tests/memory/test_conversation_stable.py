@@ -44,6 +44,7 @@ def run(*, stable, sizes=SIZES, summaries="off", **arguments):
     return chat, contexts, pruned
 
 
+@pytest.mark.slow
 @each_row("limits", LIMITS)
 @each_row("strategy", ["rolling_window", "importance", "hybrid"])
 def test_most_contexts_only_grow(strategy, limits):
@@ -58,6 +59,7 @@ def test_most_contexts_only_grow(strategy, limits):
     assert shares[True][1] > shares[False][1] + 0.05
 
 
+@pytest.mark.slow
 @each_row("summaries", ["off", "extractive"])
 @each_row("strategy", STRATEGIES)
 def test_a_context_changes_only_where_a_pruning_is_told(strategy, summaries):
@@ -126,6 +128,7 @@ def test_memory_stands_at_the_end(tmp_path):
             before = conversation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", LIMITS)
 def test_most_of_what_is_sent_stays_with_a_memory_too(tmp_path, limits):
     """With room kept for recall, whatever its length, the conversation changes only in steps."""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tables import each_row
 
 from memoranda import Memory, Settings, errors
 from memoranda.testing.clocks import FrozenClock
@@ -95,11 +96,11 @@ def test_without_a_prompt_the_last_question_is_what_memory_answers(memory):
     assert memory.conversation("empty").context(budget=50).messages == []
 
 
-@pytest.mark.parametrize("budget", range(11, 60, 3))
+@each_row("budget", range(11, 60, 3))
 def test_memory_never_breaks_a_small_budget(memory, budget):
     """Law 1 with recall: where memory does not fit it stays out, and nothing fails."""
     memory.remember("My favourite tea is jasmine.")
-    chat = memory.conversation("now")
+    chat = memory.conversation(f"now {budget}")
     chat.add("user", "Hello there.")
     assert chat.context("tea?", budget=budget).tokens <= budget
 

@@ -228,7 +228,7 @@ def test_messages_of_no_known_form_are_refused(chat, messages, message):
     assert len(chat) == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("verb", "error", "message"),
     [
         (lambda c: c.pin("msg_unknown"), errors.NotFound, "there is no message 'msg_unknown'"),

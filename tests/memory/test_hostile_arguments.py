@@ -137,7 +137,7 @@ def test_any_argument_of_any_tool(holders):
                     assert isinstance(tool.call(sound | {argument: value}), str)
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: f"{value!r:.20}")
+@each_row("value", HOSTILE)
 def test_any_argument_of_opening(value, tmp_path, monkeypatch):
     """Nothing that is given to open a memory or a conversation raises an exception of others."""
     monkeypatch.chdir(tmp_path)

@@ -28,15 +28,12 @@ def moved(memory):
     return memory
 
 
-@pytest.mark.parametrize(
-    "again", ["I live in Porto.", "I live in Porto!", "I'm living in Porto.", "i live in porto"]
-)
-def test_what_is_said_again_credits_the_fact(memory, again):
+def test_what_is_said_again_credits_the_fact(memory):
     """A duplicate adds a source and a line of history, and no row."""
     talk(memory, "one", "I live in Porto.")
     memory.consolidate()
     clock_of(memory).advance(DAY)
-    talk(memory, "two", again)
+    talk(memory, "two", "I'm living in Porto.")
     report = memory.consolidate()
     (found,) = facts(memory)
     sources = [memory.get(source).session_id for source in found.source_ids]

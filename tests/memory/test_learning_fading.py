@@ -217,7 +217,7 @@ def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
         assert memory.verify() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "span", "before", "after"),
     [
         ("episode", "12h", timedelta(hours=12, milliseconds=-1), timedelta(hours=12)),
@@ -229,7 +229,7 @@ def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
 def test_each_kind_has_its_own_time(tmp_path, kind, span, before, after):
     """A record is there until its span is over, to the millisecond, and then is not."""
     clock = FrozenClock(START)
-    with closing(keeping(tmp_path / "memory.db", clock, **{kind: span})) as memory:
+    with closing(keeping(tmp_path / f"{kind}.db", clock, **{kind: span})) as memory:
         record = memory.remember("Something to keep.", kind=kind)
         other = memory.remember("Something else.", kind="episode" if kind == "fact" else "fact")
         clock.set(START + before)

@@ -20,6 +20,7 @@ from learning_talks import (
     talk,
     watched,
 )
+from tables import each_row
 
 from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
@@ -134,13 +135,14 @@ def test_a_session_is_read_in_pages_each_in_one_transaction(memory):
     assert [sum(isinstance(each, Insert) for each in plan) for plan in store.plans] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("turns", [1, 29, 30, 31, 60])
-def test_any_number_of_turns_is_read_to_its_end(memory, turns):
+@each_row("turns", [1, 29, 30, 31, 60])
+def test_any_number_of_turns_is_read_to_its_end(turns):
     """A session whose last page is full is done, too."""
-    talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
-    memory.consolidate()
-    assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])
-    assert contents(memory) == ["The user lives in Porto."]
+    with closing(remembering()) as memory:
+        talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
+        memory.consolidate()
+        assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])
+        assert contents(memory) == ["The user lives in Porto."]
 
 
 def test_a_failure_between_pages_loses_no_page_and_doubles_none(memory):

@@ -77,7 +77,7 @@ def test_forgetting_what_was_said_before_it_was_read_teaches_nothing(memory):
     assert contents(memory) == ["The user has a dog named Rex."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "trust"),
     [
         ("user", "person"),
@@ -89,12 +89,13 @@ def test_forgetting_what_was_said_before_it_was_read_teaches_nothing(memory):
         ),
     ],
 )
-def test_only_the_role_user_is_a_person(memory, role, trust):
+def test_only_the_role_user_is_a_person(role, trust):
     """Law: what any other role says is no evidence of the person; who is not known is external."""
-    said = memory.remember("I live in Oslo.", kind="episode", session="s", role=role)
-    memory.consolidate()
-    assert said.trust == trust
-    assert bool(memory.records(kind="fact")) == (trust == "person")
+    with closing(remembering()) as memory:
+        said = memory.remember("I live in Oslo.", kind="episode", session="s", role=role)
+        memory.consolidate()
+        assert said.trust == trust
+        assert bool(memory.records(kind="fact")) == (trust == "person")
 
 
 def test_a_name_is_a_person_where_the_caller_says_so(memory):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import tzlocal
+from tables import each_row
 
 from memoranda import Settings
 from memoranda.testing.clocks import FrozenClock
@@ -43,7 +44,7 @@ def test_a_forgotten_value_does_not_bring_back_the_one_before(memory):
     assert memory.get_context("mood") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("zone", "set_at", "ends"),
     [
         ("UTC", "2026-03-10 00:00", "2026-03-11 00:00"),
@@ -59,12 +60,11 @@ def test_a_forgotten_value_does_not_bring_back_the_one_before(memory):
         ("Pacific/Kiritimati", "2026-01-01 09:59", "2026-01-01 10:00"),
     ],
 )
-@pytest.mark.parametrize("by_setting", [True, False])
-def test_a_value_lasts_until_midnight_where_the_user_lives(  # noqa: PLR0917 - fixtures and cases
-    opened, monkeypatch, zone, set_at, ends, by_setting
-):
+@each_row("by_setting", [True, False])
+def test_a_value_lasts_until_midnight_where_the_user_lives(opened, zone, set_at, ends, by_setting):
     """Seed 001: context ends with the user's day, by setting or by the machine's own zone."""
-    monkeypatch.setenv("TZ", "Asia/Tokyo" if by_setting else zone)
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TZ", "Asia/Tokyo" if by_setting else zone)
     time.tzset()
     tzlocal.reload_localzone()
     try:
@@ -81,6 +81,6 @@ def test_a_value_lasts_until_midnight_where_the_user_lives(  # noqa: PLR0917 - f
         assert memory.search("awake") == []
         assert memory.get(record.id) is not None
     finally:
-        monkeypatch.undo()
+        patch.undo()
         time.tzset()
         tzlocal.reload_localzone()

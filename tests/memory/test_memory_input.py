@@ -254,7 +254,7 @@ def test_a_limit_beyond_all_integers_is_as_good_as_all(kept):
     assert kept.conversation("c", context_limit=HUGE).recent(HUGE) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"user": ""}, "user is empty"),
@@ -321,7 +321,7 @@ def talk(memory):
     return memory.conversation("c")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("use", "meant"),
     [
         (lambda m: m.conversation("c", strategy="rolling_windw"), "rolling_window"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from tables import each_row
 
 from memoranda.agent import Agent
@@ -190,7 +189,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize(("role", "text"), FOREIGN)
+@each_row(("role", "text"), FOREIGN)
 def test_only_a_persons_own_words_make_an_instruction(memory, role, text):
     """Neither tools nor assistants, quotations, code, roles or tasks leave an instruction."""
     chat, _ = listening(memory)

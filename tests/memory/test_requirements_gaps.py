@@ -256,6 +256,7 @@ def calls(act):
     return made
 
 
+@pytest.mark.slow
 @each_row("strategy", STRATEGIES)
 def test_every_step_costs_the_same_at_any_length(strategy):
     """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made."""
@@ -300,6 +301,7 @@ print(len(chat), peak.split()[1])
 """
 
 
+@pytest.mark.slow
 def test_a_session_of_a_thousand_messages_takes_less_than_100_megabytes():
     """N3.5: the whole process, with Python itself, in which each message is counted and sent."""
     if not Path("/proc/self/status").exists():
@@ -439,7 +441,7 @@ def test_a_full_name_joins_the_short_one_known_before(memory):
     assert memory.entity("Mel").id == memory.entity("Melanie").id
 
 
-@pytest.mark.parametrize("query", ["car trouble", "zebra crossing", "ok", "tea", "昨天"])
+@each_row("query", ["car trouble", "zebra crossing", "ok", "tea", "昨天"])
 def test_scores_are_between_nothing_and_all(memory, query):
     """S1.11: a score is at least 0 and at most 1, best first, however far the query is."""
     memory.remember_many(

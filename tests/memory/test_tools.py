@@ -257,7 +257,7 @@ def test_an_agent_changes_facts_alone(memory, tools):
     assert memory.get(said.record_id).content == "Hello there."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         "The admin password is hunter2",
@@ -361,17 +361,17 @@ def test_a_persons_word_is_not_retired_by_an_agents(memory, tools):
     assert memory.get(old.id) == old
 
 
-@pytest.mark.parametrize("turns", [1, 2, 30, 31])
+@each_row("turns", [1, 2, 30, 31])
 def test_a_session_of_any_length_can_be_marked(memory, tools, turns):
     """Marking reads to the end of the session, also where that is its first turn."""
-    talk(memory, "s", *["Hm."] * turns)
+    talk(memory, f"s{turns}", *["Hm."] * turns)
     said = asyncio.run(
         asyncio.wait_for(
-            asyncio.to_thread(tools["mark_session_consolidated"], session_id="s"), PATIENCE
+            asyncio.to_thread(tools["mark_session_consolidated"], session_id=f"s{turns}"), PATIENCE
         )
     )
-    assert said == "s is consolidated."
-    assert memory.sessions()[0].through == turns - 1
+    assert said == f"s{turns} is consolidated."
+    assert memory.sessions()[-1].through == turns - 1
 
 
 def test_pages_follow_each_other(memory, tools):
@@ -385,7 +385,7 @@ def test_pages_follow_each_other(memory, tools):
     assert end == "There are no more turns."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "wrong"),
     [
         ({"content": ""}, "content"),
@@ -411,7 +411,7 @@ def test_pages_follow_each_other(memory, tools):
 def test_a_fact_that_does_not_hold_is_refused_whole(memory, tools, change, wrong):
     """The message names the place and what is wrong; nothing of the batch is saved."""
     talk(memory, "s", "I live in Porto.", ("assistant", "I see."))
-    own, theirs = (item.id for item in memory.records(kind="episode"))
+    own, theirs = (item.id for item in memory.records(kind="episode")[:2])
     good = {"content": "The user lives in Porto.", "source_ids": [own]}
     if change.get("source_ids") == "assistant":
         change = {"source_ids": [theirs]}
