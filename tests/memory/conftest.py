@@ -4,24 +4,9 @@ from functools import cache
 
 import pytest
 from both_stores import done
-from memory_fixtures import memory, no_settings_of_this_machine, opened, plain, wordless
-from model_server import ModelServer, running
+from memory_fixtures import memory, no_settings_of_this_machine, opened, plain, server, wordless
 
-__all__ = ["memory", "no_settings_of_this_machine", "opened", "plain", "wordless"]
-
-
-@pytest.fixture
-def server(monkeypatch):
-    """A server of this machine that speaks the formats of OpenAI and Anthropic."""
-    pytest.importorskip("pydantic_ai", reason="the extra llm is not installed")
-    for provider in ("OPENAI", "ANTHROPIC"):
-        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
-        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()
+__all__ = ["memory", "no_settings_of_this_machine", "opened", "plain", "server", "wordless"]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import os
 from contextlib import ExitStack
 
 import pytest
+from model_server import ModelServer, running
 
 from memoranda import Memory, Settings
 from memoranda.testing.embedders import HashEmbedder
@@ -47,3 +48,17 @@ def memory(opened):
 def plain(opened, wordless):
     """Ana's memory without any vectors."""
     return opened(embedder=None, settings=wordless)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server of this machine that speaks the formats of OpenAI and Anthropic."""
+    pytest.importorskip("pydantic_ai", reason="the extra llm is not installed")
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
+        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    state = ModelServer()
+    stop = running(state)
+    yield state
+    stop()

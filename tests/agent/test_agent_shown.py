@@ -132,17 +132,3 @@ def test_a_marker_can_be_read_by_the_model(memory):
     agent.process("What colour was it?")
     (result,) = agent.chat.by_role("tool")
     assert "user: The roof is green." in result.content
-
-
-def test_an_unresolved_merge_is_read_by_nobody(memory):
-    """The marks of git become no facts: memory goes on, says so, and reads what was resolved."""
-    memory.remember("Ana plays chess")
-    memory.notes.sync()
-    file = memory.notes.folder / "MEMORY.md"
-    text = file.read_text()
-    file.write_text(f"{text}<<<<<<< HEAD\n- Ana sings\n=======\n- Ana dances\n>>>>>>> other\n")
-    with pytest.raises(Exception, match="unresolved merge, line 6"):
-        memory.notes.sync()
-    assert [record.content for record in memory.records(kind="fact")] == ["Ana plays chess"]
-    file.write_text(f"{text}- Ana sings\n")
-    assert [record.content for record in memory.notes.sync().added] == ["Ana sings"]

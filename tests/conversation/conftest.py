@@ -1,0 +1,5 @@
+"""Memories for the tests of conversations: real stores, settings of no machine."""
+
+from memory_fixtures import memory, no_settings_of_this_machine, opened, plain, server, wordless
+
+__all__ = ["memory", "no_settings_of_this_machine", "opened", "plain", "server", "wordless"]
