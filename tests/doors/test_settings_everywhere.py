@@ -2,14 +2,12 @@
 
 import json
 from collections import Counter
-from itertools import product
 from pathlib import Path
 
 import pytest
 from model_server import ModelServer, running
 from settings_doors import DOORS, command, visit
 from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight
-from tables import each_row
 from typer.testing import CliRunner
 
 from memoranda import Agent, Memory, Settings
@@ -90,8 +88,6 @@ def chat(path):
     return warnings
 
 
-# What was seen without a change, by the door and what else was set.
-PLAIN = {}
 TALKING = {"library": library, "agent": agent, "chat": chat}
 
 
@@ -127,21 +123,46 @@ def by_environment(monkeypatch, values, **places):
         monkeypatch.setenv(variable, text)
 
 
-@pytest.mark.parametrize(
-    ("name", "door"),
-    # A conversation of the library has no memory window.
-    [pair for pair in product(CHANGES, TALKING) if pair != ("agent.memory_window", "library")],
+def share_out(names, doors, without):
+    """Return which of the settings are walked through at each door.
+
+    Each is at the library and at one other door, the doors taking turns.
+
+    Args:
+        names: the settings.
+        doors: the doors; the library is the first.
+        without: returns the doors at which a setting changes nothing.
+    """
+    shares = {door: [] for door in doors}
+    for turn, name in enumerate(names):
+        first, *others = (door for door in doors if door not in without(name))
+        shares[first].append(name)
+        if others:
+            shares[others[turn % len(others)]].append(name)
+    return shares
+
+
+# A conversation of the library has no memory window.
+TALKED = share_out(
+    CHANGES, TALKING, lambda name: {"agent.memory_window": {"library"}}.get(name, ())
 )
-def test_each_setting_changes_what_it_says_in_each_door(tmp_path, monkeypatch, door, name):
+
+
+@pytest.mark.parametrize("door", TALKING)
+def test_each_setting_of_a_talk_changes_what_it_says(tmp_path, monkeypatch, subtests, door):
     """With another value of one setting the same talk leaves another view, through every door."""
-    value, beside = CHANGES[name]
-    by_environment(monkeypatch, beside)
-    known = door, tuple(sorted(beside.items()))
-    if known not in PLAIN:
-        PLAIN[known] = seen(tmp_path / "plain.db", TALKING[door](tmp_path / "plain.db"))
-    by_environment(monkeypatch, {name: value})
-    changed = seen(tmp_path / "changed.db", TALKING[door](tmp_path / "changed.db"))
-    assert changed != PLAIN[known]
+    plain = {}
+    for name in TALKED[door]:
+        value, beside = CHANGES[name]
+        known = tuple(sorted(beside.items()))
+        with subtests.test(name), monkeypatch.context() as settings:
+            by_environment(settings, beside)
+            if known not in plain:
+                path = tmp_path / f"{name} before.db"
+                plain[known] = seen(path, TALKING[door](path))
+            by_environment(settings, {name: value})
+            path = tmp_path / f"{name} after.db"
+            assert seen(path, TALKING[door](path)) != plain[known]
 
 
 @pytest.fixture(scope="module")
@@ -190,19 +211,27 @@ def look(tmp_path, server, monkeypatch, request):
     return start
 
 
-@each_row(
-    ("name", "door"),
-    [(name, door) for name in EFFECTS for door in DOORS if door not in EFFECTS[name].without],
-)
-def test_each_effect_is_seen_at_each_door(look, name, door):
+SHOWN = share_out(EFFECTS, DOORS, lambda name: EFFECTS[name].without)
+MOST = 20
+PORTIONS = [
+    pytest.param(door, names[first : first + MOST], id=f"{door} from {names[first]}")
+    for door, names in SHOWN.items()
+    for first in range(0, len(names), MOST)
+]
+
+
+@pytest.mark.parametrize(("door", "chosen"), PORTIONS)
+def test_each_effect_is_seen(look, subtests, door, chosen):
     """A setting with another value shows another thing after the same steps, at every door."""
-    effect = EFFECTS[name]
-    before, after = effect.change
-    unlike = (
-        look(effect, door, {name: before}, f"{name} {door} before"),
-        look(effect, door, {name: after}, f"{name} {door} after"),
-    )
-    assert unlike[0] != unlike[1]
+    for name in chosen:
+        effect = EFFECTS[name]
+        before, after = effect.change
+        with subtests.test(name):
+            unlike = (
+                look(effect, door, {name: before}, f"{name} before"),
+                look(effect, door, {name: after}, f"{name} after"),
+            )
+            assert unlike[0] != unlike[1]
 
 
 def test_no_setting_is_left_out():
