@@ -13,7 +13,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo
 
 WINDOW = 4_000
-FEW, MANY, MEASURED = 500, 2_000, 200
+FEW, MANY, MEASURED = 300, 1_200, 100
 
 
 def talk(chat, count):
@@ -47,7 +47,7 @@ def weight(chat, count):
         tracemalloc.stop()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.slow
 def test_bytes_are_linear_in_messages():
     """N3.1: a message of a long conversation adds no more than one of a short; below 4 kB."""
     chat = alone(context_limit=WINDOW, strategy="hybrid", max_messages=None)

@@ -132,17 +132,6 @@ def test_another_model_counts_anew(counted):
         assert context.tokens == sum(item.tokens for item in context.receipt.included)
 
 
-def test_the_same_model_again_changes_nothing(counted):
-    """Reopening without a model, or with the same one, leaves all counts as they are."""
-    with counted() as memory:
-        chat = memory.conversation("c", model="guess")
-        chatter(chat, 6)
-        revision = chat._transcript.info().revision
-        memory.conversation("c")
-        assert memory.conversation("c", model="guess").messages == chat.messages
-        assert chat._transcript.info().revision == revision
-
-
 def test_a_recount_reaches_who_holds_the_conversation(counted):
     """Another holder's budget goes by the new counts at once."""
     with counted() as memory:

@@ -5,7 +5,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from dialogues import dialogues
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,24 +91,6 @@ def test_receipts_of_every_trigger_say_what_left(strategy):
     assert {receipt.strategy for receipt in chat.prunings} == {strategy}
     assert [r.id for r in chat.prunings] == sorted(r.id for r in chat.prunings)
     assert chat.stats().last_prune == chat.prunings[-1].at
-
-
-@given(
-    messages=dialogues(24),
-    strategy=st.sampled_from(STRATEGIES),
-    window=st.sampled_from([300, 1_000]),
-    most=st.integers(10, 1_000),
-)
-def test_receipts_add_up_for_any_transcript(messages, strategy, window, most):
-    """Also with pictures, orphans and torn calls: tokens before less tokens freed are left."""
-    chat = alone(context_limit=window, strategy=strategy, keep_recent=3, max_messages=15)
-    sayable = [m for m in messages if m.content.strip() or m.tool_calls or m.tool_result]
-    for message in sayable:
-        pruned_by(chat, lambda message=message: chat.extend([message]))
-    fixed = sum(m.tokens for m in chat.messages if m.role == "system")
-    if fixed <= most:
-        pruned_by(chat, lambda: chat.prune(most))
-    lawful(chat, ALL)
 
 
 def test_a_score_is_that_of_the_most_important_message():

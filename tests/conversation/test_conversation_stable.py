@@ -46,7 +46,7 @@ def run(*, stable, sizes=SIZES, summaries="off", **arguments):
 
 @pytest.mark.slow
 @each_row("limits", LIMITS)
-@each_row("strategy", ["rolling_window", "importance", "hybrid"])
+@each_row("strategy", ["rolling_window", "hybrid"])
 def test_most_contexts_only_grow(strategy, limits):
     """Nine of ten contexts begin with the whole of the one before; without it far fewer do."""
     shares = {}

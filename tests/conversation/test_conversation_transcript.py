@@ -85,30 +85,6 @@ OPENAI = [
     {"role": "tool", "tool_call_id": "c2", "content": ""},
     {"role": "assistant", "content": "Sun."},
 ]
-ANTHROPIC = [
-    {"role": "user", "content": "weather?"},
-    {
-        "role": "assistant",
-        "content": [
-            {"type": "text", "text": "I look."},
-            {"type": "tool_use", "id": "t1", "name": "w", "input": {"city": "Porto"}},
-            {"type": "tool_use", "id": "t2", "name": "w", "input": {}},
-        ],
-    },
-    {
-        "role": "user",
-        "content": [
-            {"type": "tool_result", "tool_use_id": "t1", "content": "sun"},
-            {
-                "type": "tool_result",
-                "tool_use_id": "t2",
-                "content": [{"type": "text", "text": "no"}, {"type": "image", "source": 1}],
-                "is_error": True,
-            },
-            {"type": "text", "text": "go on"},
-        ],
-    },
-]
 
 
 def test_openai_messages_come_in_as_they_are(chat):
@@ -130,30 +106,6 @@ def test_openai_messages_come_in_as_they_are(chat):
     )
     assert [m.tool_result for m in messages[3:5]] == [ToolResult("c1"), ToolResult("c2")]
     assert len(chat.view().messages) == 6
-
-
-def test_anthropic_messages_come_in_as_they_are(chat):
-    """Text, tool use and tool results in blocks become turns of their own."""
-    chat.extend(ANTHROPIC)
-    messages = chat.messages
-    assert [m.role for m in messages] == ["user", "assistant", "tool", "tool", "user"]
-    assert messages[1].content == "I look."
-    assert [call.arguments for call in messages[1].tool_calls] == ['{"city": "Porto"}', "{}"]
-    assert messages[2].tool_result == ToolResult("t1")
-    assert messages[3].tool_result == ToolResult("t2", is_error=True)
-    assert messages[3].content.startswith("no\n")
-    assert len(chat.view().messages) == 5
-
-
-def test_messages_of_another_conversation_come_in_with_their_times(chat):
-    """Extending with messages keeps what they say and when; ids are new."""
-    other = Conversation()
-    other.extend(OPENAI)
-    chat.extend(other.messages)
-    assert [
-        (m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in chat.messages
-    ] == [(m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in other.messages]
-    assert not {m.id for m in chat.messages} & {m.id for m in other.messages}
 
 
 CALL = ToolCall("c", "look_up")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remembering, talk
 
-from memoranda import Memory, Settings
+from memoranda import Settings
 from memoranda.entities.model_names import NamedThings
 from memoranda.learning import reflection as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
@@ -28,65 +26,6 @@ def memory():
     """Ana's memory, which learns only when it is told to."""
     with closing(remembering()) as made:
         yield made
-
-
-def ran(keeper):
-    """Return the names of the jobs that ran now, none of which failed."""
-    runs = keeper.step()
-    assert [run.error for run in runs] == [None] * len(runs)
-    return [run.job for run in runs]
-
-
-def test_a_process_that_starts_retires_what_expired_and_logs_how_many(tmp_path, caplog):
-    """S1.38, S1.40: also a run at start, in between two hours; of nothing there is no line."""
-    path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
-        ran(memory.schedule())
-        memory.set_context("task", "book the flights")
-        gone = memory.records(kind="context")[0]
-        clock = clock_of(memory)
-    # Later than the hour, and the hour's run is done: only a start is a reason to run.
-    clock.set(START + DAY)
-    with closing(remembering(path, clock=clock)) as memory:
-        ran(memory.schedule())
-    clock.advance(timedelta(minutes=10))
-    caplog.clear()
-    with closing(remembering(path, clock=clock)) as memory, caplog.at_level(logging.INFO):
-        assert ran(memory.schedule()) == ["expire"]
-        assert not [line for line in caplog.messages if line.startswith("expire for")]
-        memory.remember("Only for a while", kind="context")
-        clock.advance(2 * DAY)
-        keeper = memory.schedule()
-        assert "expire" in ran(keeper)
-        assert "expire for ana: expire: 1 context" in caplog.messages
-        assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
-
-
-def test_the_configuration_of_s1_can_be_written_in_yaml(tmp_path, monkeypatch):
-    """S1.37: path, size of the context window, embedding model and interval of the clean-up."""
-    path = tmp_path / "agent.db"
-    config = tmp_path / "config.yaml"
-    config.write_text(
-        f"location: {path}\n"
-        "timezone: UTC\n"
-        "conversation:\n  max_messages: 4\n  keep_recent: 2\n"
-        "embedding:\n  model: none\n"
-        "schedule:\n  expire: '*/30 * * * *'\n"
-    )
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(config))
-    with Memory(user="ana") as memory:
-        chat = memory.conversation("s")
-        for number in range(10):
-            chat.add("user" if number % 2 == 0 else "assistant", f"Number {number}.")
-        assert len(chat.view().messages) == 4
-        assert memory.stats().location == str(path)
-        assert memory.stats().vectors.startswith("off: switched off")
-        keeper = memory.schedule()
-        ran(keeper)
-        due = {run.job: run.at for run in keeper.next_runs()}["expire"]
-        assert due - datetime.now(UTC) <= timedelta(minutes=30)
-        assert due.minute % 30 == 0
-    assert Path(path).is_file()
 
 
 def test_five_facts_of_other_sessions_are_recalled():
@@ -158,20 +97,6 @@ def test_completion_of_a_session_is_recorded(memory):
     assert first.consolidated_at == clock_of(memory).now()
     assert second.consolidated_at is None
     assert [item.id for item in memory.sessions(pending=True)] == ["t"]
-
-
-def test_what_faded_is_in_no_vector_and_no_link(memory):
-    """S4.54: retired by decay, a fact waits for no vector and links to no entity."""
-    talk(memory, "s", "I am planning to sing with Marta in Berlin.")
-    memory.consolidate()
-    memory.embed_pending()
-    (fact,) = facts(memory)
-    assert fact.id in {item.id for item in memory.entity("Marta").records}
-    clock_of(memory).advance(60 * DAY)
-    assert memory.decay().counts["retired"] == 1
-    assert fact.id not in {item.id for item in memory.entity("Marta").records}
-    assert memory.stats().pending_vectors == 0
-    assert memory.reembed() == 1  # The turn's vector alone: the fact has none any more.
 
 
 def test_what_an_agent_saves_is_embedded_and_linked(memory):
