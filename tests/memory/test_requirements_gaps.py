@@ -304,7 +304,7 @@ print(len(chat), peak.split()[1])
 
 @pytest.mark.slow
 def test_a_session_of_a_thousand_messages_takes_less_than_100_megabytes():
-    """N3.5: the whole process, with Python itself, in which all that is said is counted and sent."""
+    """N3.5: the whole process, with Python itself: all is counted, and much of it sent."""
     if not Path("/proc/self/status").exists():
         pytest.skip("this machine does not tell what a process took at most")
     done = subprocess.run(  # noqa: S603 - our own program
