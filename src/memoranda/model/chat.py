@@ -41,7 +41,7 @@ class ChatReply:
     Attributes:
         text: its words; may be empty where it calls tools.
         tool_calls: the calls it makes, in order.
-        usage: what the reply took, retries included.
+        usage: what the reply took.
     """
 
     text: str

@@ -15,7 +15,7 @@ class Usage(ShortRepr):
     """The usage of a language model: calls, tokens, cost and time.
 
     Attributes:
-        requests: calls, retries included.
+        requests: calls; the retries within one are not counted.
         failures: calls of these that brought nothing.
         input_tokens: tokens sent.
         output_tokens: tokens received.

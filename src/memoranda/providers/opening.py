@@ -12,7 +12,7 @@ from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.circuit_breaker import CircuitBreaker
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.providers.llm.spec import find_key, parse_spec
+from memoranda.providers.llm.spec import ModelConnection, find_key, parse_spec
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -119,13 +119,12 @@ def open_language_model(
     if name is None:
         return None
     from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - only if named
-    from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy  # noqa: PLC0415 - so is this
 
     spec = parse_spec(name)
     if not (find_spec("pydantic_ai") and find_spec(spec.provider)):
         raise MissingExtra(f"the language model {spec}", "llm")
-    key, policy = find_key(spec, _revealed(settings.api_key)), RetryPolicy(settings.retries)
-    return PydanticAIModel(ModelConnection(spec, key, settings.timeout, policy))
+    key = find_key(spec, _revealed(settings.api_key))
+    return PydanticAIModel(ModelConnection(spec, key, settings.timeout, settings.retries))
 
 
 def _revealed(key: SecretStr | None) -> str | None:

@@ -217,9 +217,9 @@ class LLMSettings(Section):
     api_key: SecretStr | None = Field(default=None, examples=["-"])
     """Key for the model. Otherwise the provider's own variable, such as ``ANTHROPIC_API_KEY``."""
     timeout: float = Field(default=30.0, gt=0)  # S2.30: consolidationTimeout
-    """Seconds that one answer may take."""
+    """Seconds that one call may take, retries included."""
     retries: int = Field(default=2, ge=0)
-    """How often a failed call is made again."""
+    """How often a failing or unreachable server is asked again."""
 
 
 class ConsolidationSettings(Section):

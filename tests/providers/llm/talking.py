@@ -7,8 +7,7 @@ import pytest
 from memoranda.errors import LLMError
 from memoranda.model.chat import ToolSpec
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
-from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy
-from memoranda.providers.llm.spec import parse_spec
+from memoranda.providers.llm.spec import ModelConnection, parse_spec
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
 LOOK = ToolSpec("look", "Looks things up.", {"type": "object", "properties": {"q": {}}})
@@ -16,21 +15,14 @@ WORDS = "Grüße, 例え 😀: naïve\n\tfaçade… done."
 
 
 class Talker:
-    """A model of the server, what it told, and how long it waited between calls."""
+    """A model of the server, and what it told."""
 
-    def __init__(self, spec, **options):
-        """Name the model; nobody waits in earnest."""
-        self.waits, self.on_text = [], []
-        names = {"retries", "jitter", "timer"} & options.keys()
-        chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
-        policy = RetryPolicy(sleep=self.sleep, **chosen)
-        options = {"timeout": 20.0, "policy": policy} | options
-        options["key"] = options.pop("api_key", None)
-        self.model = PydanticAIModel(ModelConnection(parse_spec(spec), **options))
-
-    async def sleep(self, seconds):
-        """Write down a wait."""
-        self.waits.append(seconds)
+    def __init__(self, spec, api_key=None, **options):
+        """Name the model."""
+        self.on_text = []
+        self.model = PydanticAIModel(
+            ModelConnection(parse_spec(spec), api_key, **({"timeout": 20.0} | options))
+        )
 
     def chat(self, messages=HELLO, *, stream=False, tools=()):
         """Talk in an event loop of its own."""

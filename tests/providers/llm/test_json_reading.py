@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.providers.llm.json_reading import read_json
+from memoranda.providers.llm.answer_reading import read_json
 
 FIELDS = ["history_entry", "memory_update", "claims"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -2,7 +2,7 @@
 
 pydantic-ai's agent tells the model which type is wanted, checks the answer against it, and asks
 once more where it does not fit. Before the check, what is clear all the same is put in order:
-prose around the JSON, another spelling of a name, one object in place of a list of one. Of the
+prose around the JSON, a number for a text, one object in place of a list of one. Of the
 second answer, what does not fit is left out where it can be.
 
 Loaded with the first call, for the reason that :mod:`memoranda.providers.llm.connection` states.
@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import fields, replace
+import re
+from dataclasses import fields
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic_ai import (
     Agent,
+    ModelHTTPError,
     ModelMessage,
     ModelResponse,
     NativeOutput,
@@ -31,16 +34,24 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from memoranda.errors import LLMError
-from memoranda.model.usage import Reply, Usage
-from memoranda.providers.llm.answer_fitting import answer_schema, drop_misfits, fit, misfits
-from memoranda.providers.llm.connection import attempt, connected, usage_of
-from memoranda.providers.llm.json_reading import read_json
-from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
+from memoranda.model.usage import Reply
+from memoranda.providers.llm.answer_reading import (
+    answer_schema,
+    drop_misfits,
+    fit,
+    misfits,
+    read_json,
+)
+from memoranda.providers.llm.connection import ModelCalls, connected
+from memoranda.providers.llm.spec import ModelConnection
+from memoranda.text.patterns import compile_pattern
 
 T = TypeVar("T")
 
 ANSWER = "answer"
 MOST_PROBLEMS = 10
+REJECTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+SCHEMA_WORDS = compile_pattern(r"response_format|schema|structured|grammar|tool", re.IGNORECASE)
 SCHEMA = "\n\nAnswer with one JSON object of this schema and with nothing else:\n{schema}"
 
 
@@ -56,15 +67,15 @@ async def ask_model(
         answer: the dataclass that is wanted.
 
     Raises:
-        LLMError: no call brought anything, the model refused, or no answer was of use.
+        LLMError: a call failed, the model refused, or no answer was of use.
         InvalidInput: ``answer`` is no dataclass of plain values, lists and dataclasses.
     """
-    schema, total = answer_schema(answer), TotalUsage()
+    schema, calls = answer_schema(answer), ModelCalls(to)
     if to.spec.url is not None:
         # Many servers leave the schema they are given unread.
         instructions += SCHEMA.format(schema=json.dumps(schema, ensure_ascii=False))
     async with connected(to) as model:
-        tidy = _NormalizingModel(model, to, answer, total)
+        tidy = _NormalizingModel(model, to, answer, calls)
         # The provider itself holds the model to the schema, in the best way it has.
         native = model.profile.get("supports_json_schema_output")
         output: Any = ToolOutput(answer, name=ANSWER)
@@ -72,34 +83,32 @@ async def ask_model(
             output = NativeOutput(answer, name=ANSWER, strict=True, template=False)
         agent = Agent(tidy, output_type=output, instructions=instructions, retries=1, name=ANSWER)
         try:
-            found = await agent.run(prompt, model_settings=ModelSettings(timeout=to.timeout))
+            found = await agent.run(prompt)
         except UnexpectedModelBehavior as error:
-            total.add_failure()
             more = len(tidy.problems) - MOST_PROBLEMS
             shown = tidy.problems[:MOST_PROBLEMS] + [f"and {more} more"] * (more > 0)
-            raise LLMError(
+            raise calls.failure(
                 f"{to.spec} gave no usable {answer.__name__}, also when told what was "
-                f"wrong: {'; '.join(shown)}; try again, or name a more able model",
-                total.usage,
+                f"wrong: {'; '.join(shown)}; try again, or name a more able model"
             ) from error
-    return Reply(found.output, total.usage)
+    return Reply(found.output, calls.usage)
 
 
 class _NormalizingModel(WrapperModel):
-    """A model that is asked as often as the retries allow, and whose answers are put in order.
+    """A model whose answers are put in order.
 
     Attributes:
         problems: what was wrong with the last answer.
     """
 
     def __init__(
-        self, model: Model, to: ModelConnection, answer: type[Any], total: TotalUsage
+        self, model: Model, to: ModelConnection, answer: type[Any], calls: ModelCalls
     ) -> None:
         super().__init__(model)
         self.problems: list[str] = []
         self._to = to
         self._answer = answer
-        self._total = total
+        self._calls = calls
 
     async def request(
         self,
@@ -108,41 +117,42 @@ class _NormalizingModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Return what the model answers, as JSON of the type as far as its meaning is clear."""
+        parameters = model_request_parameters
 
-        async def call() -> tuple[ModelResponse, Usage] | CallFailure:
-            parameters, refused = model_request_parameters, self._to.schema_refused
-            if refused:
-                parameters = ModelRequestParameters(instruction_parts=parameters.instruction_parts)
-
-            async def ask(_: asyncio.Timeout) -> tuple[ModelResponse, Usage]:
-                response = await self.wrapped.request(messages, model_settings, parameters)
-                return response, usage_of(self._to.spec, response)
-
-            outcome = await attempt(self._to, ask)
-            if isinstance(outcome, CallFailure) and outcome.schema_refused and not refused:
-                self._to.schema_refused = True
-                return replace(outcome, at_once=True)
-            return outcome
+        async def send(_: asyncio.Timeout) -> ModelResponse:
+            sent = parameters
+            if self._to.schema_refused:
+                sent = ModelRequestParameters(instruction_parts=parameters.instruction_parts)
+            return await self.wrapped.request(messages, model_settings, sent)
 
         if self.problems:
-            self._total.add_failure()
-        response = await self._to.policy.run(call, self._total)
+            self._calls.failure("the last answer was of no use")
+        try:
+            response = await self._calls.make(send)
+        except LLMError as error:
+            if self._to.schema_refused or not self._refuses_schema(error.__cause__):
+                raise
+            self._to.schema_refused = True
+            response = await self._calls.make(send)
         if response.finish_reason == "content_filter":
-            self._total.add_failure()
-            message = f"{self._to.spec} refused to answer; name another model"
-            raise LLMError(message, self._total.usage)
+            raise self._calls.failure(f"{self._to.spec} refused to answer; name another model")
         text = json.dumps(self._tidy(response))
-        tools = model_request_parameters.output_tools
+        tools = parameters.output_tools
         part = ToolCallPart(tools[0].name, text) if tools else TextPart(text)
         return ModelResponse(parts=[part], usage=response.usage)
 
+    def _refuses_schema(self, error: BaseException | None) -> bool:
+        """Return whether a server by URL may answer if it is not given the schema (DeepSeek's)."""
+        rejected = isinstance(error, ModelHTTPError) and error.status_code in REJECTED
+        return rejected and self._to.spec.url is not None and bool(SCHEMA_WORDS.search(f"{error}"))
+
     def _tidy(self, response: ModelResponse) -> Any:
         """Return what a response says, and note what is wrong with it."""
-        calls = [part.args_as_json_str() for part in response.tool_calls]
+        args = [part.args_as_json_str() for part in response.tool_calls]
         texts = [part.content for part in response.parts if isinstance(part, TextPart)]
         adapter: TypeAdapter[Any] = TypeAdapter(self._answer)
         names = [field.name for field in fields(self._answer)]
-        value = fit(read_json(calls[0] if calls else "".join(texts), names), self._answer)
+        value = fit(read_json(args[0] if args else "".join(texts), names), self._answer)
         if self.problems:
             value = drop_misfits(value, adapter)
         self.problems = misfits(value, adapter)

@@ -10,25 +10,21 @@ import json
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic_ai import ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
-from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.models import ToolCall
-from memoranda.model.usage import Usage
-from memoranda.providers.llm.answer_fitting import storable
-from memoranda.providers.llm.connection import attempt, connected, usage_of
+from memoranda.providers.llm.answer_reading import storable
+from memoranda.providers.llm.connection import ModelCalls, connected
 from memoranda.providers.llm.message_conversion import to_model_messages
-from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
-from memoranda.providers.llm.spec import ModelSpec
+from memoranda.providers.llm.spec import ModelConnection, ModelSpec
 
 LONGER = "ask for less at once, or name a model with longer replies"
 
@@ -79,70 +75,58 @@ async def call_chat(
     """Return what a model says to a conversation, and pass on the words as they come.
 
     Raises:
-        LLMError: no call brought anything, or the reply cannot be used. What the listener
-            raises comes out, too.
+        LLMError: the call failed, or the reply cannot be used. What the listener raises comes
+            out, too.
         InvalidInput: there are no messages, or one is in no known form.
     """
-    sent, total = to_model_messages(messages, to.spec), TotalUsage()
-    settings, parameters = ModelSettings(timeout=to.timeout), _parameters(tools)
+    sent, calls = to_model_messages(messages, to.spec), ModelCalls(to)
+    parameters = _parameters(tools)
     async with connected(to) as model:
+        if on_text is None:
 
-        async def whole(_: asyncio.Timeout) -> tuple[ChatOutcome, Usage]:
-            response = await model_request(
-                model, sent, model_settings=settings, model_request_parameters=parameters
-            )
-            return _outcome(to.spec, response), usage_of(to.spec, response)
+            async def send(_: asyncio.Timeout) -> ModelResponse:
+                return await model_request(model, sent, model_request_parameters=parameters)
 
-        async def call() -> tuple[ChatOutcome, Usage] | CallFailure:
-            if on_text is None:
-                return await attempt(to, whole)
-            opening = model_request_stream(
-                model, sent, model_settings=settings, model_request_parameters=parameters
-            )
-            return await _stream(to, opening, WordStream(on_text))
-
-        reply = await to.policy.run(call, total)
+            reply = _outcome(to.spec, await calls.make(send))
+        else:
+            opening = model_request_stream(model, sent, model_request_parameters=parameters)
+            reply = await _stream(to, calls, opening, WordStream(on_text))
     if reply.problem:
-        total.add_failure()
-        raise LLMError(f"{to.spec} {reply.problem}", total.usage)
-    return ChatReply(reply.text, reply.tool_calls, total.usage)
+        raise calls.failure(f"{to.spec} {reply.problem}")
+    return ChatReply(reply.text, reply.tool_calls, calls.usage)
 
 
 async def _stream(
-    to: ModelConnection, opening: AbstractAsyncContextManager[StreamedResponse], words: WordStream
-) -> tuple[ChatOutcome, Usage] | CallFailure:
-    """Pass on the words of one reply; after the first of them, nothing is tried again."""
+    to: ModelConnection,
+    calls: ModelCalls,
+    opening: AbstractAsyncContextManager[StreamedResponse],
+    words: WordStream,
+) -> ChatOutcome:
+    """Pass on the words of one reply; what breaks off once it is open is not asked for again."""
     clock = asyncio.get_running_loop().time
-    spent = Usage()
 
     async def read(limit: asyncio.Timeout) -> ModelResponse:
-        nonlocal spent
         async with opening as stream:
-            try:
-                async for event in stream:
-                    limit.reschedule(clock() + to.timeout)
-                    words.add(_piece(event))
-                words.add("", final=True)
-            finally:
-                response = stream.get()
-                if response.usage.has_values():
-                    spent = usage_of(to.spec, response)
-        return response
+            async for event in stream:
+                limit.reschedule(clock() + to.timeout)
+                words.add(_piece(event))
+            words.add("", final=True)
+        return stream.get()
 
-    outcome = await attempt(to, read)
-    if words.error is not None:
-        raise words.error
-    if isinstance(outcome, ModelResponse) and _breaks_off(outcome):
-        outcome = CallFailure(f"the reply of {to.spec} broke off; try again later", again=True)
-    if isinstance(outcome, CallFailure):
+    try:
+        response = await calls.make(read)
+        if _breaks_off(response):
+            raise calls.failure(f"the reply of {to.spec} broke off; try again later")
+    except LLMError as error:
+        if words.error is not None:
+            raise words.error from None
         came = f"; {len(words.text)} characters of its reply had come" if words.text else ""
-        again = outcome.again and not words.text
-        return replace(outcome, why=outcome.why + came, again=again, usage=spent)
-    reply = _outcome(to.spec, outcome)
+        raise LLMError(f"{error}{came}", error.usage) from error
+    reply = _outcome(to.spec, response)
     if not words.text:
         # OpenAI says a refusal beside the words, and only in the end.
         words.add(reply.text, final=True)
-    return reply._replace(text=words.text), usage_of(to.spec, outcome)
+    return reply._replace(text=words.text)
 
 
 def _piece(event: ModelResponseStreamEvent) -> str:

@@ -1,4 +1,4 @@
-"""A language model through pydantic-ai, with retries and tolerant parsing."""
+"""A language model through pydantic-ai, with tolerant parsing."""
 
 # What loads pydantic-ai is imported in functions: it takes two seconds.
 # ruff: noqa: PLC0415
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.usage import Reply
-from memoranda.providers.llm.retrying import ModelConnection
+from memoranda.providers.llm.spec import ModelConnection
 
 T = TypeVar("T")
 

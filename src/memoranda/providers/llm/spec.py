@@ -1,16 +1,28 @@
-"""Which model is meant: ``anthropic:NAME``, ``openai:NAME``, or either ``@`` a server's URL."""
+"""Which model is meant, and how it is reached.
+
+``anthropic:NAME``, ``openai:NAME``, or either ``@`` a server's URL.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from memoranda.errors import ConfigError
+from memoranda.text.patterns import compile_pattern
 
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 FORMS = "anthropic:NAME, openai:NAME or openai:NAME@http://host:port/v1"
 EXCERPT = 120  # characters of a wrong value in a message
+# Names may hold colons and at signs of their own (llama3:8b, org/model@main). A URL has neither
+# a user nor a query: it is shown and logged.
+SPEC = compile_pattern(
+    r"(?P<provider>anthropic|openai):(?P<model>(?:(?!://)\S)+?)(?:@(?P<url>https?://[^\s@?#]+))?",
+    re.IGNORECASE,
+)
+PASSWORD = compile_pattern(r"(?<=://)[^/]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +45,45 @@ class ModelSpec:
         return f"{self.provider}:{self.model}{at}"
 
 
+@dataclass(slots=True)
+class ModelConnection:
+    """How a model is reached.
+
+    Attributes:
+        spec: the model.
+        key: the key to send, if any.
+        timeout: seconds in which a call must have its whole answer, retries included; where words
+            are passed on as they come, the longest silence between two pieces.
+        retries: how often a busy, failing or unreachable server is asked again.
+        schema_refused: whether the server answers only without a schema; learned by asking.
+    """
+
+    spec: ModelSpec
+    key: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+    retries: int = 2
+    schema_refused: bool = False
+
+
 def parse_spec(text: str) -> ModelSpec:
     """Return the model that ``text`` names.
 
     Raises:
         ConfigError: it has none of the known forms.
     """
-    provider, colon, rest = text.strip().partition(":")
-    provider = provider.lower()
-    if not colon or provider not in KEY_VARIABLES:
-        raise ConfigError(f"the model {_shown(text)!r} cannot be read: write {FORMS}")
-    # Names may hold colons and at signs of their own (llama3:8b, org/model@main).
-    place = max(rest.find("@http://"), rest.find("@https://"))
-    name, url = (rest, None) if place < 0 else (rest[:place], rest[place + 1 :])
-    if not name.strip() or any(character.isspace() for character in name):
-        raise ConfigError(f"the model {_shown(text)!r} has no name: write {FORMS}")
-    if "://" in name:
-        raise ConfigError(
-            f"the server in {_shown(text)!r} is no http address: write {provider}:NAME@http://…"
-        )
-    return ModelSpec(provider, name, None if url is None else _checked(url, provider))
+    found = SPEC.fullmatch(text.strip())
+    try:
+        server = urlsplit(found["url"] or "http://default") if found else None
+        if found and server and server.hostname and server.port != 0:
+            url = found["url"].rstrip("/") if found["url"] else None
+            return ModelSpec(found["provider"].lower(), found["model"], url)
+    except ValueError:  # A port that is no number, or half an address.
+        pass
+    shown = PASSWORD.sub("…@", text)[:EXCERPT]
+    raise ConfigError(
+        f"the model {shown!r} cannot be read: write {FORMS}; the URL of a server is http(s) and "
+        f"holds no user, password or query: give the key as llm.api_key"
+    )
 
 
 def find_key(spec: ModelSpec, given: str | None) -> str | None:
@@ -78,33 +109,3 @@ def find_key(spec: ModelSpec, given: str | None) -> str | None:
             f"is needed"
         )
     return key
-
-
-def _checked(url: str, provider: str) -> str:
-    example = f"write {provider}:NAME@http://host:port/v1"
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigError(
-            f"the server {_shown(url)!r} is no address ({error}): {example}"
-        ) from error
-    if not host or any(character.isspace() for character in url):
-        raise ConfigError(f"the server {_shown(url)!r} has no host: {example}")
-    if parts.username is not None or parts.password is not None:
-        raise ConfigError(
-            f"the server {_shown(url)!r} holds a user or a password, which would be shown and "
-            f"logged: {example} and give the key as llm.api_key"
-        )
-    if parts.query or parts.fragment:
-        raise ConfigError(f"the server {_shown(url)!r} has more than a path: {example}")
-    return url.rstrip("/")
-
-
-def _shown(text: str) -> str:
-    """Return ``text`` for a message: short, and without what stands before an at sign in a URL."""
-    scheme, mark, rest = text.partition("://")
-    authority, slash, path = rest.partition("/")
-    if mark and "@" in authority:
-        text = f"{scheme}://…@{authority.rpartition('@')[2]}{slash}{path}"
-    return text if len(text) <= EXCERPT else f"{text[: EXCERPT - 1]}…"
