@@ -259,13 +259,6 @@ def test_a_neighbour_of_another_agent_is_not_shown(memory):
     assert memory.search("night train")[0].why.before == "the secret word"
 
 
-def test_the_same_question_has_the_same_answer(fused):
-    """Search is deterministic, and asking changes nothing that it answers from."""
-    fused.remember_many([f"{text} {n}" for n in range(5) for text in DECOYS])
-    first = fused.search("pages about basil", limit=50)
-    assert all(fused.search("pages about basil", limit=50) == first for _ in range(3))
-
-
 WORDS = st.lists(
     st.sampled_from(
         ["tea", "coffee", "Ana", "Lisbon", "train", "night", "green", "morning", "茶", "чай"]
