@@ -149,7 +149,7 @@ def test_of_another_programs_file_the_section_alone_is_read(written):
     """S1.37: beside ``memory`` a robot has sections of its own; a slip of the pen is none."""
     path = written("robot.yaml", ROBOT)
     settings = Settings()
-    assert (settings.conversation.window, settings.llm) == (3, Settings(_file=None).llm)
+    assert (settings.conversation.window, settings.llm) == (3, Settings(user="default").llm)
     assert put("memory.context_window_size", "4").changed
     before = path.read_bytes()
     with pytest.raises(errors.ConfigError, match=r"another program's.*name a file of your own in"):

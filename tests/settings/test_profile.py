@@ -8,11 +8,22 @@ from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings, put, unset
-from memoranda.settings.nested import leaves, nest
+from memoranda.settings.nested import nest
 from memoranda.settings.profile import chroma_location, derive_settings, embedding_name
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
+
+
+def leaves(values, within=()):
+    """Return every value that is no group, by its place."""
+    found = {}
+    for name, value in values.items():
+        place = (*within, name)
+        found |= leaves(value, place) if isinstance(value, dict) else {place: value}
+    return found
+
+
 FOLLOWING = leaves(derive_settings({"path": "/m"}))
 OWN = {
     "location": "mine.db",

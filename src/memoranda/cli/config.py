@@ -158,8 +158,6 @@ def pull(session: Session, *, base_url: str | None = None) -> None:
 
 def _report(session: Session, done: SettingChange, what: str, where: str) -> None:
     session.show(done, safe_text(what, "bold").append(f"  {where}", "not bold"))
-    if done.exposed:
-        session.warn(f"others on this machine may read it: chmod 600 {done.path}")
     if done.overridden_by is not None:
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
 

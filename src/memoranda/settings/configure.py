@@ -1,17 +1,14 @@
 """What `memoranda config` does: list settings with their sources, explain them, change the file.
 
-A change is tried before it is written: the value by itself, and all settings as they would be
-in force with it. Nothing is written unless both are right.
+A value is tried, together with all other settings, before it is written.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +16,11 @@ from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.short_repr import hide_password
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import MASK, Field
-from memoranda.settings.files import AGENT_SECTION, VARIABLE, SettingsFile, read_file, write_file
-from memoranda.settings.nested import MISSING, Place, merge, nest, value_at, without
-from memoranda.settings.settings import Settings, read_sources
-from memoranda.settings.sources import DEFAULT
+from memoranda.settings.files import AGENT_SECTION, VARIABLE, SettingsFile, read_file
+from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
+from memoranda.settings.settings import Settings, own_values, read_sources
+from memoranda.settings.sources import find_variable
 
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # What the settings are called together that are in no group.
 GENERAL = "general"
 
@@ -85,7 +81,6 @@ class SettingChange:
         path: the file.
         changed: whether the file is different from before.
         overridden_by: the environment variable that wins over the file here, if any is set.
-        exposed: whether a secret is in it, and others on this machine may read the file.
     """
 
     name: str
@@ -93,7 +88,6 @@ class SettingChange:
     path: Path
     changed: bool
     overridden_by: str | None
-    exposed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,16 +175,17 @@ def put(name: str, text: str) -> SettingChange:
     """
     field, place = declared.find(Settings, name)
     given = _parse_given(field, place, text)
-    before = read_file()
     # As an argument it is tried even where the environment hides it.
-    others = replace(before, values=without(before.values, place))
-    made = Settings(_file=others, **nest(place, given))
+    made = Settings(**nest(place, given))
+    file = read_file()
+    if place[0] != AGENT_SECTION and own_values(file.values) is not file.values:
+        raise ConfigError(
+            f"{file.path} is another program's, of which the section {AGENT_SECTION} alone is "
+            f"read; name a file of your own in {VARIABLE}"
+        )
     is_typed = field.is_secret or isinstance(given, Mapping)
     value = given if is_typed else value_at(made.model_dump(mode="json"), place)
-    change = _write(name, place, before, before.with_value(place, value))
-    readable = os.name == "posix" and bool(change.path.stat().st_mode & OTHERS)
-    shown = _mask(field, given)
-    return replace(change, value=shown, exposed=shown != given and readable)
+    return _change(file, place, value, shown=_mask(field, given))
 
 
 def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
@@ -218,17 +213,12 @@ def unset(name: str) -> SettingChange:
 
     Raises:
         InvalidInput: there is no such setting, neither here nor in the file.
-        ConfigError: the others would contradict each other without it, or the file cannot be
-            written. The file is as it was.
+        ConfigError: the file cannot be read or written.
     """
-    place, before = tuple(name.split(".")), read_file()
-    if value_at(before.values, place) is MISSING and name not in declared.groups(Settings):
+    place, file = tuple(name.split(".")), read_file()
+    if value_at(file.values, place) is MISSING and name not in declared.groups(Settings):
         place = declared.find(Settings, name)[1]
-    after = before.with_value(place, MISSING)
-    problem = _problem(after)
-    if problem is not None and _problem(before) is None:
-        raise problem
-    return _write(name, place, before, after)
+    return _change(file, place, MISSING)
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -264,38 +254,26 @@ def _example(field: Field, place: Place) -> str:
 
 
 def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
+    """Return a value as it was typed, or the object that stands for all values by name."""
+    if not field.has_names or place != field.place:
+        return text
     try:
-        text.encode()
-        values = json.loads(text) if field.has_names and place == field.place else None
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"{field.name}={text!r:.80} is no Unicode text") from error
-    except (ValueError, RecursionError):
-        values = text
-    if values is None or isinstance(values, dict):
-        return text if values is None else values
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if isinstance(values, dict):
+        return values
     raise InvalidInput(
         f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
         f"{_example(field, place)}"
     )
 
 
-def _problem(file: SettingsFile) -> ConfigError | None:
-    try:
-        Settings(_file=file)
-    except ConfigError as error:
-        return error
-    return None
-
-
-def _write(name: str, place: Place, before: SettingsFile, after: SettingsFile) -> SettingChange:
-    path, (source, _) = after.path, read_sources(file=after).find(place)
-    if source in {DEFAULT, AGENT_SECTION} and value_at(after.values, place) is not MISSING:
-        raise ConfigError(
-            f"{path} is another program's, of which the section {AGENT_SECTION} alone is read; "
-            f"name a file of your own in {VARIABLE}"
-        )
-    changed = after.text != before.text
-    if changed:
-        write_file(after)
-    over = None if source in {DEFAULT, AGENT_SECTION, str(path)} else source
-    return SettingChange(name=name, path=path, changed=changed, overridden_by=over)
+def _change(file: SettingsFile, place: Place, value: Any, *, shown: Any = None) -> SettingChange:
+    return SettingChange(
+        name=".".join(place),
+        value=shown,
+        path=file.path,
+        changed=file.write_value(place, value),
+        overridden_by=find_variable(place),
+    )

@@ -116,11 +116,15 @@ def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
     raise InvalidInput(f"the setting {name!r:.80} is unknown; {suggest(model, name)}")
 
 
+def nearest_setting(model: type[BaseModel], name: str) -> str | None:
+    """Return the setting or group that ``name`` was probably meant to be."""
+    return next(iter(nearest(name, [*(each.name for each in fields(model)), *groups(model)])), None)
+
+
 def suggest(model: type[BaseModel], name: str) -> str:
     """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
-    for near in nearest(name, [*(each.name for each in fields(model)), *groups(model)]):
-        return f"did you mean {near}?"
-    return "memoranda config explain lists all there are"
+    near = nearest_setting(model, name)
+    return f"did you mean {near}?" if near else "memoranda config explain lists all there are"
 
 
 # Two threads that parse at once can make CPython 3.11 raise a SystemError.

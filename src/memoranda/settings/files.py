@@ -15,14 +15,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
-from memoranda.settings.nested import MISSING, Place, leaves, value_at
+from memoranda.settings.nested import MISSING, Place, value_at
 from memoranda.text.files import write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
@@ -46,28 +45,41 @@ class SettingsFile:
     text: str = field(default="", repr=False)
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    def with_value(self, place: Place, value: Any) -> SettingsFile:
-        """Return the file with ``value`` at ``place``, or none there if it is ``MISSING``.
+    def write_value(self, place: Place, value: Any) -> bool:
+        """Write the file with ``value`` at ``place``, or none there if it is ``MISSING``.
+
+        It is replaced at once or not at all, with its permissions and, if it is a link, its place;
+        only its owner can read a new one. Returns whether it is different from before.
 
         Raises:
-            ConfigError: the file is written in a way that does not allow it.
+            ConfigError: it is written in a way that does not allow it, or cannot be written.
         """
-        there = value_at(self.values, place)
-        if value is MISSING and isinstance(there, Mapping):
-            return reduce(lambda file, name: file.with_value((*place, name), value), there, self)
-        if value is MISSING and there is MISSING:
-            return self
         edit = _edit_toml if self.path.suffix.lower() == ".toml" else _edit_yaml
+        text, target = self.text, self.path.resolve()
         try:
-            text = edit(self.text, place, value)
-            after = SettingsFile(self.path, text, parse(self.path, text))
+            str(value).encode()
+            for each in self._changed_places(place, value):
+                text = edit(text, each, value)
+            parse(self.path, text)
+            if text != self.text:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(target, [text.encode()])
+        except OSError as error:
+            message = f"{self.path} cannot be written: {error.strerror or error}"
+            raise ConfigError(message) from error
         # tomlkit's own errors are ValueErrors; others come of what stands in the way.
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ConfigError(f"{self.path} cannot be changed: {error}; edit the file") from error
-        if _others(after.values, place) != _others(self.values, place):
-            message = f"{self.path} is written in a way that cannot be changed here; edit the file"
-            raise ConfigError(message)
-        return after
+        return text != self.text
+
+    def _changed_places(self, place: Place, value: Any) -> list[Place]:
+        """Return where the text is to be changed: of a group that goes, at each of its values."""
+        there = value_at(self.values, place)
+        if value is not MISSING:
+            return [place]
+        if not isinstance(there, Mapping):
+            return [] if there is MISSING else [place]
+        return [inner for name in there for inner in self._changed_places((*place, name), value)]
 
 
 def config_path() -> Path:
@@ -113,22 +125,6 @@ def read_file(path: Path | None = None) -> SettingsFile:
         raise ConfigError(message) from error
     except ValueError as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
-
-
-def write_file(file: SettingsFile) -> None:
-    """Put a settings file in the place of the one before, at once or not at all.
-
-    It keeps its permissions and, if it is a link, its place; only its owner can read a new one.
-
-    Raises:
-        ConfigError: it cannot be written.
-    """
-    target = file.path.resolve()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, [file.text.encode()])
-    except OSError as error:
-        raise ConfigError(f"{file.path} cannot be written: {error.strerror or error}") from error
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
@@ -192,21 +188,9 @@ def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in inner.items() if value is not None and value != {}}
 
 
-def _others(values: Mapping[str, Any], place: Place) -> dict[Place, Any]:
-    """Return all values but those at ``place``, inside it and around it, by their places."""
-    found = leaves(values).items()
-    return {
-        other: value
-        for other, value in found
-        if any(one != another for one, another in zip(other, place, strict=False))
-    }
-
-
 def _edit_toml(text: str, place: Place, value: Any) -> str:
     """Return the text of a TOML file with another value, or without one."""
     import tomlkit
-    from tomlkit.container import Container
-    from tomlkit.items import AoT, InlineTable, Table
 
     document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
     table: Any = document
@@ -214,17 +198,10 @@ def _edit_toml(text: str, place: Place, value: Any) -> str:
         if not isinstance(table.get(name), Mapping):
             table[name] = tomlkit.table()
         table = table[name]
-    name, body = place[-1], table if isinstance(table, Container) else table.value
     if value is MISSING:
-        del table[name]
-        return tomlkit.dumps(document)
-    lines = [key for key, item in body.body if key and not isinstance(item, AoT | Table)]
-    if name in table or not lines or isinstance(table, InlineTable):
-        table[name] = value
-    else:  # Added at the end it would stand below comments on what follows.
-        item = tomlkit.item(value)
-        item.trivia.indent = body[lines[-1]].trivia.indent
-        body._insert_after(lines[-1], tomlkit.key(name), item)  # noqa: SLF001 - the only way to say where
+        del table[place[-1]]
+    else:
+        table[place[-1]] = value
     return tomlkit.dumps(document)
 
 
@@ -247,12 +224,8 @@ def _edit_yaml(text: str, place: Place, value: Any) -> str:
         if not isinstance(group.get(name), Mapping):
             group[name] = CommentedMap()
         group = group[name]
-    name, value = place[-1], None if value is MISSING else _quote(value)
-    if name in group:
-        group[name] = value
-    else:  # Above the last name if that has a comment, which is likely to be about what follows.
-        last = next(reversed(group), None)
-        group.insert(len(group) - (last in group.ca.items), _quote(name), value)
+    name = place[-1] if place[-1] in group else _quote(place[-1])
+    group[name] = None if value is MISSING else _quote(value)
     engine.dump(document, written)
     return written.getvalue()
 

@@ -18,15 +18,6 @@ def value_at(values: Any, place: Place) -> Any:
     return values
 
 
-def leaves(values: Mapping[str, Any], within: Place = ()) -> dict[Place, Any]:
-    """Return every value that is no group, by its place."""
-    found: dict[Place, Any] = {}
-    for name, value in values.items():
-        place = (*within, name)
-        found |= leaves(value, place) if isinstance(value, Mapping) else {place: value}
-    return found
-
-
 def merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of both mappings; where both have one, the stronger's."""
     merged = dict(weaker)

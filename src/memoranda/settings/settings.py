@@ -23,10 +23,9 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
-from memoranda.model.checks import nearest
 from memoranda.model.short_repr import PasswordlessRepr
-from memoranda.settings import sections
-from memoranda.settings.files import AGENT_SECTION, SettingsFile, config_path, read_file
+from memoranda.settings import fields, sections
+from memoranda.settings.files import AGENT_SECTION, config_path, read_file
 from memoranda.settings.profile import derive_settings
 from memoranda.settings.sources import (
     ARGUMENT,
@@ -75,14 +74,9 @@ class Settings(PasswordlessRepr, BaseSettings):
     http: sections.HttpSettings = sections.HttpSettings()
     mcp: sections.McpSettings = sections.McpSettings()
 
-    def __init__(self, *, _file: SettingsFile | None = None, **values: Any) -> None:
-        """Read file and environment; ``values`` win over both.
-
-        Args:
-            _file: the settings file as it would be, in place of the one that there is.
-            values: settings, nested by group.
-        """
-        sources = read_sources(values, _file)
+    def __init__(self, **values: Any) -> None:
+        """Read file and environment; ``values``, nested by group, win over both."""
+        sources = read_sources(values)
         try:
             super().__init__(**sources.merged())
         except ValidationError as error:
@@ -133,15 +127,13 @@ class Settings(PasswordlessRepr, BaseSettings):
             raise ConfigError(message) from error
 
 
-def read_sources(
-    arguments: Mapping[str, Any] | None = None, file: SettingsFile | None = None
-) -> Sources:
+def read_sources(arguments: Mapping[str, Any] | None = None) -> Sources:
     """Return the sources of the settings, first what follows from the section ``memory``.
 
     Raises:
         ConfigError: the file cannot be read, or a variable of the environment is no JSON.
     """
-    file = file or read_file()
+    file = read_file()
     try:
         environment = EnvSettingsSource(Settings)()
     except SettingsError as error:
@@ -151,18 +143,20 @@ def read_sources(
         name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
         for name, value in (arguments or {}).items()
     }
-    levels = {str(file.path): _own_part(file.values), ENVIRONMENT: environment, ARGUMENT: given}
+    levels = {str(file.path): own_values(file.values), ENVIRONMENT: environment, ARGUMENT: given}
     section = Sources(levels).merged().get(AGENT_SECTION)
     return Sources({AGENT_SECTION: derive_settings(section), **levels})
 
 
-def _own_part(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def own_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values of a file that are for memoranda.
 
     Of a file with a section ``memory`` and others that are not ours, nor nearly called like one of
     ours, that is the section alone: the rest is another program's (requirement S1.37).
     """
-    known = Settings.model_fields
-    others = [name for name in values if name not in known and not nearest(name, known)]
-    is_anothers = others and AGENT_SECTION in values
-    return {AGENT_SECTION: values[AGENT_SECTION]} if is_anothers else values
+    if AGENT_SECTION not in values:
+        return values
+    unknown = [name for name in values if name not in Settings.model_fields]
+    if all(fields.nearest_setting(Settings, name) for name in unknown):
+        return values
+    return {AGENT_SECTION: values[AGENT_SECTION]}

@@ -11,9 +11,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from memoranda.errors import ConfigError
-from memoranda.model.checks import nearest
 from memoranda.model.short_repr import hide_password
-from memoranda.settings.fields import DELIMITER, MASK, PREFIX, fields, groups, suggest, variable
+from memoranda.settings.fields import (
+    DELIMITER,
+    MASK,
+    PREFIX,
+    fields,
+    nearest_setting,
+    suggest,
+    variable,
+)
 from memoranda.settings.files import VARIABLE
 from memoranda.settings.nested import MISSING, Place, merge, value_at
 
@@ -47,16 +54,17 @@ class Sources:
         for name, values in reversed(tuple(self.levels.items())):
             value = value_at(values, place)
             if value is not MISSING:
-                return _set_variable(place) if name == ENVIRONMENT else name, value
+                found = find_variable(place) if name == ENVIRONMENT else None
+                return found or name, value
         return DEFAULT, MISSING
 
 
-def _set_variable(place: Place) -> str:
+def find_variable(place: Place) -> str | None:
     """Return the variable that is set for ``place``, for a group that it is in, or inside it."""
     wanted = variable(place) + DELIMITER
     names = [(name, name.upper() + DELIMITER) for name in os.environ]
     found = [name for name, own in names if wanted.startswith(own) or own.startswith(wanted)]
-    return max(found, key=len, default=variable(place))
+    return max(found, key=len, default=None)
 
 
 def refuse_variables(model: type[BaseModel]) -> None:
@@ -75,12 +83,8 @@ def refuse_variables(model: type[BaseModel]) -> None:
         if is_other or group in model.model_fields:
             continue
         meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
-        near = nearest(meant, [each.name for each in fields(model)]) or nearest(
-            group, groups(model)
-        )
-        hints = [f"did you mean {variable(tuple(each.split('.')))}?" for each in near]
-        if joint or hints:
-            hint = next(iter(hints), f"{REMEDY} lists all there are")
+        if joint or nearest_setting(model, meant):
+            hint = suggest(model, meant)
             raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 
 
