@@ -44,7 +44,17 @@ HOSTILE = [
     [{"role": "user", "content": "hi", "more": deep(300)}],
 ]
 # What closes, or runs on in the background; and what is given to other parts of the package alone.
-LEFT_OUT = {"close", "run_upkeep", "schedule", "on", "over", "maintenance", "admin", "notes"}
+LEFT_OUT = {
+    "close",
+    "run_upkeep",
+    "schedule",
+    "on",
+    "over",
+    "maintenance",
+    "admin",
+    "notes",
+    "erase_lines",
+}
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
 SOUND = {
     "id": "trip",
