@@ -23,7 +23,6 @@ from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import UNSET, Unset
 from memoranda.model.ports import Embedder, LanguageModel
-from memoranda.model.short_repr import line_of
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool, ToolList
@@ -140,7 +139,7 @@ class AsyncConversation:
 
     def __repr__(self) -> str:
         """Return its name."""
-        return line_of("AsyncConversation", {"id": self._id})
+        return f"AsyncConversation(id={self._id!r})"
 
     @property
     def id(self) -> str:
@@ -269,7 +268,7 @@ class AsyncMemory:
     def __repr__(self) -> str:
         """Return whose it is, and where, if it is open."""
         if self._memory is None:
-            return line_of("AsyncMemory", {"user": self._user, "open": False})
+            return f"AsyncMemory(user={self._user!r}, open=False)"
         return f"Async{self._memory!r}"
 
     async def __aenter__(self) -> Self:

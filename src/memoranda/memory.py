@@ -45,7 +45,6 @@ from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.short_repr import line_of
 from memoranda.model.usage import StageUsage
 from memoranda.records.drafts import Draft, Retention, draft_correction, parse_draft, parse_tags
 from memoranda.records.filters import RecordFilters
@@ -130,10 +129,8 @@ class Memory:
 
     def __repr__(self) -> str:
         """Return where and whose it is; no password of an address."""
-        where = {"location": self._services.store.location, "user": self._scope.user}
-        return line_of(
-            "Memory", where | {"agent": self._scope.agent} if self._scope.agent else where
-        )
+        agent = f", agent={self._scope.agent!r}" if self._scope.agent else ""
+        return f"Memory(location={self._services.store.location!r}, user={self.user!r}{agent})"
 
     def __enter__(self) -> Self:
         """Return the memory itself."""

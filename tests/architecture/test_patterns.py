@@ -8,7 +8,7 @@ import memoranda
 ROOT = Path(memoranda.__file__).parent
 # These read what the program itself wrote, or what whoever runs it set: no text from outside.
 OWN_TEXT = {
-    "model/short_repr.py",
+    "model/passwords.py",
     "settings/parsing.py",
     "settings/sections.py",
     "store/chroma/memories.py",

@@ -29,7 +29,6 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.reports import RequestReceipt
-from memoranda.model.short_repr import ShortRepr, line_of
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.text.patterns import compile_pattern
@@ -49,8 +48,8 @@ STUCK = "I could not finish this within {steps} steps."
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Answer(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Answer:
     """An answer of an agent; as text, its words.
 
     Attributes:
@@ -134,8 +133,8 @@ class Agent:
 
     def __repr__(self) -> str:
         """Return whose it is, what it talks in and which model it has."""
-        own = {"user": self.memory.user, "session": self._name, "model": self.model or "none"}
-        return line_of("Agent", own)
+        model = self.model or "none"
+        return f"Agent(user={self.memory.user!r}, session={self._name!r}, model={model!r})"
 
     @property
     def chat(self) -> Conversation:

@@ -78,7 +78,6 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import line_of as note_line
 from memoranda.model.ports import Summarizer
-from memoranda.model.short_repr import line_of
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
@@ -212,7 +211,7 @@ class Conversation:
     def __repr__(self) -> str:
         """Return its name, as far as it can be read."""
         try:
-            return line_of("Conversation", {"id": self.id})
+            return f"Conversation(id={self.id!r})"
         except MemorandaError:
             return "Conversation(closed)"
 

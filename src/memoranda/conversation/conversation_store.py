@@ -30,7 +30,6 @@ from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.reports import RequestReceipt
-from memoranda.model.short_repr import ShortRepr
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
 from memoranda.text.patterns import compile_pattern
@@ -42,8 +41,8 @@ POSITION = compile_pattern(r"#?(\d{1,15})")
 SPAN = compile_pattern(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ConversationOverview(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOverview:
     """A stored conversation in one line.
 
     Attributes:

@@ -23,7 +23,6 @@ from memoranda.conversation.transcript import place_of, prunings_since
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
-from memoranda.model.short_repr import ShortRepr
 
 PERCENT = 100
 NAMES = ("prompt_tokens", "input_tokens")
@@ -34,8 +33,8 @@ MOST_TOKENS = 1 << 40
 NEWEST = 0.5  # weight of the newest count against all before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ConversationStats(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationStats:
     """The state of a conversation (R10, ``MemoryStats``).
 
     Attributes:
@@ -166,8 +165,8 @@ SHOWN = frozenset({MessageState.IN, MessageState.PINNED, MessageState.SHORTENED}
 OUTSIDE = frozenset({MessageState.OUT, MessageState.ORPHAN, MessageState.PRUNED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ExplainedMessage(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedMessage:
     """One message of the transcript, and what the view does with it.
 
     Attributes:
@@ -195,8 +194,8 @@ class ExplainedMessage(ShortRepr):
     pruning: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ExplainedTask(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedTask:
     """A task among the messages since the last ``clear``.
 
     Attributes:
@@ -216,8 +215,8 @@ class ExplainedTask(ShortRepr):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ViewExplanation(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewExplanation:
     """A conversation as a model sees it within a budget, and why.
 
     Attributes:

@@ -34,7 +34,6 @@ from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
 from memoranda.model.reports import RequestReceipt
-from memoranda.model.short_repr import ShortRepr
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
 
@@ -166,8 +165,8 @@ TASK_BOUNDARY = "task_boundary"
 SESSION_START = "session_start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ContextUsage(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextUsage:
     """How full the context window is.
 
     Attributes:
@@ -184,8 +183,8 @@ class ContextUsage(ShortRepr):
         return round(self.tokens / self.limit * PERCENT, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TaskBoundary(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskBoundary:
     """A new task starts.
 
     Attributes:
@@ -458,8 +457,8 @@ OVERFLOW = "overflow"
 CONSOLIDATED = "consolidated; the session goes on without them"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ConversationSession(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ConversationSession:
     """The current session of a conversation: the messages since it began.
 
     Attributes:

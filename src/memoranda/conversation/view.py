@@ -29,7 +29,6 @@ from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
-from memoranda.model.short_repr import ShortRepr
 
 # What stays, by the number of the unit: the unit itself, or a shortened copy.
 KeptUnits = dict[int, Unit]
@@ -239,8 +238,8 @@ NO_ROOM = "older or less important than what fits"
 ORPHAN = "tool call or result without its counterpart"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ConversationView(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ConversationView:
     """What a model sees of a conversation, and what it does not.
 
     Every message of the transcript is in ``messages``, in ``waiting`` or under exactly one

@@ -18,7 +18,6 @@ from memoranda.learning.parsed_text import parse_text
 from memoranda.model.checks import unknown
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
-from memoranda.model.short_repr import ShortRepr
 from memoranda.records.pages import record_pages
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled
@@ -49,8 +48,8 @@ REMEDIES = {
 _EN = LanguageData("en", "audit")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Finding(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """Records with the same fault.
 
     Attributes:
@@ -64,8 +63,8 @@ class Finding(ShortRepr):
     example: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FaultGroup(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultGroup:
     """All findings of one kind of fault.
 
     Attributes:
@@ -81,8 +80,8 @@ class FaultGroup(ShortRepr):
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Audit(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
     """What an audit found.
 
     Attributes:

@@ -15,7 +15,6 @@ from memoranda.maintenance import decay
 from memoranda.model.checks import clean, limited, refuse_unknown
 from memoranda.model.models import Change, Hit, Kind, Record, is_active
 from memoranda.model.query import Filter
-from memoranda.model.short_repr import ShortRepr
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
 
@@ -27,8 +26,8 @@ BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
 SPARE = 20
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Version(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Version:
     """An earlier or later version of a fact: one it superseded, or one that superseded it."""
 
     id: str
@@ -36,8 +35,8 @@ class Version(ShortRepr):
     said_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Fact(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
     """A fact, and what can be said of it at one moment.
 
     Attributes:
@@ -64,8 +63,8 @@ class Fact(ShortRepr):
     superseded_by: Version | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Source(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Source:
     """A turn that states a fact, word for word.
 
     Attributes:
@@ -85,8 +84,8 @@ class Source(ShortRepr):
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Provenance(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
     """All that is known of where a fact comes from and what became of it.
 
     Attributes:

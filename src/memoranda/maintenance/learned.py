@@ -10,19 +10,18 @@ from memoranda.model.actions import Insert, Reinforce, Supersede
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.reports import StageReport
-from memoranda.model.short_repr import ShortRepr
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class NewFact(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class NewFact:
     """A fact that was learned, and the turn that says it first, where that is there."""
 
     fact: Record
     source: Record | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RepeatedFact(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class RepeatedFact:
     """A known fact that was said again: in which turn, and how that was told."""
 
     fact: Record
@@ -30,8 +29,8 @@ class RepeatedFact(ShortRepr):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ReplacedFact(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ReplacedFact:
     """A fact that another took the place of, and why."""
 
     fact: Record
@@ -39,8 +38,8 @@ class ReplacedFact(ShortRepr):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class LearnedFacts(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedFacts:
     """What consolidation did, or would do.
 
     Attributes:

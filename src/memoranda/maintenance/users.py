@@ -15,7 +15,6 @@ from memoranda.model.models import ForgetReceipt, Kind, Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import NotesService
 from memoranda.records.erasing import ErasedFiles
 from memoranda.text.erased import ErasedTexts
@@ -30,8 +29,8 @@ class UserOverview:
     conversations: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class UserMaintenance(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMaintenance:
     """What the stages of upkeep did for one user, or would do."""
 
     user: str

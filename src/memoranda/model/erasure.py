@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memoranda.model.models import Message, TextPlace
-from memoranda.model.short_repr import ShortRepr
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class KeptText(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class KeptText:
     """A text that is kept beside the records.
 
     Attributes:

@@ -10,8 +10,6 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, Self
 
-from memoranda.model.short_repr import ShortRepr
-
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -25,6 +23,8 @@ class Unset(Enum):
         return self.value
 
 
+# Characters of a record's text that its repr shows.
+SHOWN = 60
 # Says that an argument was not given, where ``None`` clears a field.
 UNSET = Unset.UNSET
 
@@ -59,8 +59,8 @@ class Trust(StrEnum):
     EXTERNAL = "external"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Record(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
     """One unit of long-term memory.
 
     Attributes:
@@ -134,9 +134,14 @@ class Record(ShortRepr):
     value: str | None = None
     event_until: datetime | None = None
 
+    def __repr__(self) -> str:
+        """Return the record as one line, with the beginning of its text."""
+        text = self.content if len(self.content) <= SHOWN else f"{self.content[: SHOWN - 1]}…"
+        return f"Record(id={self.id!r}, kind={self.kind.value!r}, content={text!r})"
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ToolCall(ShortRepr):
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
     """A call that the assistant made: ``arguments`` is the JSON text it wrote."""
 
     id: str
@@ -144,16 +149,16 @@ class ToolCall(ShortRepr):
     arguments: str = "{}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ToolResult(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ToolResult:
     """The answer to the call ``call_id``; its text is the message's content."""
 
     call_id: str
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Image(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Image:
     """A picture in a message. It is sent whole or not at all.
 
     Attributes:
@@ -165,8 +170,8 @@ class Image(ShortRepr):
     detail: str = "auto"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Message(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
     """One turn of a conversation (requirement R1.2).
 
     Attributes:
@@ -206,8 +211,8 @@ class Message(ShortRepr):
     part: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MessageSpan(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSpan:
     """A run of messages that are out of view.
 
     Attributes:
@@ -228,7 +233,7 @@ class MessageSpan(ShortRepr):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PrunedSpan(MessageSpan):
     """A run of messages without gaps that one pruning took out of view.
 
@@ -250,8 +255,8 @@ class PrunedSpan(MessageSpan):
         return replace(self, summary=None, named=(), torn=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Pruning(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
     """The receipt of one pruning (requirement R7.2). The messages stay in the transcript.
 
     Attributes:
@@ -285,8 +290,8 @@ class Pruning(ShortRepr):
         return sum(cut.tokens for cut in self.cuts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Tombstone(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
     """What is left of messages that were removed from a transcript together.
 
     Attributes:
@@ -302,7 +307,7 @@ class Tombstone(ShortRepr):
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Marker(MessageSpan):
     """Stands in a view for the messages that were pruned (requirement R3.6).
 
@@ -338,8 +343,8 @@ class Calibration:
         return int((budget - self.overhead) / self.scale)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ConversationInfo(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
     """A stored conversation: its settings and how far it is cleared.
 
     Attributes:
@@ -370,8 +375,8 @@ class ConversationInfo(ShortRepr):
     calibration: Calibration = Calibration()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Mention(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Mention:
     """A named thing in a text.
 
     Attributes:
@@ -389,8 +394,8 @@ class Mention(ShortRepr):
     confidence: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Entity(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
     """A person, place or thing that records speak of, under one name.
 
     Attributes:
@@ -426,8 +431,8 @@ class ChangeAction(StrEnum):
     ERASE = "erase"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Change(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Change:
     """One entry of a record's history: what was done to which version, when and why."""
 
     at: datetime
@@ -437,8 +442,8 @@ class Change(ShortRepr):
     detail: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ArmEvidence(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ArmEvidence:
     """The evidence that one retrieval method gives for a record.
 
     Attributes:
@@ -461,8 +466,8 @@ class TokenMatch:
     cosine: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Why(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
     """Why a record was found: its score is the arms' shares, times the three factors.
 
     Attributes:
@@ -493,17 +498,21 @@ class Why(ShortRepr):
         )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Hit(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Hit:
     """A record that answers a query, best first by ``score``, with the reasons."""
 
     record: Record
     score: float
     why: Why
 
+    def __repr__(self) -> str:
+        """Return the hit as one line, without the reasons."""
+        return f"Hit(score={self.score:.3f}, record={self.record!r})"
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Recall(ShortRepr):
+
+@dataclass(frozen=True, slots=True)
+class Recall:
     """Memory for a prompt.
 
     Attributes:
@@ -520,8 +529,8 @@ class Recall(ShortRepr):
 NO_RECALL = Recall("", (), 0)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ReceiptLine(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ReceiptLine:
     """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
 
     what: str
@@ -530,8 +539,8 @@ class ReceiptLine(ShortRepr):
     id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ContextReceipt(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ContextReceipt:
     """What went into a context and what stayed out.
 
     Attributes:
@@ -552,8 +561,8 @@ class ContextReceipt(ShortRepr):
     markers: tuple[Marker, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Context(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Context:
     """A context ready for a call to a model.
 
     Attributes:
@@ -585,8 +594,8 @@ class PlaceKind(StrEnum):
     TYPED = "prompt history"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class TextPlace(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class TextPlace:
     """A place that holds a text.
 
     Attributes:
@@ -623,8 +632,8 @@ class Erasure:
     conversations: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ForgetReceipt(ShortRepr, Erasure):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt(Erasure):
     """What a forgetting did, as the store counted it.
 
     Attributes:

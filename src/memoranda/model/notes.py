@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memoranda.model.short_repr import ShortRepr
-
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
 MONTHLY_FILES = "HISTORY-*.md"
@@ -19,8 +17,8 @@ NOTES_FILES = (MEMORY_FILE, FORMER_FILES, HISTORY_FILE, MONTHLY_FILES, "MEMORY.m
 MEMORY_BYTES = 8_192
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class HistoryEntry(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
     """One entry of the history.
 
     Attributes:
@@ -74,8 +72,8 @@ class NotesBase:
     lines: tuple[NotedLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class NotesContent(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class NotesContent:
     """All that the notes of one scope say, for another store.
 
     Attributes:

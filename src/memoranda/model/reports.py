@@ -11,12 +11,11 @@ from types import MappingProxyType
 
 from memoranda.model.actions import Action
 from memoranda.model.sessions import NO_COUNTS, JobRun, describe_counts
-from memoranda.model.short_repr import ShortRepr
 from memoranda.model.usage import StageUsage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class StageReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageReport:
     """What one stage did.
 
     Attributes:
@@ -51,8 +50,8 @@ class StageReport(ShortRepr):
         return f"{self.stage}: {describe_counts(self.counts)}{wrong}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MaintenanceReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceReport:
     """What one round of upkeep did, stage by stage."""
 
     stages: tuple[StageReport, ...]
@@ -75,8 +74,8 @@ class MaintenanceReport(ShortRepr):
         return "\n".join(map(str, self.stages))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Check(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Check:
     """What was found at one point.
 
     Attributes:
@@ -92,8 +91,8 @@ class Check(ShortRepr):
     remedy: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MemoryStats(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
     """What a memory holds.
 
     Attributes:
@@ -144,7 +143,7 @@ class RequestOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReceipt(ShortRepr):
+class RequestReceipt:
     """What a message asked of memory, and what became of it.
 
     Attributes:

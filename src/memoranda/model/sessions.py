@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
-from memoranda.model.short_repr import ShortRepr
-
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 # What is counted, where it is one.
 ONE_OF = {
@@ -31,8 +29,8 @@ def describe_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(did) or "nothing to do"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SessionInfo(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
     """How far a session's episodes have become facts (requirement S4.51).
 
     Attributes:
@@ -55,8 +53,8 @@ class SessionInfo(ShortRepr):
     unread: int = 0
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class JobRun(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class JobRun:
     """The last run of a stage of upkeep, for all users of a store.
 
     Attributes:

@@ -9,22 +9,21 @@ from types import MappingProxyType
 
 from memoranda.model.models import Change
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.short_repr import ShortRepr
 from memoranda.model.usage import StageUsage
 
 NO_OWNERS: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SessionRecall(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class SessionRecall:
     """When a record was last recalled into a conversation."""
 
     session: str
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AuditTrail(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTrail:
     """What was done to one record.
 
     Attributes:
@@ -42,22 +41,22 @@ class AuditTrail(ShortRepr):
     recalls: tuple[SessionRecall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSession(SessionInfo):
     """How far an agent, or nobody in particular, has read the episodes of a session."""
 
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class AgentUsage(StageUsage):
     """The total usage of one model by one stage for an agent, or for nobody in particular."""
 
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ErasedRecord(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedRecord:
     """What is left of a record that was erased: nothing may rest on it."""
 
     id: str
@@ -66,8 +65,8 @@ class ErasedRecord(ShortRepr):
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class UserMetadata(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMetadata:
     """What is kept of a user as a whole.
 
     Attributes:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from memoranda.model.short_repr import ShortRepr
-
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Usage(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
     """The usage of a language model: calls, tokens, cost and time.
 
     Attributes:
@@ -51,8 +49,8 @@ class Reply(Generic[T]):
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class StageUsage(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class StageUsage:
     """The total usage of one model by one stage."""
 
     stage: str

@@ -34,7 +34,6 @@ from memoranda.model.notes import (
     HistoryEntry,
     stamp,
 )
-from memoranda.model.short_repr import line_of
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.repetition import ErasedWords
@@ -89,7 +88,7 @@ class Notes:
 
     def __repr__(self) -> str:
         """Return where they are."""
-        return line_of("Notes", {"folder": str(self.folder)})
+        return f"Notes(folder={str(self.folder)!r})"
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers out for a while, for what takes several steps. May be nested."""

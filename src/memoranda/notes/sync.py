@@ -31,7 +31,6 @@ from memoranda.model.notes import (
     line_of,
 )
 from memoranda.model.query import Filter, Order, Subset
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.compression import Compression
 from memoranda.notes.document import Document, NoteItem, parse
 from memoranda.notes.edits import OMITTED, WAITING, EditPlan, Edits, digest_of, read_edits
@@ -63,8 +62,8 @@ TRIES = 5
 SHOWN = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class NotesReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesReport:
     """What a sync of MEMORY.md with the store changed on either side.
 
     Attributes:
@@ -106,8 +105,8 @@ class NotesReport(ShortRepr):
         return f"notes: {restored}{did or ('written' if self.written else 'nothing to do')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class NotesOverview(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesOverview:
     """The notes in figures.
 
     Attributes:

@@ -10,7 +10,7 @@ from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Entity
-from memoranda.model.short_repr import hide_password
+from memoranda.model.passwords import hide_password
 from memoranda.store.locations import file_of, holds_memory, is_server
 
 NAMED = 5

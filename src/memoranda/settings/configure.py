@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.model.short_repr import hide_password
+from memoranda.model.passwords import hide_password
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import MASK, Field
 from memoranda.settings.files import AGENT_SECTION, VARIABLE, SettingsFile, read_file

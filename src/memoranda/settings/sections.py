@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from memoranda.model.short_repr import PasswordlessRepr
+from memoranda.model.passwords import PasswordlessRepr
 from memoranda.settings.one_of import STRATEGIES
 from memoranda.settings.parsing import names, parse_span
 

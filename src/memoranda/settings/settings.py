@@ -23,7 +23,7 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
-from memoranda.model.short_repr import PasswordlessRepr
+from memoranda.model.passwords import PasswordlessRepr
 from memoranda.settings import fields, sections
 from memoranda.settings.files import AGENT_SECTION, config_path, read_file
 from memoranda.settings.profile import derive_settings

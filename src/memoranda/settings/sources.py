@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from memoranda.errors import ConfigError
-from memoranda.model.short_repr import hide_password
+from memoranda.model.passwords import hide_password
 from memoranda.settings.fields import (
     DELIMITER,
     MASK,

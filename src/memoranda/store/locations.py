@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_data_path
 
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
+from memoranda.model.passwords import hide_password
 from memoranda.model.ports import NameMatcher, Store
-from memoranda.model.short_repr import hide_password
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 

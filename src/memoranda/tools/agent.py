@@ -16,7 +16,6 @@ from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Rec
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction
 from memoranda.records.filters import RecordFilters
@@ -44,8 +43,8 @@ LONGEST = 6_000
 LONGEST_SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ToolOutput(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
     """What a tool found or did.
 
     Attributes:

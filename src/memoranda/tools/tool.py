@@ -7,13 +7,12 @@ import json
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Self, TypeVar
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import refuse_unknown
-from memoranda.model.short_repr import ShortRepr
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -36,8 +35,8 @@ class Signature:
         return signature.replace(parameters=named, return_annotation=str)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Tool(ShortRepr):
+@dataclass(frozen=True, slots=True)
+class Tool:
     """A function for a model to call. Called with keyword arguments, it returns a text.
 
     A wrong argument gives a text that says what is wrong, so that the model can mend its call;
@@ -52,8 +51,8 @@ class Tool(ShortRepr):
 
     name: str
     description: str
-    parameters: Schema
-    function: Callable[..., str]
+    parameters: Schema = field(repr=False)
+    function: Callable[..., str] = field(repr=False)
 
     __signature__ = Signature()
 

@@ -15,7 +15,6 @@ from memoranda.model.checks import clean, several
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import NotesService
 from memoranda.transfer.archive import archive_lines, read_archive, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget
@@ -26,8 +25,8 @@ from memoranda.transfer.porting import one_moment
 Sums = dict[str, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class UserCopyReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCopyReport:
     """What a copy did for one user, and how the two stores compare since.
 
     Attributes:
@@ -46,8 +45,8 @@ class UserCopyReport(ShortRepr):
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CopyReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyReport:
     """What a copy did, user by user, and how the two stores compare since."""
 
     users: tuple[UserCopyReport, ...]

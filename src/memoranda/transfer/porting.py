@@ -19,7 +19,6 @@ from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress, Store
-from memoranda.model.short_repr import ShortRepr
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import parse_draft
 from memoranda.text.files import file_path, write_whole
@@ -49,8 +48,8 @@ from memoranda.transfer.session_files import import_session, session_lines
 CHROMA_FILE = "chroma.sqlite3"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class PortingReport(ShortRepr):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortingReport:
     """What an import or export moved.
 
     Attributes:

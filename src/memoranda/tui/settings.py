@@ -16,7 +16,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Button, Input, Static
 
 from memoranda.errors import MemorandaError
-from memoranda.model.short_repr import HIDDEN
+from memoranda.model.passwords import HIDDEN
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings import configure

@@ -1,16 +1,12 @@
-"""How results show themselves: in one readable line, without whole texts and without passwords."""
+"""Addresses as they may be shown: without the passwords in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import Field, fields
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-LONGEST = 120
-# Characters of a text that are shown.
-SHOWN = 40
 HIDDEN = "…"
 # User and password of a URL, whose path begins at the first slash; of an address of PostgreSQL, or
 # what is nearly one, in which a password may have been left as it is; and a port with what follows
@@ -32,25 +28,6 @@ class PasswordlessRepr:
             yield name, hide_password(value) if isinstance(value, str) else value
 
 
-class ShortRepr:
-    """A dataclass that shows itself as one line; it is declared with ``repr=False``."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        """Return the class and the fields that say something."""
-        shown: Any = self
-        values = {each: getattr(shown, each.name) for each in fields(shown) if each.repr}
-        told = {each.name: value for each, value in values.items() if not _is_usual(value, each)}
-        return line_of(type(shown).__name__, told)
-
-
-def line_of(name: str, values: Mapping[str, Any]) -> str:
-    """Return ``name`` with these values as one line of at most ``LONGEST`` characters."""
-    line = f"{name}({', '.join(f'{field}={_shorten(value)}' for field, value in values.items())})"
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]}…)"
-
-
 def hide_password(address: str) -> str:
     """Return an address as it may be shown: with ``…`` for each password in it.
 
@@ -65,15 +42,3 @@ def hide_password(address: str) -> str:
         if "passw" in unquote(name[1]).lower():
             return shown[: name.end()] + HIDDEN
     return shown
-
-
-def _is_usual(value: Any, field: Field[Any]) -> bool:
-    return value is None or value == field.default or value in ((), {}, [])
-
-
-def _shorten(value: Any) -> str:
-    if isinstance(value, Collection) and not isinstance(value, str):
-        return f"<{len(value)}>"
-    line = " ".join(hide_password(str(value))[: 4 * SHOWN].split())
-    line = line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
-    return repr(line) if type(value) is str else line
