@@ -1,9 +1,6 @@
 """What a model's name means: limits, tokenizers and formats, the user's before the known ones."""
 
-import logging
-import sys
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 
 import pytest
@@ -184,18 +181,6 @@ def test_openai_models_are_counted_exactly():
         assert counter.name == Catalog().known(model).tokenizer
 
 
-@pytest.mark.usefixtures("fresh")
-def test_openai_models_are_estimated_where_no_tokenizer_is(monkeypatch, caplog):
-    """By their own encoding, with one warning an encoding, in all catalogs of a process."""
-    for name in ("rs_bpe", "rs_bpe.bpe", "tiktoken"):
-        monkeypatch.setitem(sys.modules, name, None)
-    for catalog in (Catalog(), Catalog(load_timeout=1)):
-        assert catalog.meter("gpt-4o").counter.name == "estimate (o200k_base)"
-        assert catalog.meter("gpt-5").counter.name == "estimate (o200k_base)"
-        assert catalog.meter("gpt-4").counter.name == "estimate (cl100k_base)"
-    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
-
-
 def test_models_share_counters_and_caches():
     """A text that was counted for one model is not counted again for the next of its family."""
     catalog = Catalog()
@@ -204,15 +189,6 @@ def test_models_share_counters_and_caches():
     assert isinstance(first.counter, CachedCounter)
     assert first.counter.count(TEXT) == second.counter.count(TEXT)
     assert (first.counter.hits, first.counter.misses) == (1, 1)
-
-
-def test_threads_get_the_same_meter():
-    """However many ask for it at once."""
-    catalog = Catalog()
-    models = ["claude-3-opus", "llama3", None, "unknown"] * 8
-    with ThreadPoolExecutor(8) as pool:
-        meters = list(pool.map(catalog.meter, models))
-    assert set(meters) == {catalog.meter(model) for model in models}
 
 
 def test_any_number_of_names_takes_bounded_memory():

@@ -129,16 +129,6 @@ def test_without_any_tokenizer_there_is_one_warning(encoding, caplog):
     assert "tiktoken is not installed" in caplog.text
 
 
-@pytest.mark.usefixtures("fresh", "published")
-def test_a_tokenizer_is_loaded_once_in_a_process(encoding):
-    """Threads that ask at once get the same one."""
-    with ThreadPoolExecutor(8) as pool:
-        counters = set(
-            pool.map(lambda _: tokenizers.openai_counter(encoding, timeout=1), range(16))
-        )
-    assert len(counters) == 1
-
-
 @pytest.fixture(
     params=[tokenizers.rust, partial(tokenizers.tiktoken, timeout=60)], ids=["rs_bpe", "tiktoken"]
 )
@@ -152,12 +142,6 @@ def test_special_tokens_in_a_text_are_ordinary_text(exact):
     """What looks like one is counted letter by letter, not as one token and not as an error."""
     assert exact.count("<|endoftext|>") > 3
     assert exact.count("<|im_start|>system") > 4
-
-
-def test_lone_surrogates_are_counted_as_replacement_characters(exact):
-    """They never raise, and count what the text counts in which UTF-8 replaces them."""
-    assert exact.count("tea \ud83d bag") == exact.count("tea \ufffd bag")
-    assert exact.count("\ud83d\ude00") == exact.count("😀")
 
 
 def test_long_and_strange_texts_are_counted_exactly(exact, encoding):

@@ -1,6 +1,5 @@
 """The sketches of the encodings: the very tokens, and cutting text in linear time."""
 
-import hashlib
 import importlib.util
 from pathlib import Path
 
@@ -50,9 +49,3 @@ def test_what_is_packed_is_unpacked(script):
     tokens = [bytes([value]) for value in range(256) if value != ord(" ")] + words + others
     expected = {token: script.level(token, rank) for rank, token in enumerate(tokens)}
     assert dict(unpack(script.pack(tokens))) == expected
-
-
-def test_the_script_checks_the_published_vocabulary(script, encoding):
-    """What the sketch is made of hashes to what OpenAI published."""
-    data = script.published_file(script.vocabulary(encoding))
-    assert hashlib.sha256(data).hexdigest() == script.PUBLISHED[encoding][1]

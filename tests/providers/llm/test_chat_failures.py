@@ -9,8 +9,6 @@ from model_server import failing, raw, refused, said, stalling, stepping, stoppi
 from tables import each_row
 from talking import HELLO, LOOK, WORDS, Talker
 
-from memoranda.errors import InvalidInput
-
 
 def test_a_busy_server_is_asked_again_when_it_says(server, spec, stream):
     """Retry-After is the wait."""
@@ -19,18 +17,6 @@ def test_a_busy_server_is_asked_again_when_it_says(server, spec, stream):
     reply = talker.chat(stream=stream)
     assert (reply.text, "".join(talker.on_text)) == ("ok", "ok" if stream else "")
     assert len(server.received) == 2
-
-
-def test_a_server_that_keeps_failing_is_an_error(server, spec, stream):
-    """After the retries the error names model, status and words, and what was spent."""
-    server.play(failing(500, "out of order", Retry_After="0.01"))
-    talker = Talker(spec)
-    error = talker.fail(stream=stream)
-    assert len(server.received) == 3
-    for part in (spec, "500", "out of order"):
-        assert part in str(error)
-    assert (error.usage.requests, error.usage.failures) == (1, 1)
-    assert talker.on_text == []
 
 
 @each_row("how", ["cut", "ended", "error"])
@@ -119,12 +105,6 @@ def test_what_the_listener_raises_comes_out(server, spec):
     gc.collect()
 
 
-def test_a_reply_cut_off_by_the_limit_comes_as_far_as_it_goes(server, spec, stream):
-    """Words and whole calls are kept, and nothing is added to them."""
-    server.play(talked("Once upon a", finish="length"))
-    assert Talker(spec).chat(stream=stream).text == "Once upon a"
-
-
 def test_a_call_cut_off_by_the_limit_is_an_error(server, spec, stream):
     """Half a call is never made."""
     server.play(talked("I look.", ("c1", "look", '{"q": "An'), finish="length"))
@@ -171,16 +151,6 @@ def test_a_model_may_say_nothing(server, spec, stream):
     assert (reply.text, reply.tool_calls) == ("", ())
 
 
-def test_a_wrong_key_is_an_error_that_does_not_show_it(server, spec, stream):
-    """A key that is refused is neither tried again nor told."""
-    key = "sk-very-secret-0123456789"
-    server.play(failing(401, f"Incorrect key: {key}"))
-    error = Talker(spec, api_key=key).fail(stream=stream)
-    assert "api_key" in str(error)
-    assert key not in f"{error}{error!r}"
-    assert len(server.received) == 1
-
-
 @each_row("body", [b"<html>Gateway</html>", b"data: {}\n\n", b"data: nonsense\n\n", b"", b"null"])
 def test_what_is_no_reply_is_an_error_of_ours(server, spec, stream, body):
     """Whatever a server sends, only an LLMError leaves, and it names the model."""
@@ -188,17 +158,3 @@ def test_what_is_no_reply_is_an_error_of_ours(server, spec, stream, body):
     error = Talker(spec).fail(stream=stream)
     assert spec in str(error)
     assert error.usage.requests == len(server.received)
-
-
-def test_a_server_that_knows_no_tools_is_an_error_at_once(server, spec, stream):
-    """What it refuses stays refused: a talk has no other form to be asked in."""
-    server.play(failing(400, "tools are not supported"))
-    assert "not supported" in str(Talker(spec).fail(stream=stream, tools=[LOOK]))
-    assert len(server.received) == 1
-
-
-def test_nothing_is_sent_of_no_conversation(server, spec):
-    """Messages that cannot be read are the caller's mistake."""
-    with pytest.raises(InvalidInput):
-        Talker(spec).chat([])
-    assert not server.received

@@ -1,19 +1,14 @@
 """A model that talks over HTTP: words as they come, calls, results, pictures, long talks."""
 
 import asyncio
-import gc
 import json
 
-import pytest
 from model_server import Received, raw, stopping, talked, trickling
 from talking import HELLO, LOOK, WORDS, Talker
 from wire_shapes import wire_problems
 
-from memoranda.errors import ConfigError
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import ToolCall
-from memoranda.providers.opening import open_language_model
-from memoranda.settings.sections import LLMSettings
 
 
 def no_problems(server):
@@ -223,51 +218,6 @@ def test_pictures_are_sent(server, spec):
     assert text["text"] == "What is this?"
     assert inline["source"] == {"type": "base64", "media_type": "image/png", "data": "cGl4ZWw="}
     assert linked["source"] == {"type": "url", "url": "https://h/picture"}
-
-
-def test_prices_are_those_of_questions(server, monkeypatch, stream):
-    """A public model has its list price, streamed or not."""
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-    server.play(talked("ok", tokens=(1_000_000, 100_000)))
-    reply = Talker("anthropic:claude-haiku-4-5", api_key="k").chat(stream=stream)
-    assert reply.usage.cost == pytest.approx(1.5)
-
-
-def test_a_server_of_ones_own_needs_no_key_and_a_public_one_does(server, spec, monkeypatch):
-    """Keys of the environment go to nobody else, and a missing one is said before any call."""
-    server.play(talked("ok"))
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        open_language_model(LLMSettings(), "openai:gpt-5")
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-key")
-    assert asyncio.run(open_language_model(LLMSettings(), spec).chat(HELLO)).text == "ok"
-    assert "secret" not in json.dumps(server.received[0].headers)
-
-
-def test_one_model_talks_to_many_at_once(spec, server):
-    """Tasks of several event loops share a model, and each gets its own words."""
-    server.play(lambda handler, body: talked(_echo(body))(handler, body))
-    model = Talker(spec).model
-
-    async def together():
-        on_text = [[] for _ in range(5)]
-        replies = await asyncio.gather(
-            *(
-                model.chat([{"role": "user", "content": f"n{n}"}], on_text=on_text[n].append)
-                for n in range(5)
-            )
-        )
-        return [reply.text for reply in replies], ["".join(pieces) for pieces in on_text]
-
-    expected = [f"you said n{n}" for n in range(5)]
-    for _ in range(2):
-        assert asyncio.run(together()) == (expected, expected)
-    gc.collect()
-
-
-def _echo(body):
-    content = body["messages"][-1]["content"]
-    return f"you said {content if isinstance(content, str) else content[0]['text']}"
 
 
 def test_the_check_of_shapes_is_able_to_fail():

@@ -7,10 +7,10 @@ import socket
 from dataclasses import dataclass, field
 
 import pytest
-from model_server import answered, cut_off, failing, raw, said, stalling, trickling
+from model_server import answered, cut_off, failing, raw, said, stalling
 from tables import each_row
 
-from memoranda.errors import InvalidInput, LLMError
+from memoranda.errors import LLMError
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 from memoranda.providers.llm.spec import ModelConnection, parse_spec
 from memoranda.providers.opening import open_language_model
@@ -101,13 +101,6 @@ def test_long_answers_come_as_a_stream(server):
     assert server.received[0].body["stream"] is True
     assert reply.value.claims == [Item("Ana moved.", 0.5)]
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 9)
-
-
-@each_row("spoken", FORMATS)
-def test_a_slow_body_is_read_to_its_end(server, spoken):
-    """An answer that comes byte by byte is an answer."""
-    server.play(trickling(answered(ANSWER)))
-    assert Client(getattr(server, spoken)).ask().value.name == "Ana"
 
 
 @each_row(
@@ -358,11 +351,3 @@ def test_a_server_by_url_gets_no_key_of_the_environment(server, monkeypatch):
         asyncio.run(open_language_model(LLMSettings(), spec).ask("i", "p", Answer))
     assert len(server.received) == 2
     assert "secret" not in json.dumps([received.headers for received in server.received])
-
-
-@each_row("wanted", [dict, list[str], int, "Answer"])
-def test_only_dataclasses_are_answers(server, wanted):
-    """Another type is refused before anything is sent."""
-    with pytest.raises(InvalidInput):
-        Client(server.openai).ask(wanted)
-    assert not server.received

@@ -98,7 +98,7 @@ class _MessageConverter:
         # Where a picture may be that is not sent along.
         self._schemes = ("https://",) if spec.provider == "anthropic" else ("https://", "http://")
         self._ids: set[str] = set()
-        self._open: list[tuple[str, ToolCallPart]] = []  # Calls that have no result so far.
+        self._open: dict[str, ToolCallPart] = {}  # By given id, calls without a result so far.
 
     def request(self, *parts: ModelRequestPart) -> None:
         """Add a request; what stands in a row becomes one in the end."""
@@ -124,7 +124,7 @@ class _MessageConverter:
         calls = [_call(call) for call in given]
         if not text and not calls:
             return
-        self._open = [(call.tool_call_id, call) for call in calls]
+        self._open = {call.tool_call_id: call for call in calls}
         for call in calls:
             call.tool_call_id = sendable_id(
                 call.tool_call_id, self._ids, CALL_ID.fullmatch, LONGEST_ID
@@ -134,17 +134,14 @@ class _MessageConverter:
 
     def _add_result(self, text: str, message: Message) -> None:
         shown = [item for item in self._content(message) if not isinstance(item, str)]
-        given = str(message.get("tool_call_id", ""))
-        found = next((each for each in self._open if each[0] == given), None)
-        if found is None:
+        call = self._open.pop(str(message.get("tool_call_id", "")), None)
+        if call is None:
             self.request(*_said([STRAY.format(text=text), *shown]))
             return
-        self._open.remove(found)
         failed = bool(message.get("is_error"))
         # Anthropic refuses an empty text, and takes no text at all.
         content = text or (FAILED if failed else [])
-        name, key = found[1].tool_name, found[1].tool_call_id
-        part = ToolReturnPart(name, content, tool_call_id=key)
+        part = ToolReturnPart(call.tool_name, content, tool_call_id=call.tool_call_id)
         part.outcome = "failed" if failed else "success"
         self.request(part, *_said(shown))
 
@@ -200,22 +197,15 @@ def _call(given: object) -> ToolCallPart:
             arguments = rest.get("arguments") or ""
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
             return ToolCallPart(name, text, tool_call_id=str(more.get("id") or ""))
-        case {"custom": {"name": str(name), "input": str(text)}, **more}:
-            given_id = str(more.get("id") or "")
-            return ToolCallPart(name, json.dumps({"input": text}), tool_call_id=given_id)
     raise InvalidInput(f"a call is {given!r:.80}; give it an id, and a function with a name")
 
 
 def _part(part: object, schemes: tuple[str, ...]) -> UserItem:
     match part:
-        case str(text) | {"type": "text", "text": str(text)}:
-            return text
-        case {"type": "refusal", "refusal": str(text)}:
+        case str(text) | {"text": str(text)} | {"refusal": str(text)}:
             return text
         case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
             return _image(url, rest.get("detail"), schemes)
-        case {"type": "image_url", "image_url": str(url)}:
-            return _image(url, None, schemes)
         case {"type": str(kind)}:
             return f"[{kind}]"
     raise InvalidInput(f"a part of a content is {part!r:.80}; give text, or a part with its type")
