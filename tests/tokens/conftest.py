@@ -14,7 +14,7 @@ ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.txt"))
 
 
-@pytest.fixture(params=tokenizers.ENCODINGS)
+@pytest.fixture(params=estimating.ENCODINGS)
 def encoding(request):
     """Each of OpenAI's encodings that are known."""
     return request.param

@@ -187,8 +187,6 @@ def test_models_share_counters_and_caches():
     first, second = catalog.meter("llama3"), catalog.meter("mistral-small")
     assert first.counter is second.counter
     assert isinstance(first.counter, CachedCounter)
-    assert first.counter.count(TEXT) == second.counter.count(TEXT)
-    assert (first.counter.hits, first.counter.misses) == (1, 1)
 
 
 def test_any_number_of_names_takes_bounded_memory():

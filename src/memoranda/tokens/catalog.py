@@ -128,14 +128,11 @@ class CachedCounter:
 
     Attributes:
         name, exact: of the inner counter.
-        hits: how many counts were found here.
-        misses: how many counts the inner counter had to make.
     """
 
     def __init__(self, inner: TokenCounter, *, max_bytes: int = 2 * MEBIBYTE) -> None:
         """Keep counts of ``inner`` in at most ``max_bytes``; the least recently used go first."""
         self.name, self.exact = inner.name, inner.exact
-        self.hits = self.misses = 0
         self._count = inner.count
         self._capacity = max_bytes // ENTRY_BYTES
         self._counts: OrderedDict[bytes, int] = OrderedDict()
@@ -150,9 +147,7 @@ class CachedCounter:
             known = self._counts.get(key)
             if known is not None:
                 self._counts.move_to_end(key)
-                self.hits += 1
                 return known
-            self.misses += 1
         count = self._count(text)
         with self._lock:
             self._counts[key] = count

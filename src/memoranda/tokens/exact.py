@@ -17,20 +17,17 @@ from threading import Lock, Thread
 from typing import Any
 
 from memoranda.model.ports import TokenCounter
-from memoranda.tokens.estimate import ENCODINGS, estimate_instead, stretches, whole
+from memoranda.tokens.estimate import estimate_instead, stretches, whole
 
 log = logging.getLogger("memoranda.tokens")
 
-# Every alternative of both patterns, and how many tokens tiktoken makes of it.
-CANARY = "It's 12345 o'CLOCK — don't!?\r\n\r\n\tTeäHeißt 東京タワー🗼  مرحبا   \n x+=1;//  "
-CANARY_TOKENS = {"cl100k_base": 41, "o200k_base": 33}
 REMEDY = (
     "pip install 'memoranda[tokens]', and where there is no network set TIKTOKEN_CACHE_DIR to a "
     "folder in which tiktoken has downloaded {} before"
 )
 
 _loaded: dict[str, TokenCounter] = {}
-_loading = {encoding: Lock() for encoding in ENCODINGS}
+_loading = Lock()
 
 
 class ExactCounter:
@@ -53,7 +50,7 @@ class ExactCounter:
 
 
 def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
-    """Return what counts in one of ``ENCODINGS``: exactly, if that can be had at all.
+    """Return what counts in one of OpenAI's encodings: exactly, if that can be had at all.
 
     The first call in a process decides, and later ones get the same counter. If no tokenizer
     can be loaded it is an estimate, and a warning says why and what to do.
@@ -63,7 +60,7 @@ def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
         timeout: seconds to wait for a download. It goes on afterwards, so that the next
             process finds the vocabulary.
     """
-    with _loading[encoding]:
+    with _loading:
         if encoding not in _loaded:
             _loaded[encoding] = _load(encoding, timeout)
         return _loaded[encoding]
@@ -83,12 +80,9 @@ def _load(encoding: str, timeout: float) -> TokenCounter:
 def rust(encoding: str) -> ExactCounter | str:
     """Return a counter by rs_bpe, or why there is none."""
     try:
-        count = getattr(import_module("rs_bpe.bpe").openai, encoding)().count
+        return ExactCounter(encoding, getattr(import_module("rs_bpe.bpe").openai, encoding)().count)
     except (ImportError, AttributeError) as error:
         return f"rs_bpe: {error}"
-    if count(CANARY) != CANARY_TOKENS[encoding]:
-        return "rs_bpe does not count as tiktoken does"
-    return ExactCounter(encoding, count)
 
 
 def tiktoken(encoding: str, *, timeout: float) -> ExactCounter | str:
