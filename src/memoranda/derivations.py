@@ -11,21 +11,24 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
-from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress, Store
+from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress
 from memoranda.model.query import EmbeddedText, Filter, Vector
 from memoranda.model.reports import StageReport
 from memoranda.providers.embedding.cache import CachedEmbedder
+from memoranda.store.sql.store import Store, Transaction
 
 log = logging.getLogger("memoranda.derivations")
 
@@ -48,6 +51,10 @@ LOOK_AGAIN = 60.0
 LONGEST_CLOSE = 2.0
 # Called with a kind of work, of how many records it was done, and how many seconds that took.
 OnBatch = Callable[[str, int, float], object]
+
+
+# Stores what was derived of a user's records.
+StoreDerived = Callable[[Transaction], None]
 
 
 class DerivationWorker:
@@ -279,12 +286,13 @@ class DerivationWorker:
             else:
                 records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             if work == ENTITIES:
-                plan = self._link_entities(records)
+                derived = self._find_names(records)
             else:
-                plan = self._put_vectors(records, hurry=until is not None)
-            for user, actions in plan.items():
-                wait = None if until is None else PATIENCE
-                self._store.apply(Scope(user), actions, patience=wait)
+                derived = self._embed_records(records, hurry=until is not None)
+            wait = None if until is None else PATIENCE
+            for user, store_derived in derived:
+                with self._store.write(Scope(user), patience=wait) as tx:
+                    store_derived(tx)
         except InvalidInput:
             self.check_model()  # Where another process has made all vectors anew with another.
             if self.has_model:
@@ -299,28 +307,33 @@ class DerivationWorker:
             lock.release()
         return len(records)
 
-    def _link_entities(self, records: Sequence[Record]) -> dict[str, list[Action]]:
-        plan: dict[str, list[Action]] = {}
-        for record in records:
-            mentions = tuple(self._extractor.extract(record.content))
-            plan.setdefault(record.user, []).append(LinkEntities(record.id, mentions))
-        return plan
+    def _find_names(self, records: Sequence[Record]) -> Iterator[tuple[str, StoreDerived]]:
+        """Yield for each user what links the names that their records mention."""
+        for user, own in _by_user(records):
+            found = {each.id: tuple(self._extractor.extract(each.content)) for each in own}
+            yield user, partial(Transaction.link_entities, mentions=found)
 
-    def _put_vectors(self, records: Sequence[Record], *, hurry: bool) -> dict[str, list[Action]]:
+    def _embed_records(
+        self, records: Sequence[Record], *, hurry: bool
+    ) -> Iterator[tuple[str, StoreDerived]]:
+        """Yield for each user what stores the vectors of their records."""
         embedder = self._embedder
         if embedder is None or not records:
-            return {}
+            return
         # There are models that refuse an empty text, which an item may have.
         texts = [record.content or str(record.key) for record in records]
-        made = self._embed(embedder, texts, hurry=hurry)
-        plan: dict[str, list[Action]] = {}
-        for user in dict.fromkeys(record.user for record in records):
-            own = [pair for pair in zip(records, made, strict=True) if pair[0].user == user]
-            vectors = {record.id: each.vector for record, each in own}
-            tokens = {record.id: each.tokens for record, each in own if each.tokens is not None}
-            hashes = {each.id: each.content_hash for each, _ in own if each.kind is Kind.ITEM}
-            plan[user] = [PutVectors(embedder.name, vectors, hashes, tokens)]
-        return plan
+        embedded = self._embed(embedder, texts, hurry=hurry)
+        made = {each.id: text for each, text in zip(records, embedded, strict=True)}
+        for user, own in _by_user(records):
+            tokens = {each.id: made[each.id].tokens for each in own}
+            store_vectors = partial(
+                Transaction.put_vectors,
+                model=embedder.name,
+                vectors={each.id: made[each.id].vector for each in own},
+                hashes={each.id: each.content_hash for each in own if each.kind is Kind.ITEM},
+                tokens={id_: each for id_, each in tokens.items() if each is not None},
+            )
+            yield user, store_vectors
 
     def _embed(
         self,
@@ -418,3 +431,9 @@ class DerivationWorker:
             if left <= 0:
                 return
             self._wake.wait_for(self._is_closing, timeout=left)
+
+
+def _by_user(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
+    """Yield the records of each user."""
+    for user, own in groupby(sorted(records, key=attrgetter("user")), key=attrgetter("user")):
+        yield user, list(own)

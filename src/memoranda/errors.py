@@ -5,6 +5,7 @@
     MemorandaError
     ├── InvalidInput          (also ValueError)  an argument that cannot be used
     ├── NotFound              (also LookupError) no such id for this user
+    ├── Conflict              a plan is out of date: what it rests on was changed since
     ├── UserDeleted           the user was deleted after this memory was opened
     ├── BudgetTooSmall        what must be in a context does not fit its budget
     ├── ConfigError           a setting, a file of settings or a location is wrong
@@ -50,6 +51,10 @@ class InvalidInput(MemorandaError, ValueError):
 
 class NotFound(MemorandaError, LookupError):
     """The id does not exist, or belongs to another user (the two look alike on purpose)."""
+
+
+class Conflict(MemorandaError):
+    """What a plan rests on was changed since it was made; plan again."""
 
 
 class UserDeleted(MemorandaError):

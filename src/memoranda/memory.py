@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
-from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.checks import (
     clean,
     known,
@@ -864,7 +863,8 @@ class Memory:
             InvalidInput: they are one already.
         """
         first, second = self._entity(name), self._entity(other)
-        self._services.store.apply(self._scope, [MergeEntities(first.id, second.id)])
+        with self._services.store.write(self._scope) as tx:
+            tx.merge_entities(first.id, second.id)
         self._services.lazy.forget_index()
         return self._entity(name)
 
@@ -876,7 +876,8 @@ class Memory:
             InvalidInput: it has no such alias.
         """
         found = self._entity(name)
-        self._services.store.apply(self._scope, [SplitEntity(found.id, clean(alias, "alias"))])
+        with self._services.store.write(self._scope) as tx:
+            tx.split_entity(found.id, clean(alias, "alias"))
         self._services.lazy.forget_index()
         return self._entity(alias)
 

@@ -27,7 +27,7 @@ from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
-from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
+from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
@@ -37,6 +37,7 @@ from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
+from memoranda.store.sql.store import Store
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 from analyzers import CapitalizedNames
+from steps import Step, carry_out, do
 
-from memoranda.model import actions as do
+from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash
 from memoranda.model.erasure import TextCut
 from memoranda.model.models import (
@@ -37,10 +38,11 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.model.ports import ENTITIES, VECTORS, Store
+from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
 from memoranda.model.traces import AgentSession, AuditTrail, SessionRecall, UserMetadata
 from memoranda.model.usage import Usage
+from memoranda.store.sql.store import Store
 
 ANA = Scope("ana")
 BEN = Scope("ben")
@@ -57,6 +59,12 @@ NOTES = "/home/ana/Notizen – 日本"
 TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
 UNREAD = IndexVersion()
 _numbers = count(1)
+
+
+def only(results: Sequence[Any]) -> Erasure:
+    """Return what the only step that erases or deletes took out."""
+    (done,) = (each for each in results if isinstance(each, Erasure))
+    return done
 
 
 def moment(minutes: float) -> datetime:
@@ -84,12 +92,12 @@ def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
     return Record(content=content, **(known | fields))
 
 
-def insert(item: Record, reason: str = "remembered") -> do.Insert:
+def insert(item: Record, reason: str = "remembered") -> Insert:
     """Return the action that stores ``item`` and the capitalized names in it."""
     return do.Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
 
 
-def insert_with_message(item: Record, conversation: str) -> list[do.Action]:
+def insert_with_message(item: Record, conversation: str) -> list[Step]:
     """Return the actions that store ``item``, and a message of the user that says it."""
     message = Message(
         id=f"msg_{item.id}",
@@ -99,7 +107,7 @@ def insert_with_message(item: Record, conversation: str) -> list[do.Action]:
         tokens=1,
         record_id=item.id,
     )
-    return [insert(item), do.Append(conversation, message)]
+    return [insert(item), do.append_messages(conversation, [message])]
 
 
 def vector(*numbers: float) -> Vector:
@@ -172,11 +180,11 @@ class User:
         """Return the method ``name`` of the store, for the scope of this user."""
         return partial(getattr(self.store, name), self.scope)
 
-    def apply(self, *actions: do.Action) -> list[do.Outcome]:
+    def apply(self, *actions: Step) -> list[Any]:
         """Carry out a plan; return what the store tells of it."""
-        return self.store.apply(self.scope, actions)
+        return carry_out(self.store, self.scope, actions)
 
-    def insertion(self, content: str, **fields: Any) -> do.Insert:
+    def insertion(self, content: str, **fields: Any) -> Insert:
         """Return the action that stores a new record."""
         return insert(record(content, scope=self.scope, **fields))
 
@@ -190,7 +198,7 @@ class User:
     def put(self, key: str, content: str, *namespace: str, **fields: Any) -> Record:
         """Write an item, and return what the store has under its key then."""
         made = record(content, scope=self.scope, kind=Kind.ITEM, key=key, namespace=namespace)
-        self.apply(do.PutItem(replace(made, **fields)))
+        self.apply(do.Insert(replace(made, **fields)))
         return self.item(key, *namespace)
 
     def item(self, key: str, *namespace: str) -> Record:
@@ -210,8 +218,8 @@ class User:
 
     def erase(self, *items: Record, at: float = 1) -> Erasure:
         """Erase records."""
-        action = do.Erase(tuple(item.id for item in items), moment(at), "asked")
-        return do.only_erasure(self.apply(action))
+        action = do.erase(tuple(item.id for item in items), at=moment(at), reason="asked")
+        return only(self.apply(action))
 
     def opened(self) -> User:
         """Return the user as one who opens the memory now, and must not outlive a deletion."""
@@ -219,17 +227,17 @@ class User:
 
     def delete(self, *, erase: bool = True) -> Erasure:
         """Delete the user."""
-        return do.only_erasure(self.apply(do.DeleteUser(moment(2), erase)))
+        return only(self.apply(do.delete_user(at=moment(2), erase=erase)))
 
     def embed(self, items: Sequence[Record], row: Vector | None = None) -> None:
         """Give each record the vector ``row``."""
         chosen = vector(1, 2, 3, 4) if row is None else row
-        self.apply(do.PutVectors(MODEL, {item.id: chosen for item in items}))
+        self.apply(do.put_vectors(MODEL, {item.id: chosen for item in items}))
 
     def open_conversation(self, name: str, **fields: Any) -> ConversationInfo:
         """Create a conversation and return what was asked for."""
         info = ConversationInfo(id=name, **({"created_at": _next_moment()} | fields))
-        self.apply(do.OpenConversation(info))
+        self.apply(do.open_conversation(info))
         return info
 
     def say(self, conversation: str, *texts: str, **fields: Any) -> list[Message]:
@@ -239,13 +247,13 @@ class User:
             Message(id=new_id("msg"), content=text, timestamp=_next_moment(), **(known | fields))
             for text in texts
         ]
-        self.apply(*(do.Append(conversation, message) for message in messages))
+        self.apply(*(do.append_messages(conversation, [message]) for message in messages))
         return messages
 
     def prune(self, conversation: str, *cuts: PrunedSpan) -> Pruning:
         """Keep the receipt of a pruning with these cuts, and return it."""
         receipt = pruning(*cuts)
-        self.apply(do.Prune(conversation, receipt))
+        self.apply(do.add_pruning(conversation, receipt))
         return receipt
 
     def page(self, where: Filter = ALL, **how: Any) -> list[str]:
@@ -358,7 +366,7 @@ class User:
             self.notes_bases(),
         ]
 
-    def prepare(self) -> list[do.Action]:
+    def prepare(self) -> list[Step]:
         """Fill the store and return a plan with one action of each kind on what is in it."""
         if self.store.vector_model() is None:
             self.store.reset_vectors(MODEL, DIMENSIONS)
@@ -381,45 +389,47 @@ class User:
         item = record("new tea", scope=self.scope, kind=Kind.ITEM, namespace=("a",), key="his")
         return [
             insertion,
-            do.PutItem(item),
-            do.PutItem(replace(item, id=new_id("item"), key="new")),
+            do.Insert(item),
+            do.Insert(replace(item, id=new_id("item"), key="new")),
             do.Close(one.id, moment(50), "corrected", superseded_by=new.id),
             do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
-            do.UpdateRecord(id=two.id, at=moment(50), tags=("new",), valid_until=moment(9_000)),
-            do.Touch((one.id, two.id), moment(50)),
-            do.PutVectors(
+            do.update_record(two.id, at=moment(50), tags=("new",), valid_until=moment(9_000)),
+            do.RecordAccess((one.id, two.id), moment(50)),
+            do.put_vectors(
                 MODEL,
                 {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)},
                 tokens={new.id: np.ones((2, 3), np.int8)},
             ),
-            do.Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
-            do.Pin("trip", message.id, pinned=True),
-            do.OpenConversation(replace(info, system="new")),
-            do.Recount("trip", {message.id: 77}),
-            do.UpdateConversation("trip", calibration=Calibration(1.5, 20)),
-            do.Prune("trip", pruning(cut(end, end + 1))),
-            do.Summarize("trip", held.id, {end: "b"}),
-            do.UpdateConversation("trip", ended_at=moment(50)),
-            do.ReplaceMessages("trip", new_id("tmb"), moment(50), newest=1),
-            do.KeepTombstone("trip", Tombstone(id=new_id("tmb"), at=moment(1), count=1)),
+            do.append_messages(
+                "trip", [replace(messages[0], id=f"{message.id}x", record_id=new.id)]
+            ),
+            do.pin_message("trip", message.id, pinned=True),
+            do.open_conversation(replace(info, system="new")),
+            do.set_token_counts("trip", {message.id: 77}),
+            do.update_conversation("trip", calibration=Calibration(1.5, 20)),
+            do.add_pruning("trip", pruning(cut(end, end + 1))),
+            do.add_summaries("trip", held.id, {end: "b"}),
+            do.update_conversation("trip", ended_at=moment(50)),
+            do.replace_messages("trip", new_id("tmb"), at=moment(50), newest=1),
+            do.keep_tombstone("trip", Tombstone(id=new_id("tmb"), at=moment(1), count=1)),
             do.Reinforce(two.id, SOON, (one.id, three.id)),
             *self._prepare_upkeep(new.id),
-            do.KeepNotes(noted(new, two)),
-            *(do.DeleteConversation(gone, moment(50), erase=gone == "gone") for gone in going),
-            do.Erase((three.id,), moment(50), "asked"),
-            do.Redact(
+            do.keep_notes_base(noted(new, two)),
+            *(do.delete_conversation(gone, at=moment(50), erase=gone == "gone") for gone in going),
+            do.erase((three.id,), at=moment(50), reason="asked"),
+            do.redact(
                 (
                     TextCut(TextPlace(PlaceKind.RECORD, two.id), ("eats",)),
                     TextCut(TextPlace(PlaceKind.MESSAGE, message.id), ("b",), tokens=5),
                     TextCut(TextPlace(PlaceKind.SYSTEM, "trip", "trip"), ("new",)),
                     TextCut(TextPlace(PlaceKind.NAME, "talk"), ("talk",), new_id("erased")),
                 ),
-                moment(51),
-                "asked",
+                at=moment(51),
+                reason="asked",
             ),
         ]
 
-    def _prepare_upkeep(self, by: str) -> list[do.Action]:
+    def _prepare_upkeep(self, by: str) -> list[Step]:
         # What upkeep and persons do, where the record ``by`` is new.
         names = [f"{name}{next(_numbers)}" for name in ("Bea", "Cid", "Eve")]
         meeting = "{} met {} and {}".format(*names)
@@ -429,25 +439,25 @@ class User:
         self.embed([met, faded, old, turn])
         bea, cid, eve = (self.entity_id(name) for name in names)
         return [
-            do.Touch((met.id, faded.id), SOON, "talk"),
+            do.RecordAccess((met.id, faded.id), SOON, "talk"),
             do.Fade(faded.id, SOON, 0.4),
             do.Supersede(faded.id, by, SOON, 0.3, "moved on"),
             do.Retire(old.id, SOON, "faded away"),
             do.Enrich(met.id, SOON, named("Zoe", "Zoe")),
             do.Insert(late, None),
-            do.LinkEntities(late.id, named(late.content, "Kim")),
-            do.MergeEntities(bea, cid),
-            do.MergeEntities(bea, eve),
-            do.SplitEntity(bea, names[1]),
-            do.KeepNameDecision("old name", names[2]),
-            do.AdvanceSession("talk", turn.position or 0, SOON, finished=True),
-            do.AdvanceNotes("talk", turn.position or 0),
-            do.CountTry("talk"),
-            do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
+            do.link_entities({late.id: named(late.content, "Kim")}),
+            do.merge_entities(bea, cid),
+            do.merge_entities(bea, eve),
+            do.split_entity(bea, names[1]),
+            do.keep_name_decision("old name", names[2]),
+            do.advance_session("talk", through=turn.position or 0, at=SOON, finished=True),
+            do.advance_notes("talk", turn.position or 0),
+            do.count_try("talk"),
+            do.add_usage("reflect", "m", Usage(requests=1, cost=0.5)),
             *self._prepare_copy(),
         ]
 
-    def _prepare_copy(self) -> list[do.Action]:
+    def _prepare_copy(self) -> list[Step]:
         # What another store tells.
         copied = record("copied tea", scope=self.scope, valid_until=SOON)
         recalls = (SessionRecall("talk", SOON),)
@@ -458,23 +468,23 @@ class User:
         trail = AuditTrail(reason="new", retired=True, changes=(first,), recalls=recalls)
         return [
             do.Insert(copied, None, trail=trail),
-            do.KeepUserMetadata(UserMetadata(sessions=(session,))),
+            do.keep_user_metadata(UserMetadata(sessions=(session,))),
         ]
 
 
-def on_record(target: str, own: str, at: datetime = START) -> list[do.Action]:
+def on_record(target: str, own: str, at: datetime = START) -> list[Step]:
     """Return an action of each kind on the record ``target`` by who has the record ``own``."""
     return [
         do.Close(target, at, "forgotten"),
         do.Reweigh(target, at, 0.0, 9.0, "hidden"),
-        do.UpdateRecord(id=target, at=at, tags=("hidden",), valid_until=at),
+        do.update_record(target, at=at, tags=("hidden",), valid_until=at),
         do.Fade(target, at, 0.0),
         do.Retire(target, at, "hidden"),
         do.Reinforce(target, at, (own,)),
         do.Supersede(target, own, at, 0.0, "hidden"),
         do.Supersede(own, target, at, 0.0, "hidden"),
         do.Enrich(target, at, named("Zoe", "Zoe")),
-        do.Erase((target,), at, "asked"),
+        do.erase((target,), at=at, reason="asked"),
     ]
 
 

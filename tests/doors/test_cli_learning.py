@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.cells import cell_len
+from steps import carry_out, do
 from tables import each_row
 
 from memoranda import Memory
 from memoranda.memory import services_of
-from memoranda.model.actions import Spend
 from memoranda.model.models import Scope
 from memoranda.model.usage import Usage
 from memoranda.testing.clocks import FrozenClock
@@ -337,9 +337,9 @@ def test_stats_show_what_waits_and_what_was_used(run, told, talked):
         requests=3, failures=1, input_tokens=12_345, output_tokens=67, cost=0.0123, seconds=4.5
     )
     with Memory(talked, user="ana") as memory:
-        spent = [Spend(stage, "openai:small", used, memory.settings and datetime.now(UTC))
+        spent = [do.add_usage(stage, "openai:small", used)
                  for stage in ("consolidate", "reflect")]  # fmt: skip
-        services_of(memory).store.apply(Scope("ana"), spent)
+        carry_out(services_of(memory).store, Scope("ana"), spent)
     found = told("stats")
     assert (found["pending_sessions"], found["llm"]) == (3, "none")
     assert found["usage"][0]["usage"]["input_tokens"] == 12_345

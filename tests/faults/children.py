@@ -8,9 +8,9 @@ import sys
 
 from analyzers import PlainNames, WordAnalyzer
 from samples import ALL, ANA, User, insert_with_message, moment, record
+from steps import carry_out, do
 
 from memoranda.errors import UserDeleted
-from memoranda.model.actions import Erase, ReplaceMessages
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import SqliteStore
 
@@ -44,7 +44,7 @@ def write(path, name, number):
     User(store).open_conversation(name)
     for turn in range(int(number)):
         item = record(f"{name} said {turn} to Zoe", id=f"fact_{name}_{turn:06d}", session_id="s")
-        store.apply(ANA, insert_with_message(item, name))
+        carry_out(store, ANA, insert_with_message(item, name))
         acknowledge(item.id)
     store.close()
 
@@ -76,7 +76,7 @@ def erase(path, name, number):
     del name, number
     store = open_store(path)
     (first, *_) = store.records(ANA, ALL, limit=1)
-    store.apply(ANA, [Erase((first.id,), moment(1), "asked")])
+    carry_out(store, ANA, [do.erase((first.id,), at=moment(1), reason="asked")])
     acknowledge(first.id)
     signal.raise_signal(signal.SIGKILL)
 
@@ -97,7 +97,7 @@ def pop(path, name, number):
     store = open_store(path)
     for turn in range(int(number)):
         tombstone = f"tmb_{name}_{turn:03d}"
-        store.apply(ANA, [ReplaceMessages("trip", tombstone, moment(turn), newest=1)])
+        carry_out(store, ANA, [do.replace_messages("trip", tombstone, at=moment(turn), newest=1)])
         acknowledge(tombstone)
     store.close()
 
@@ -116,9 +116,9 @@ def outlive(path, name, number):
         "put": lambda: user.put("key", name, "app"),
         "say": lambda: user.say("trip", name),
     }
-    for use, carry_out in uses.items():
+    for use, call in uses.items():
         try:
-            carry_out()
+            call()
         except UserDeleted:
             acknowledge(use)
     store.close()

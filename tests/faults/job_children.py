@@ -8,6 +8,7 @@ last, by the parent, ``over``.
 import json
 import os
 import sys
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -47,12 +48,18 @@ class Telling:
         """Return what the store has."""
         return getattr(self._store, name)
 
-    def apply(self, scope, actions, **waiting):
-        """Apply, and tell."""
+    @contextmanager
+    def write(self, scope, **how):
+        """Open a unit of work, and tell."""
         tell("begin")
-        done = self._store.apply(scope, actions, **waiting)
+        with self._store.write(scope, **how) as tx:
+            yield tx
         tell("end")
-        return done
+
+    def apply(self, scope, changes, **how):
+        """Carry out changes in a unit of work of their own."""
+        with self.write(scope, **how) as tx:
+            return tx.carry_out(changes)
 
     def claim(self, name, holder, **times):
         """Take a claim, and tell."""

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from memoranda import Memory, Settings
@@ -57,14 +58,16 @@ class ProgressCounter:
 
 def watch_store(store, steps):
     """Make each transaction of ``store`` a step, and what comes right after it another."""
-    carry_out = store.apply
+    write = store.write
 
-    def apply(scope, actions, **waiting):
+    @contextmanager
+    def write_in_steps(scope, **how):
         steps.transactions.append(steps.made)
         steps.step()
-        return carry_out(scope, actions, **waiting)
+        with write(scope, **how) as tx:
+            yield tx
 
-    store.apply = apply
+    store.write = write_in_steps
 
 
 def opened(path):

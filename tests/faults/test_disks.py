@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 from samples import ANA, User, insert, moment, record
+from steps import carry_out, do
 
 from memoranda import Memory, Settings
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
-from memoranda.model.actions import Erase
 from memoranda.testing.embedders import HashEmbedder
 
 LONG = "tea " * 50_000
@@ -22,11 +22,11 @@ def test_a_full_disk(open_store, disk):
     for space in (0, 1_000, 5_000, 20_000, 60_000, 150_000):
         disk.space = space
         with pytest.raises(StoreFull, match="no space left"):
-            store.apply(ANA, [*plan, insert(record(LONG))])
+            carry_out(store, ANA, [*plan, insert(record(LONG))])
         disk.space = None
         assert User(store).everything() == before
         assert store.verify() == []
-    store.apply(ANA, plan)
+    carry_out(store, ANA, plan)
     store.close()
     again = open_store()
     assert again.purge() is None
@@ -75,7 +75,7 @@ def test_no_space_to_purge(open_store, disk):
     """A purge that does not fit changes nothing, stays asked for, and can be done later."""
     store = open_store(vfs=disk.name)
     kept, gone = User(store).remember(LONG, "secret")
-    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    carry_out(store, ANA, [do.erase((gone.id,), at=moment(1), reason="asked")])
     disk.space = 10_000
     with pytest.raises(StoreFull):
         store.purge()
@@ -128,7 +128,7 @@ def test_a_writer_that_does_not_let_go(open_store):
     """When another writer holds the file too long, the error says so; reading goes on."""
     store, other = open_store(busy_timeout=0.05), open_store()
     User(store).remember("tea")
-    with other.write():
+    with other.transact():
         with pytest.raises(StoreBusy, match="busy_timeout"):
             User(store).remember("cake")
         assert User(store).page() == ["tea"]
@@ -140,7 +140,7 @@ def test_a_write_waits_for_others_as_long_as_it_is_told(open_store):
     """With patience it gives up soon, whether a process or a thread holds the file."""
     store, other = open_store(), open_store()
     for holder in (store, other):
-        with ThreadPoolExecutor(1) as threads, holder.write():
+        with ThreadPoolExecutor(1) as threads, holder.transact():
             plan = [insert(record(f"tea {holder is store}"))]
             with pytest.raises(StoreBusy):
                 threads.submit(store.apply, ANA, plan, patience=0.01).result()
@@ -154,7 +154,7 @@ def test_a_search_does_not_wait_for_other_writers(path, open_store):
     settings = Settings(timezone="UTC", embedding={"background": False})
     with Memory(path, user="ana", settings=settings, embedder=HashEmbedder()) as memory:
         memory.remember("I drink tea.")
-        with open_store().write():
+        with open_store().transact():
             (hit,) = memory.search("tea")
         assert (set(hit.why.arms), memory.stats().pending_vectors) == ({"lexical", "length"}, 1)
         memory.derive()

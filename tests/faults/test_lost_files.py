@@ -35,7 +35,7 @@ def test_a_file_that_goes_while_it_is_written(open_store, path):
     store = open_store()
 
     def write():
-        with store.write() as connection:
+        with store.transact() as connection:
             connection.run("UPDATE users SET deleted = 0")
             path.unlink()
 

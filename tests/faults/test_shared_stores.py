@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from postgres_server import empty
 from samples import ALL, ANA, BEN, User, moment
+from steps import carry_out, do
 
-from memoranda.model.actions import DeleteUser
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter, IndexVersion
 
@@ -97,7 +97,7 @@ def test_a_user_that_another_process_deleted_is_refused(start, store, place, era
     holders = [start("holder", f"h{number}", 0) for number in range(PROCESSES[place])]
     for process in holders:
         ready(process)
-    store.apply(ANA, [DeleteUser(moment(1), erase=erase)])
+    carry_out(store, ANA, [do.DeleteUser(moment(1), erase=erase)])
     for process in holders:
         go(process)
     uses = ["read", "list", "write", "put", "say"]

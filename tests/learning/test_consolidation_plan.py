@@ -11,7 +11,7 @@ from tables import each_row
 from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan, StatementTime
-from memoranda.model.actions import Insert, Reinforce, Supersede
+from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft, RecordPlanner, Retention

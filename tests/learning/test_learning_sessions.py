@@ -27,7 +27,7 @@ from memoranda.errors import NotFound, StoreError
 from memoranda.learning.consolidation_queue import ConsolidationQueue
 from memoranda.learning.consolidation_queue import ConsolidationRequest as Request
 from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.model.actions import AdvanceSession, Insert
+from memoranda.model.changes import Insert
 from memoranda.model.models import Scope
 from memoranda.testing.models import ScriptedLLM
 
@@ -115,7 +115,7 @@ def test_a_session_that_goes_on_waits_again_and_only_the_new_is_read(memory):
     store = watched(memory)
     report = memory.consolidate()
     assert (report.counts["facts"], report.counts["credited"]) == (1, 0)
-    assert [action.through for action in store.of(AdvanceSession)] == [last.position]
+    assert [action.through for action in store.read] == [last.position]
     assert len(fact(memory, "Porto").source_ids) == 1
 
 
@@ -126,7 +126,7 @@ def test_a_session_is_read_in_pages_each_in_one_transaction(memory):
     talk(memory, "long", *lines)
     store = watched(memory)
     assert memory.consolidate().count == 3
-    done = store.of(AdvanceSession)
+    done = store.read
     assert [(action.through, action.after, action.finished) for action in done] == [
         (29, -1, False),
         (59, 29, False),
@@ -157,7 +157,7 @@ def test_a_failure_between_pages_loses_no_page_and_doubles_none(memory):
     assert len(report.actions) == 1
     assert state(memory, "long").through == 29
     assert memory.consolidate().counts["facts"] == 2
-    assert [action.after for action in store.of(AdvanceSession)] == [-1, 29, 29, 59]
+    assert [action.after for action in store.read] == [-1, 29, 59]
     assert all(len(item.source_ids) == 1 for item in facts(memory))
 
 
@@ -194,14 +194,14 @@ def test_of_two_processes_at_one_session_one_learns_it(tmp_path):
         talk(one, "s", PORTO, DOG)
         store = watched(one)
         # The other one reads after this one has planned, and before it has written.
-        plain = store.apply
+        plain = store.write
 
-        def late(scope, actions):
-            store.apply = plain
+        def late(scope):
+            store.write = plain
             assert other.consolidate().count == 2
-            plain(scope, actions)
+            return plain(scope)
 
-        store.apply = late
+        store.write = late
         report = one.consolidate()
         assert (report.count, report.failed, report.lines) == (0, {}, ())
         assert len(facts(one)) == 2
@@ -214,14 +214,14 @@ def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
     with closing(remembering(path)) as one, closing(remembering(path)) as other:
         talk(one, "s", PORTO, DOG)
         store = watched(one)
-        plain = store.apply
+        plain = store.write
 
-        def late(scope, actions):
-            store.apply = plain
+        def late(scope):
+            store.write = plain
             other.forget(other.records(kind="episode")[0].id, erase=True)
-            plain(scope, actions)
+            return plain(scope)
 
-        store.apply = late
+        store.write = late
         report = one.consolidate()
         assert "was erased" in report.failed["s"]
         assert (report.count, facts(one)) == (0, [])

@@ -9,11 +9,11 @@ from analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANA, insert
+from steps import carry_out, do
 from tables import each_row
 
 from memoranda.learning import reflection as reflect
 from memoranda.learning.reflection import LINE, LONGEST
-from memoranda.model.actions import Erase
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
@@ -318,11 +318,11 @@ def test_erasing_a_source_erases_the_reflection(tmp_path):
     store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
     clock = FrozenClock(NOW)
     ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
-    store.apply(ANA, [insert(each) for each in three()])
+    carry_out(store, ANA, [insert(each) for each in three()])
     written = ingest.plan(ANA, looked_back(three()))
-    store.apply(ANA, [written])
+    carry_out(store, ANA, [written])
     everything = Filter(now=NOW, retired=True)
     assert store.count(ANA, everything)[Kind.REFLECTION] == 1
-    store.apply(ANA, [Erase(("fact_002",), NOW, "erased on request")])
+    carry_out(store, ANA, [do.erase(("fact_002",), at=NOW, reason="erased on request")])
     assert store.count(ANA, everything) == {Kind.FACT: 2}
     store.close()

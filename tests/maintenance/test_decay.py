@@ -13,9 +13,10 @@ from analyzers import PlainNames, WordAnalyzer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from samples import ANA, User, insert, record
+from steps import carry_out, do
 
 from memoranda.maintenance import decay
-from memoranda.model.actions import Fade, Retire, Reweigh, Supersede, Touch
+from memoranda.model.changes import Fade, Retire, Reweigh, Supersede
 from memoranda.model.models import Kind, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
@@ -227,14 +228,14 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
         record(f"Ana said {name}", id=f"fact_{name}", decay_rate=0.1, created_at=born)
         for name in ("lonely", "recalled", "replaced", "confirmed")
     ]
-    store.apply(ANA, [insert(item) for item in items])
+    carry_out(store, ANA, [insert(item) for item in items])
 
     def night(days):
         now = born + days * DAY
         actions = decay.plan(
             store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD
         )
-        store.apply(ANA, actions)
+        carry_out(store, ANA, actions)
         assert (
             decay.plan(store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD)
             == []
@@ -247,9 +248,9 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
     assert night(10) == []
     assert [held(item.id[5:]) for item in items] == [pytest.approx(math.exp(-1))] * 4
     ten = born + 10 * DAY
-    store.apply(ANA, [Touch(("fact_recalled",), ten)])
-    store.apply(ANA, [Supersede("fact_replaced", "fact_lonely", ten, 0.3, "newer")])
-    store.apply(ANA, [Reweigh("fact_confirmed", ten, 1.0, 0.0, "confirmed")])
+    carry_out(store, ANA, [do.RecordAccess(("fact_recalled",), ten)])
+    carry_out(store, ANA, [Supersede("fact_replaced", "fact_lonely", ten, 0.3, "newer")])
+    carry_out(store, ANA, [Reweigh("fact_confirmed", ten, 1.0, 0.0, "confirmed")])
     assert (held("recalled"), held("replaced"), held("confirmed")) == (1.0, 0.3, 1.0)
     assert night(20) == []
     assert held("recalled") == pytest.approx(math.exp(-1))

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from analyzers import PlainNames, WordAnalyzer
 from samples import ANA, User, insert, record
+from steps import carry_out
 
 from memoranda.entities.pipeline import EntityReading
 from memoranda.maintenance.service import A_NIGHT, ENRICHED, FEW, plan_enrichment
-from memoranda.model.actions import Enrich
+from memoranda.model.changes import Enrich
 from memoranda.model.models import Kind, Mention, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
@@ -84,7 +85,7 @@ def test_in_a_store_each_record_is_read_once(tmp_path):
     items = [record(f"she went to place {number}", id=f"fact_{number:03d}") for number in range(70)]
     items[0] = replace(items[0], content="Ana and Bo")  # Two are still few.
     crowded = record("Bo, Cy and Di", id="fact_crowded")
-    store.apply(ANA, [insert(item) for item in [*items, crowded]])
+    carry_out(store, ANA, [insert(item) for item in [*items, crowded]])
     now = items[0].created_at + timedelta(days=1)
 
     def night():
@@ -93,7 +94,7 @@ def test_in_a_store_each_record_is_read_once(tmp_path):
         actions, _ = plan_enrichment(
             records, lambda _: EntityReading([Mention("Zoe", "person", 0, 3)]), now
         )
-        store.apply(ANA, actions)
+        carry_out(store, ANA, actions)
         return len(actions)
 
     assert [night() for _ in range(3)] == [50, 20, 0]

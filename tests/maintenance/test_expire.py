@@ -10,9 +10,10 @@ from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given
 from hypothesis import strategies as st
 from samples import ANA, User, insert, record
+from steps import carry_out
 
 from memoranda.maintenance.service import cutoffs, plan_expiry
-from memoranda.model.actions import Retire
+from memoranda.model.changes import Retire
 from memoranda.model.models import Kind, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
@@ -204,13 +205,13 @@ def test_a_store_forgets_nothing_twice(tmp_path):
         record("a fact", id="fact_old", created_at=born),
         record("today", id="ctx_old", kind=Kind.CONTEXT, created_at=born, valid_until=born + DAY),
     ]
-    store.apply(ANA, [insert(item) for item in items])
+    carry_out(store, ANA, [insert(item) for item in items])
 
     def hour():
         records = store.records(ANA, Filter(now=now, retired=True, subset=Subset.ENDED))
         for kind, before in cutoffs(MONTH, now).items():
             records += store.records(ANA, Filter(now=now, kinds=(kind,), recorded_before=before))
-        store.apply(ANA, actions(records, MONTH, now))
+        carry_out(store, ANA, actions(records, MONTH, now))
         return kinds(records, MONTH, now)
 
     assert hour() == {Kind.EPISODE: 1, Kind.CONTEXT: 1}

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from steps import carry_out, do
 
 from memoranda.memory import Memory
-from memoranda.model.actions import Prune
 from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
@@ -90,7 +90,7 @@ def prune(memory, name, *parts):
         after=5_000,
         cuts=cuts,
     )
-    memory._services.store.apply(memory._scope, [Prune(name, receipt)])
+    carry_out(memory._services.store, memory._scope, [do.add_pruning(name, receipt)])
 
 
 def written(folder, name, *values):

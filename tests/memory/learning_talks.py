@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import apsw
 
@@ -87,33 +88,59 @@ def tables(path, *, but=()):
         }
 
 
-class Applied:
-    """A store that keeps what is applied to it, and can be told to fail at a transaction."""
+class WatchedTransaction:
+    """A transaction that keeps which changes it carries out, and how far sessions are read."""
+
+    def __init__(self, tx, store):
+        """Pass all on to ``tx``, and keep it in ``store``."""
+        self._tx, self._store = tx, store
+
+    def __getattr__(self, name):
+        """Return what the transaction has."""
+        return getattr(self._tx, name)
+
+    def carry_out(self, changes):
+        """Keep the plan and carry it out."""
+        self._store.plans[-1] += changes
+        return self._tx.carry_out(changes)
+
+    def advance_session(self, id, **read):
+        """Keep how far the session is read."""
+        self._store.read.append(SimpleNamespace(id=id, **read))
+        self._tx.advance_session(id, **read)
+
+
+class WatchedStore:
+    """A store that keeps what is written to it, and can be told to fail at a unit of work."""
 
     def __init__(self, store, failing=()):
-        """Pass all on to ``store``; raise ``failing[n]``, if there is one, at transaction n."""
+        """Pass all on to ``store``; raise ``failing[n]``, if there is one, at unit of work n."""
         self._store = store
         self._failing = dict(failing)
         self.plans = []
+        self.read = []
 
     def __getattr__(self, name):
         """Return what the store has."""
         return getattr(self._store, name)
 
-    def apply(self, scope, actions, **waiting):
-        """Keep the plan, apply it and return what came of it."""
-        self.plans.append(tuple(actions))
+    @contextmanager
+    def write(self, scope, **how):
+        """Open a unit of work that keeps what is done in it."""
+        self.plans.append([])
         if error := self._failing.get(len(self.plans) - 1):
             raise error
-        return self._store.apply(scope, actions, **waiting)
+        with self._store.write(scope, **how) as tx:
+            yield WatchedTransaction(tx, self)
 
-    def of(self, kind):
-        """Return the actions of one type, in order."""
-        return [action for plan in self.plans for action in plan if isinstance(action, kind)]
+    def apply(self, scope, changes, **how):
+        """Carry out changes in a unit of work of their own."""
+        with self.write(scope, **how) as tx:
+            return tx.carry_out(changes)
 
 
 def watched(memory, failing=()):
-    """Put a :class:`Applied` between a memory and its store; return it."""
-    store = Applied(memory._services.store, failing)
+    """Put a :class:`WatchedStore` between a memory and its store; return it."""
+    store = WatchedStore(memory._services.store, failing)
     memory._services.store = store
     return store

@@ -21,12 +21,12 @@ from learning_talks import (
     tables,
     talk,
 )
+from steps import carry_out, do
 
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.maintenance.service import STAGES
-from memoranda.model.actions import Spend
 from memoranda.model.usage import Usage
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
@@ -329,7 +329,7 @@ def test_usage_of_a_stage_adds_up(memory):
     """Costs that are not known are not made up; those that are, add up."""
     for cost in (None, 0.25, 0.5):
         usage = Usage(requests=1, cost=cost)
-        spend = Spend("consolidate", "m", usage, clock_of(memory).now())
-        memory._services.store.apply(memory._scope, [spend])
+        spend = do.add_usage("consolidate", "m", usage)
+        carry_out(memory._services.store, memory._scope, [spend])
     (used,) = memory.usage()
     assert (used.usage.requests, used.usage.cost) == (3, 0.75)

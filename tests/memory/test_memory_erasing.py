@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from steps import carry_out
 
 from memoranda import Memory
-from memoranda.model.actions import Insert
+from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash
 from memoranda.model.clock import IdFactory
 from memoranda.testing.clocks import FrozenClock
@@ -38,7 +39,7 @@ def derived_from(memory, source, content):
         origin="consolidation",
     )
     mentions = tuple(parts.extractor.extract(content))
-    parts.store.apply(memory._scope, [Insert(record, mentions)])
+    carry_out(parts.store, memory._scope, [Insert(record, mentions)])
     return memory.get(record.id)
 
 

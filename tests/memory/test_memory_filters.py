@@ -130,17 +130,17 @@ def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     )
     stored.remember("value", kind="item", namespace=("app", "a"), key="k", metadata={"n": 0})
     other = stored.as_user("ben").remember("tale 1", metadata={"n": 1}, session="s")
-    applied = []
-    carry_out = stored._services.store.apply
+    written = []
+    write = stored._services.store.write
 
-    def apply(scope, actions, **waiting):
-        applied.append(len(actions))
-        return carry_out(scope, actions, **waiting)
+    def count(scope, **how):
+        written.append(scope)
+        return write(scope, **how)
 
-    monkeypatch.setattr(stored._services.store, "apply", apply)
+    monkeypatch.setattr(stored._services.store, "write", count)
     receipt = stored.forget_many(metadata={"n": {"gte": 9}})
     assert (receipt.id, receipt.records, receipt.erased) == (records[9].id, 3, False)
-    assert applied == [1]
+    assert len(written) == 1
     assert stored.forget_many(session="s", metadata={"n": {"lt": 4}}).records == 2
     assert stored.forget_many(ids=[records[0].id, records[0].id], session="s").records == 0
     assert stored.forget_many(ids=[records[0].id, records[2].id]).records == 2

@@ -11,6 +11,7 @@ from psycopg import OperationalError
 
 from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
 from memoranda.model.models import Scope
+from memoranda.records.drafts import Draft
 from memoranda.store import postgres
 from memoranda.store.postgres import IN_DOUBT
 
@@ -45,7 +46,7 @@ def test_writers_of_one_user_wait_and_others_do_not(location):
             other.execute(HOLD)
             memory.as_user("ben").remember(TEXT)
             with pytest.raises(StoreBusy, match="others write"):
-                store._write(Scope("ana"), lambda connection: connection.run(""), 0.05)
+                store.apply(Scope("ana"), [], patience=0.05)
         memory.remember(TEXT)
         assert contents(memory) == ["Ana likes cake", TEXT]
 
@@ -58,8 +59,8 @@ def test_searches_and_failed_writes_leave_a_connection_that_stores(location):
             memory.records()
             memory.search(TEXT)
         memory.remember(TEXT)
-        with pytest.raises(IndexError):
-            memory._services.store._write(None, lambda connection: connection.rows("SELECT")[1])
+        with pytest.raises(IndexError), memory._services.store.transact() as connection:
+            connection.rows("SELECT")[1]
         memory.remember("Cleo likes water")
         assert len(contents(memory)) == 3
 
@@ -67,21 +68,24 @@ def test_searches_and_failed_writes_leave_a_connection_that_stores(location):
 KILL = "SELECT pg_terminate_backend(pg_backend_pid())"
 
 
-def test_a_write_that_lost_its_connection_is_there_once(location):
-    """Before it was sent whole it is done again; after that, what became of it is not known."""
+def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location):
+    """Lost in its midst nothing is stored; lost at its end, it is told that this is not known."""
     with closing(remembering(location)) as memory:
-        store, turns = memory._services.store, []
+        store, scope = memory._services.store, memory._scope
 
-        def lose(connection):
-            connection.run("INSERT INTO meta (name, value) VALUES ('turn', 'once')")
-            turns.append(1)
-            if len(turns) == 1:
-                connection.rows(KILL)
+        def lose():
+            with store.write(scope) as tx:
+                tx.carry_out([memory._records.plan(Draft(content=TEXT))])
+                tx.connection.rows(KILL)
 
-        store._write(None, lose)
-        assert len(turns) == 2
-        with pytest.raises(StoreError, match="look whether it was, before you store it again"):
-            store._write(None, lambda connection: connection.run(KILL))
+        with pytest.raises(StoreUnreachable):
+            lose()
+        assert contents(memory) == []
+        with (
+            pytest.raises(StoreError, match="look whether it was, before you store it again"),
+            store.write(scope) as tx,
+        ):
+            tx.connection.run(KILL)
         memory.remember(TEXT)
         assert contents(memory) == [TEXT]
 

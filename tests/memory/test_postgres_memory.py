@@ -148,7 +148,7 @@ def test_a_writer_does_not_wait_for_ever(location):
     """Behind another writer it waits as long as the setting says, and then tells why not."""
     with closing(remembering(location, storage={"busy_timeout": 0.05})) as memory:
         other = remembering(location)
-        with closing(other), other._services.store.write() as writer:
+        with closing(other), other._services.store.transact_alone() as writer:
             assert writer.value("SELECT 1") == 1  # By now it has the lock.
             with pytest.raises(StoreBusy, match="try again"):
                 memory.remember("Ana likes tea")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoranda.model.actions import Close, Insert
+from memoranda.model.changes import Close, Insert
 from memoranda.model.models import Kind, Record
 from memoranda.records.drafts import draft_correction, plan_correction
 

@@ -8,9 +8,9 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from steps import carry_out, do
 
 from memoranda import Memory, Settings
-from memoranda.model.actions import PutVectors
 from memoranda.model.models import Kind
 from memoranda.model.query import EmbeddedText, Filter, RecordTokens
 from memoranda.search.index import ROW, QuantizedVectors, Rows, Surroundings
@@ -186,6 +186,6 @@ def test_records_from_before_are_judged_by_their_whole_vector(open_memory):
     model = memory._services.embedder
     (plain,) = memory.remember_many(["Ana keeps bees on the roof."])
     vector = model.embed([plain.content])[0]
-    store.apply(scope, [PutVectors(model.name, {plain.id: vector})])
+    carry_out(store, scope, [do.put_vectors(model.name, {plain.id: vector})])
     assert memory.search("Who keeps bees?", limit=1)[0].record == plain
     assert memory.search("Which medicine should I never be given?", limit=1)[0].why.words

@@ -4,9 +4,10 @@ from datetime import UTC
 
 import pytest
 from samples import ANA, LATER, record
+from steps import carry_out
 
 from memoranda import Memory, Settings
-from memoranda.model.actions import Close, Insert, Supersede
+from memoranda.model.changes import Close, Insert, Supersede
 from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.search.index import UserIndex
@@ -41,7 +42,7 @@ def told(memory):
         record(f"Ana lives in {town}.", source_ids=(said.id,), source_role="user", confidence=0.8)
         for town, said in zip(("Porto", "Braga"), turns, strict=False)
     ]
-    memory._services.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    carry_out(memory._services.store, ANA, [Insert(each) for each in (*turns, *facts)])
     return turns, facts
 
 
@@ -49,7 +50,7 @@ def supersede(memory, facts):
     """Say that the second fact took the place of the first."""
     old, new = facts
     action = Supersede(old.id, new.id, LATER, 0.3, "a new value")
-    memory._services.store.apply(ANA, [action])
+    carry_out(memory._services.store, ANA, [action])
 
 
 def found(memory, *, kinds=(), question=QUESTION, **ranking):
@@ -109,7 +110,7 @@ def test_who_asks_for_facts_gets_facts(memory, told):
 def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory):
     """Only what is found stands for a fact: a source that is gone does not."""
     fact = record("Ana lives in Porto.", source_ids=("ep_gone",), source_role="user")
-    memory._services.store.apply(ANA, [Insert(fact)])
+    carry_out(memory._services.store, ANA, [Insert(fact)])
     assert ids(found(memory)) == [fact.id]
 
 
@@ -120,7 +121,7 @@ def test_facts_change_no_statistics(memory, told):
         ":memory:", user="ana", settings=Settings(timezone="UTC", embedding={"model": "none"})
     )
     with plain:
-        plain._services.store.apply(ANA, [Insert(said) for said in turns])
+        carry_out(plain._services.store, ANA, [Insert(said) for said in turns])
         alone = {hit.record.id: hit.score for hit in found(plain, question="Ana in Porto")}
     hits = found(memory, facts="off", question="Ana in Porto")
     with_facts = {hit.record.id: hit.score for hit in hits}
@@ -156,7 +157,7 @@ def test_who_asks_for_the_past_gets_no_precedence(memory, told):
 def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
     """The statistics are those of what is visible: facts alone count as what was said."""
     turns, facts = told
-    memory._services.store.apply(ANA, [Close(said.id, LATER, "expired") for said in turns])
+    carry_out(memory._services.store, ANA, [Close(said.id, LATER, "expired") for said in turns])
     hits = found(memory)
     assert set(ids(hits)) == {fact.id for fact in facts}
     assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
@@ -169,7 +170,7 @@ def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
         record(f"Ana's essay on {name} is long.", source_ids=(said.id,), source_role="user")
         for name, said in zip(("Kafka", "Woolf"), turns, strict=True)
     ]
-    memory._services.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    carry_out(memory._services.store, ANA, [Insert(each) for each in (*turns, *facts)])
     supersede(memory, facts)
     order = ids(found(memory, question="How many words is the essay on Kafka?"))
     assert order.index(turns[0].id) < order.index(turns[1].id)
@@ -192,7 +193,7 @@ def test_what_rests_on_facts_is_not_folded(memory, told):
     weekly = record(
         "Ana lives by a river.", kind=Kind.REFLECTION, source_ids=tuple(f.id for f in facts)
     )
-    memory._services.store.apply(ANA, [Insert(weekly)])
+    carry_out(memory._services.store, ANA, [Insert(weekly)])
     assert weekly.id in ids(found(memory))
     assert all(
         "fact" not in hit.why.arms for hit in found(memory, kinds=(Kind.FACT, Kind.REFLECTION))
@@ -204,13 +205,13 @@ def test_the_index_knows_of_facts_that_came_after_it(memory):
     store = memory._services.store
     index = UserIndex()
     said = turn("Ana lives in Porto, she says.")
-    store.apply(ANA, [Insert(said)])
+    carry_out(store, ANA, [Insert(said)])
     assert len(index.rows(store, ANA).sources) == 0
     fact = record("Ana lives in Porto.", source_ids=(said.id,))
-    store.apply(ANA, [Insert(fact), Insert(turn("Something else was said."))])
+    carry_out(store, ANA, [Insert(fact), Insert(turn("Something else was said."))])
     rows = index.rows(store, ANA)
     assert rows.sources.tolist() == [[1, 0]]
-    store.apply(ANA, [Insert(turn("And more."))])
+    carry_out(store, ANA, [Insert(turn("And more."))])
     assert index.rows(store, ANA).sources.tolist() == [[1, 0]]
 
 

@@ -17,10 +17,11 @@ import pytest
 from analyzers import PlainNames, WordAnalyzer
 from chromadb.config import Settings as ChromaSettings
 from samples import ALL, ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, pruning, vector
+from steps import carry_out, do
 
 from memoranda import Memory, Settings
 from memoranda.errors import NotADatabase, SchemaTooNew, StoreBusy, StoreClosed, StoreError
-from memoranda.model.actions import Close, Erase, Prune, PutVectors
+from memoranda.model.changes import Close
 from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import folder as folders
 from memoranda.store.chroma import journal as journals
@@ -96,7 +97,7 @@ def test_other_programs_read_active_records_with_every_field(opened, folder):
     (said,) = ana.remember("Zoe drinks tea", metadata=own, source_role="user", session_id="s")
     old, new = ana.remember("milk", "more milk")
     ana.embed([said], vector(4, 3, 2, 1))
-    store.apply(ANA, [Close(old.id, moment(2), "corrected", superseded_by=new.id)])
+    carry_out(store, ANA, [Close(old.id, moment(2), "corrected", superseded_by=new.id)])
     store.close()
     found = memories(folder)
     assert found.keys() == {"Zoe drinks tea", "more milk"}
@@ -152,7 +153,7 @@ def test_another_model_makes_the_collection_anew(opened, folder):
     items = ana.remember("tea", "milk")
     ana.embed(items)
     store.reset_vectors("wider", 7)
-    store.apply(ANA, [PutVectors("wider", {items[0].id: vector(3, 4, 0, 0, 0, 0, 0)})])
+    carry_out(store, ANA, [do.put_vectors("wider", {items[0].id: vector(3, 4, 0, 0, 0, 0, 0)})])
     assert store.verify() == []
     store.close()
     with bare(folder) as client:
@@ -218,11 +219,11 @@ def test_what_is_erased_is_in_no_file(opened, folder, others):
     ana.open_conversation("talk")
     ana.say("talk", ERASED, record_id=secret.id)
     ana.say("talk", "harmless")
-    store.apply(ANA, [Prune("talk", pruning(cut(0, 0, summary=ERASED)))])
+    carry_out(store, ANA, [do.add_pruning("talk", pruning(cut(0, 0, summary=ERASED)))])
     (other,) = ben.remember(ERASED[:13])
     assert remains(folder, ERASED)
-    store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
-    store.apply(BEN, [Erase((other.id,), moment(9), "asked")])
+    carry_out(store, ANA, [do.erase((secret.id,), at=moment(9), reason="asked")])
+    carry_out(store, BEN, [do.erase((other.id,), at=moment(9), reason="asked")])
     before, rows = ana.everything(), vectors(store)
     assert any("erased" in line for line in store.verify())
     assert store.purge() is None
@@ -308,7 +309,7 @@ def test_memories_that_were_not_written_are_written_at_the_next_opening(
 
     monkeypatch.setattr(store.folder, "call", fail)
     User(store).remember("cake")
-    store.apply(ANA, [Close(one.id, moment(2), "forgotten")])
+    carry_out(store, ANA, [Close(one.id, moment(2), "forgotten")])
     assert "written later" in caplog.text
     monkeypatch.undo()
     shutil.copytree(folder, folder.parent / "killed", ignore=shutil.ignore_patterns("*.lock"))

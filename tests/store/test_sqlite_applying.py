@@ -4,6 +4,7 @@ from itertools import count
 
 import pytest
 from samples import ALL, ANA, User
+from steps import carry_out
 
 from memoranda.errors import StoreError
 
@@ -19,7 +20,7 @@ def test_an_interruption_anywhere_leaves_nothing(store):
         steps = count(1)
         writer.set_progress_handler(lambda at=point, steps=steps: next(steps) == at, STEPS)
         try:
-            store.apply(ANA, plan)
+            carry_out(store, ANA, plan)
             break
         except StoreError:
             assert not writer.in_transaction
@@ -39,10 +40,10 @@ def test_a_failure_at_the_borders(store, place):
     writer = store._writer.raw
     writer.exec_trace = lambda _cursor, sql, _values: sql != place
     with pytest.raises(StoreError):
-        store.apply(ANA, plan)
+        carry_out(store, ANA, plan)
     writer.exec_trace = None
     assert User(store).everything() == before
-    store.apply(ANA, plan)
+    carry_out(store, ANA, plan)
     assert User(store).everything() != before
 
 

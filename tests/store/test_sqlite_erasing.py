@@ -5,18 +5,9 @@ from types import MappingProxyType
 
 import pytest
 from samples import ANA, DIMENSIONS, MODEL, User, cut, insert, moment, record
+from steps import carry_out, do
 
-from memoranda.model.actions import (
-    Close,
-    Erase,
-    Insert,
-    KeepNotes,
-    MergeEntities,
-    Reinforce,
-    Retire,
-    Summarize,
-    Touch,
-)
+from memoranda.model.changes import Close, Insert, Reinforce, Retire
 from memoranda.model.models import Image, Mention, ToolCall
 from memoranda.model.notes import NotedLine, NotesBase
 
@@ -37,7 +28,7 @@ def confess(store, *, times=1):
             metadata=MappingProxyType({WORD: WORD.upper()}),
             source_role=WORD,
         )
-        store.apply(ANA, [insert(item)])
+        carry_out(store, ANA, [insert(item)])
         User(store).embed([item])
         User(store).open_conversation("trip")
         User(store).say(
@@ -49,8 +40,12 @@ def confess(store, *, times=1):
             tool_calls=(ToolCall("c1", "look", WORD.upper()),),
         )
         receipt = User(store).prune("trip", cut(number, number, summary=f"they spoke of {WORD}"))
-        store.apply(ANA, [Summarize("trip", receipt.id, {number: f"{WORD.capitalize()} again"})])
-        store.apply(ANA, [Close(item.id, moment(1), f"because of {WORD}")])
+        carry_out(
+            store,
+            ANA,
+            [do.add_summaries("trip", receipt.id, {number: f"{WORD.capitalize()} again"})],
+        )
+        carry_out(store, ANA, [Close(item.id, moment(1), f"because of {WORD}")])
         ids.append(item.id)
     return ids
 
@@ -73,7 +68,7 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
     User(store).remember(*[f"other text {number} by Dan" for number in range(others)])
     ids = confess(store, times=times)
     User(store).remember(*[f"later text {number} by Dan" for number in range(others)])
-    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    carry_out(store, ANA, [do.erase(tuple(ids), at=moment(2), reason="asked")])
     assert any("erased text may remain" in line for line in store.verify())
     assert store.purge() is None
     assert held(on_disk()) == []
@@ -95,8 +90,8 @@ def test_nothing_is_left_of_a_summary(store, on_disk, size):
     User(store).prune("trip", cut(0, 1, summary=f"{filling}{WORD}"), cut(1, 1, summary="known"))
     late = User(store).prune("trip", cut(0, 0))
     assert WORD.encode() in on_disk()
-    store.apply(ANA, [Erase((item.id,), moment(2), "asked")])
-    store.apply(ANA, [Summarize("trip", late.id, {0: f"{filling}{WORD}"})])
+    carry_out(store, ANA, [do.erase((item.id,), at=moment(2), reason="asked")])
+    carry_out(store, ANA, [do.add_summaries("trip", late.id, {0: f"{filling}{WORD}"})])
     User(store).prune("trip", cut(0, 1, summary=WORD))
     assert store.purge() is None
     assert held(on_disk()) == []
@@ -108,7 +103,7 @@ def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk
     """The index keeps no prefix of an erased term that its neighbours would reveal."""
     User(store).remember(f"{WORD[:5]} {WORD[:5]}zz")
     ids = confess(store)
-    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    carry_out(store, ANA, [do.erase(tuple(ids), at=moment(2), reason="asked")])
     store.purge()
     data = on_disk()
     assert held(data) == []
@@ -122,7 +117,7 @@ def test_a_reader_delays_the_purge(open_store, on_disk):
     reader = open_store()
     with reader.snapshot():
         assert len(User(reader).page()) == 1
-        store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+        carry_out(store, ANA, [do.erase(tuple(ids), at=moment(2), reason="asked")])
         assert store.purge() is not None
         assert any("erased text may remain" in line for line in store.verify())
         assert len(User(reader).page()) == 1
@@ -135,13 +130,13 @@ def test_an_erasure_during_a_purge_waits_for_the_next(open_store):
     """A purge answers only for what was erased before it began."""
     store, other = open_store(), open_store()
     ids = confess(store, times=2)
-    store.apply(ANA, [Erase((ids[0],), moment(2), "asked")])
+    carry_out(store, ANA, [do.erase((ids[0],), at=moment(2), reason="asked")])
     done = threading.Event()
 
     def erase_meanwhile(_cursor, sql, _values):
         if sql.startswith("DELETE FROM meta") and not done.is_set():
             done.set()
-            other.apply(ANA, [Erase((ids[1],), moment(3), "asked")])
+            carry_out(other, ANA, [do.erase((ids[1],), at=moment(3), reason="asked")])
         return True
 
     store._writer.raw.exec_trace = erase_meanwhile
@@ -157,7 +152,7 @@ def test_a_purge_in_memory(open_store):
     """A database in memory is purged, too."""
     store = open_store(":memory:")
     ids = confess(store)
-    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    carry_out(store, ANA, [do.erase(tuple(ids), at=moment(2), reason="asked")])
     assert store.purge() is None
     assert store.verify() == []
     assert WORD.encode() not in bytes(store._writer.raw.serialize("main"))
@@ -166,7 +161,7 @@ def test_a_purge_in_memory(open_store):
 def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):
     """A backup made after a purge holds no trace either."""
     ids = confess(store)
-    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    carry_out(store, ANA, [do.erase(tuple(ids), at=moment(2), reason="asked")])
     store.purge()
     target = path.with_name("memory.db.copy")
     store.backup(str(target))
@@ -178,8 +173,8 @@ def test_a_name_that_only_the_erased_record_had(store, on_disk):
     User(store).remember("Zoe sings")
     gone = record("about her")
     mention = Mention(f"Zoe {WORD}", "other", 0, 5)
-    store.apply(ANA, [Insert(gone, (mention,))])
-    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    carry_out(store, ANA, [Insert(gone, (mention,))])
+    carry_out(store, ANA, [do.erase((gone.id,), at=moment(1), reason="asked")])
     store.purge()
     assert held(on_disk()) == []
     assert User(store).profile("zoe").name == "Zoe"
@@ -190,12 +185,14 @@ def test_a_name_on_which_a_person_decided(store, on_disk, retired):
     """A name that only the erased record had goes from decisions, too, as alias and as target."""
     gone, other, _ = User(store).remember(f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
     whole, part = (User(store).entity_id(name) for name in (f"zoe {WORD}", "dan moss"))
-    store.apply(ANA, [MergeEntities(whole, part), Touch((gone.id,), moment(1), "trip")])
-    store.apply(ANA, [MergeEntities(whole, User(store).entity_id("eve moss"))])
-    store.apply(ANA, [Reinforce(other.id, moment(1), (gone.id,))])
+    carry_out(
+        store, ANA, [do.merge_entities(whole, part), do.RecordAccess((gone.id,), moment(1), "trip")]
+    )
+    carry_out(store, ANA, [do.merge_entities(whole, User(store).entity_id("eve moss"))])
+    carry_out(store, ANA, [Reinforce(other.id, moment(1), (gone.id,))])
     if retired:
-        store.apply(ANA, [Retire(gone.id, moment(1), "faded away")])
-    store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])
+        carry_out(store, ANA, [Retire(gone.id, moment(1), "faded away")])
+    carry_out(store, ANA, [do.erase((gone.id,), at=moment(2), reason="asked")])
     assert store.purge() is None
     assert held(on_disk()) == []
     assert User(store).found(other).source_ids == ()
@@ -208,11 +205,11 @@ def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):
     gone, kept = User(store).remember(WORD, "tea")
     digest = gone.content_hash.encode()
     lines = [NotedLine(item.id, item.content_hash) for item in (gone, kept)]
-    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
-    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    carry_out(store, ANA, [do.keep_notes_base(NotesBase("/notes", tuple(lines)))])
+    carry_out(store, ANA, [do.erase((gone.id,), at=moment(1), reason="asked")])
     assert store.purge() is None
     assert digest in on_disk()
-    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    carry_out(store, ANA, [do.keep_notes_base(NotesBase("/notes", (lines[1],)))])
     assert any("erased text may remain" in line for line in store.verify())
     assert store.purge() is None
     assert digest not in on_disk()
@@ -223,7 +220,7 @@ def test_notes_written_anew_ask_for_no_purge_in_vain(store):
     """Lines that go while their records stay leave nothing to clean."""
     one, two = User(store).remember("one", "two")
     lines = [NotedLine(item.id, item.content_hash) for item in (one, two)]
-    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
-    store.apply(ANA, [Close(one.id, moment(1), "forgotten")])
-    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    carry_out(store, ANA, [do.keep_notes_base(NotesBase("/notes", tuple(lines)))])
+    carry_out(store, ANA, [Close(one.id, moment(1), "forgotten")])
+    carry_out(store, ANA, [do.keep_notes_base(NotesBase("/notes", (lines[1],)))])
     assert store.verify() == []

@@ -2,9 +2,10 @@
 
 import pytest
 from samples import ACTIVE, ALL, ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, placed
+from steps import carry_out, do
 
 from memoranda.errors import NotADatabase, StoreError
-from memoranda.model.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
+from memoranda.model.changes import Retire
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
@@ -55,7 +56,7 @@ def filled(store):
     User(store).prune("trip", cut(0, 0))
     live(store, one.id)
     for agent in (None, "cook"):
-        store.apply(Scope("ana", agent), [KeepNotes(base_of(one))])
+        carry_out(store, Scope("ana", agent), [do.keep_notes_base(base_of(one))])
     assert store.verify() == []
     return store
 
@@ -69,13 +70,14 @@ def live(store, recalled):
     """Leave a trace of each thing that upkeep and persons do to a memory."""
     (gone,) = User(store).remember("Zoe left", valid_until=moment(1), source_ids=(recalled,))
     User(store).turns("talk", "Eve met Fay", "Gil Moss and Gil")
-    store.apply(
+    carry_out(
+        store,
         ANA,
         [
             Retire(gone.id, moment(2), "expired"),
-            Touch((recalled,), moment(2), "trip"),
-            MergeEntities(User(store).entity_id("Fay"), User(store).entity_id("Eve")),
-            SplitEntity(User(store).entity_id("Gil"), "Gil"),
+            do.RecordAccess((recalled,), moment(2), "trip"),
+            do.merge_entities(User(store).entity_id("Fay"), User(store).entity_id("Eve")),
+            do.split_entity(User(store).entity_id("Gil"), "Gil"),
         ],
     )
 
@@ -217,13 +219,20 @@ def test_a_backup_left_half_is_made_anew(path, filled):
 def test_a_rebuild_does_not_touch_what_a_file_says(filled):
     """A line of what was erased stays known through a rebuild: the file may still have it."""
     gone, kept = User(filled).remember("secret", "known")
-    filled.apply(ANA, [KeepNotes(base_of(gone, kept)), Erase((gone.id,), moment(1), "asked")])
+    carry_out(
+        filled,
+        ANA,
+        [
+            do.keep_notes_base(base_of(gone, kept)),
+            do.erase((gone.id,), at=moment(1), reason="asked"),
+        ],
+    )
     filled.purge()
     lines = filled.verify()
     assert [line for line in lines if "/notes" in line and "erased" in line] == lines
     assert filled.rebuild(EXTRACTOR) == lines
     assert filled.notes_bases(ANA)[ANA, "/notes"] == base_of(gone, kept)
-    filled.apply(ANA, [KeepNotes(base_of(kept))])
+    carry_out(filled, ANA, [do.keep_notes_base(base_of(kept))])
     filled.purge()
     assert filled.verify() == []
 
@@ -243,7 +252,7 @@ def test_erasing_works_in_a_damaged_store(filled):
     User(filled).remember("Zoe sleeps")
     plant(filled, "DELETE FROM entity_names")
     item = filled.records(ANA, ALL, limit=1)[0]
-    filled.apply(ANA, [Erase((item.id,), moment(1), "asked")])
+    carry_out(filled, ANA, [do.erase((item.id,), at=moment(1), reason="asked")])
     assert filled.get(ANA, [item.id]) == {}
     filled.rebuild(EXTRACTOR)
     assert User(filled).profile("Zoe").mention_count == 1

@@ -4,8 +4,9 @@ from itertools import count
 
 import pytest
 from samples import ANA, User, insert, moment, record
+from steps import carry_out
 
-from memoranda.model.actions import Close
+from memoranda.model.changes import Close
 from memoranda.model.models import Kind, Scope, Trust
 
 FEW, MANY = 10, 400
@@ -36,7 +37,7 @@ def fill(store, number):
         User(store, scope).remember(*texts, kind=Kind.EPISODE)
         ended = User(store, scope).remember(*texts)
         by = facts[0].id
-        store.apply(scope, [Close(item.id, moment(1), "corrected", by) for item in ended])
+        carry_out(store, scope, [Close(item.id, moment(1), "corrected", by) for item in ended])
     User(store).planner.remember(*texts, valid_until=moment(1_000))
 
 
@@ -65,6 +66,6 @@ def test_a_session_is_found_without_the_others(store):
     steps = []
     for number in (FEW, MANY):
         User(store).turns(f"s{number}", "hello")
-        store.apply(ANA, [insert(episode(f"s{number}-{place}")) for place in range(number)])
+        carry_out(store, ANA, [insert(episode(f"s{number}-{place}")) for place in range(number)])
         steps.append(steps_of(store, lambda: store.sessions(ANA, id=f"s{FEW}")))
     assert steps[1] <= steps[0] + 5

@@ -10,6 +10,7 @@ import apsw
 import pytest
 from analyzers import PlainNames, WordAnalyzer
 from samples import ACTIVE, ALL, ANA, User, insert, record
+from steps import carry_out
 
 from memoranda.errors import (
     InvalidInput,
@@ -245,7 +246,7 @@ def test_text_that_utf8_cannot_hold_is_our_error(store):
         lambda: store.get(ANA, ["\ud800"]),
         lambda: store.entities(ANA, ACTIVE, name="\ud800", limit=1),
         lambda: store.match_terms(ANA, ["\ud800"], limit=5),
-        lambda: store.apply(ANA, [insert(record("tea", session_id="\ud800"))]),
+        lambda: carry_out(store, ANA, [insert(record("tea", session_id="\ud800"))]),
     ):
         User(store).remember("tea")
         with pytest.raises(InvalidInput, match="surrogate"):

@@ -4,8 +4,7 @@ from itertools import count
 
 import pytest
 from samples import ANA, User, cut
-
-from memoranda.model.actions import Recount, UpdateConversation
+from steps import carry_out, do
 
 SIZES = (20, 2_000)
 FEW = 12
@@ -41,7 +40,7 @@ def talks(store):
         User(store).open_conversation(str(size))
         half = [f"line {number}" for number in range(size // 2)]
         User(store).say(str(size), *half)
-        store.apply(ANA, [UpdateConversation(str(size), clear=True)])
+        carry_out(store, ANA, [do.update_conversation(str(size), clear=True)])
         User(store).say(str(size), *half)
     return [(str(size), size) for size in SIZES]
 
@@ -80,7 +79,7 @@ def test_counting_again_costs_as_much_as_there_is(store, steps, talks):
     name, size = talks[-1]
     ids = [message.id for message in store.messages(ANA, name, cleared=True)]
     few, many = (
-        steps(store.apply, ANA, [Recount(name, dict.fromkeys(part, 50))])
+        steps(carry_out, store, ANA, [do.set_token_counts(name, dict.fromkeys(part, 50))])
         for part in (ids[: size // 10], ids)
     )
     assert many < 12 * few

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from both_stores import remembering
 from file_samples import every, exported, prune
+from steps import carry_out, do
 
 from memoranda.errors import InvalidInput, NotFound, StoreError
-from memoranda.model.actions import Spend, Touch
 from memoranda.model.models import Scope
 from memoranda.model.usage import Usage
 
@@ -64,8 +64,8 @@ def fill(memory):
     planner.conversation("plans").add("user", "I plan to visit Boris Prado.")
     planner.remember("The planner likes maps")
     store, now = memory._services.store, memory._services.clock.now()
-    store.apply(planner._scope, [Spend("reflect", "m", Usage(requests=2, cost=0.5), now)])
-    store.apply(memory._scope, [Touch((every(memory)[0].id,), now, "trip")])
+    carry_out(store, planner._scope, [do.add_usage("reflect", "m", Usage(requests=2, cost=0.5))])
+    carry_out(store, memory._scope, [do.RecordAccess((every(memory)[0].id,), now, "trip")])
 
 
 def test_everything_of_every_user_is_copied_once(ana, there, tmp_path):
@@ -125,7 +125,7 @@ def test_a_difference_in_content_is_named(ana, there):
     """As many lines are no proof: what was changed behind the back of a copy is told."""
     ana.remember("tea")
     ana.copy_to(there)
-    with opened(there) as copy, copy._services.store.write() as connection:
+    with opened(there) as copy, copy._services.store.transact() as connection:
         connection.run("UPDATE records SET content = 'coffee'")
     told = ana.copy_to(there).differences
     assert told == ("ana: record: 1, of which some are others in the copy",)

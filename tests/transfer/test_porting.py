@@ -24,20 +24,10 @@ from file_samples import (
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from samples import User
+from steps import carry_out, do
 
 from memoranda.errors import InvalidInput, NotFound, StoreError
-from memoranda.model.actions import (
-    AdvanceSession,
-    Append,
-    Enrich,
-    Fade,
-    MergeEntities,
-    Reinforce,
-    Retire,
-    Spend,
-    Supersede,
-    UpdateConversation,
-)
+from memoranda.model.changes import Enrich, Fade, Reinforce, Retire, Supersede
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -92,11 +82,13 @@ def fill(memory):
         images=(Image("https://example.org/quay.png"), Image("data:image/png;base64,AA==", "low")),
         task="Find the quay",
     )
-    memory._services.store.apply(memory._scope, [Append("trip", more)])
+    carry_out(memory._services.store, memory._scope, [do.append_messages("trip", [more])])
     prune(memory, "trip", (0, 2, "Where and at which quay \u2028 the ferry is."), (4, 4, None))
     prune(memory, "trip")
-    memory._services.store.apply(
-        memory._scope, [UpdateConversation("trip", calibration=Calibration(1.25, 340))]
+    carry_out(
+        memory._services.store,
+        memory._scope,
+        [do.update_conversation("trip", calibration=Calibration(1.25, 340))],
     )
     chat.add("user", "Never mind.")
     chat.pop()
@@ -119,19 +111,20 @@ def lived(memory):
     )
     now = memory._services.clock.now()
     names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
-    store.apply(scope, [Enrich(cat.id, now, tuple(names))])
+    carry_out(store, scope, [Enrich(cat.id, now, tuple(names))])
     ids = [User(store, scope).entity_id(name.text) for name in names]
     talks = store.sessions(scope)
-    store.apply(
+    carry_out(
+        store,
         scope,
         [
             Fade(cat.id, now, 0.5),
             Retire(late.id, now, "expired"),
             Supersede(old.id, new.id, now, 0.3, "moved"),
             Reinforce(new.id, now, (cat.id,)),
-            MergeEntities(*ids),
-            AdvanceSession("s1", talks["s1"].through + 2, now, finished=True),
-            Spend("reflect", "m", Usage(requests=2, cost=0.5), now),
+            do.merge_entities(*ids),
+            do.advance_session("s1", through=talks["s1"].through + 2, at=now, finished=True),
+            do.add_usage("reflect", "m", Usage(requests=2, cost=0.5)),
         ],
     )
     memory.forget(memory.remember("it was a secret").id, erase=True)
@@ -258,8 +251,14 @@ def study(memory, verb, text, session, number):
     store, scope = memory._services.store, memory._scope
     for info in list(store.sessions(scope).values())[: verb == "learn"]:
         finished = number % 2 == 0
-        store.apply(
-            scope, [AdvanceSession(info.id, number, memory._services.clock.now(), finished)]
+        carry_out(
+            store,
+            scope,
+            [
+                do.advance_session(
+                    info.id, through=number, at=memory._services.clock.now(), finished=finished
+                )
+            ],
         )
 
 
@@ -275,7 +274,7 @@ def upkeep(memory, verb, records, number):
         "credit": [Reinforce(one.id, now, (other.id,))],
         "supersede": [Supersede(one.id, other.id, now, 0.3, "x")] if one != other else [],
     }
-    memory._services.store.apply(memory._scope, actions[verb])
+    carry_out(memory._services.store, memory._scope, actions[verb])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,17 +2,9 @@
 
 from file_samples import ALL, START, opened
 from samples import User
+from steps import carry_out, do
 
-from memoranda.model.actions import (
-    AdvanceSession,
-    Close,
-    Enrich,
-    Fade,
-    KeepNameDecision,
-    MergeEntities,
-    Retire,
-    Touch,
-)
+from memoranda.model.changes import Close, Enrich, Fade, Retire
 from memoranda.model.query import Filter, Subset
 
 
@@ -31,7 +23,7 @@ def turns(memory, session, *texts):
 
 def apply(memory, *actions):
     """Change a memory as upkeep does."""
-    memory._services.store.apply(memory._scope, list(actions))
+    carry_out(memory._services.store, memory._scope, list(actions))
 
 
 def sessions(memory):
@@ -50,8 +42,8 @@ def test_an_imported_session_is_not_consolidated_again(tmp_path):
         one.forget(gone.id, erase=True)
         apply(
             one,
-            AdvanceSession("done", 2, now, finished=True),
-            AdvanceSession("half", 0, now, finished=False),
+            do.advance_session("done", through=2, at=now, finished=True),
+            do.advance_session("half", through=0, at=now, finished=False),
         )
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert sessions(two) == sessions(one)
@@ -65,7 +57,7 @@ def test_what_was_never_read_is_not_passed_over(tmp_path):
     """A session of which the store had episodes of its own waits, for these to be read."""
     with opened() as one, opened() as two:
         turns(one, "s", "hers")
-        apply(one, AdvanceSession("s", 0, one._services.clock.now(), finished=True))
+        apply(one, do.advance_session("s", through=0, at=one._services.clock.now(), finished=True))
         one.export(tmp_path / "noa.jsonl")
         turns(two, "s", "own")
         two.import_(tmp_path / "noa.jsonl")
@@ -77,7 +69,7 @@ def test_fading_goes_on_from_the_same_strength(tmp_path):
     with opened() as one:
         fact = one.remember("tea", decay_rate=0.1)
         now = one._services.clock.now()
-        apply(one, Touch((fact.id,), now), Fade(fact.id, now, 0.4))
+        apply(one, do.RecordAccess((fact.id,), now), Fade(fact.id, now, 0.4))
         with moved(one, tmp_path / "noa.jsonl") as two:
             found = two.get(fact.id)
             assert (found.confidence, found.strength, found.strength_at) == (0.4, 1.0, now)
@@ -89,7 +81,7 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
         one.remember_many(["I met Robert Brown today", "I met Alice Stone today"])
         store, scope = one._services.store, one._scope
         names = ("Alice Stone", "Robert Brown")
-        apply(one, MergeEntities(*(one.entity(name).id for name in names)))
+        apply(one, do.merge_entities(*(one.entity(name).id for name in names)))
         held = dict(store.decisions(scope))
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert two._services.store.decisions(two._scope) == held
@@ -97,7 +89,7 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
             assert (entity.name, entity.aliases) == ("Alice Stone", ("Robert Brown",))
             assert two.verify() == []
         with opened() as three:
-            apply(three, KeepNameDecision("robert brown", "robert brown"))
+            apply(three, do.keep_name_decision("robert brown", "robert brown"))
             three.import_(tmp_path / "noa.jsonl")
             assert three.entity("Robert Brown").aliases == ()
 

@@ -15,7 +15,6 @@ from memoranda.conversation.explain import LEAST, MOST
 from memoranda.conversation.pruning import ContextUsage
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, agent_tools, scope_of, services_of
-from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named, require_attributes
 from memoranda.model.events import Event
@@ -272,8 +271,8 @@ class Agent:
             self._chat.calibrate(usage.input_tokens)
 
     def _spend(self, model: ChatModel, usage: Usage) -> None:
-        spent = Spend(STAGE, model.name, usage, self._services.clock.now())
-        self._services.store.apply(self._scope, [spent])
+        with self._services.store.write(self._scope) as tx:
+            tx.add_usage(STAGE, model.name, usage)
 
     def _called(self, call: ToolCall) -> str:
         """Do what the model calls for; a tool that fails says so, and it may go on without it."""

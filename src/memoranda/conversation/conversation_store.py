@@ -24,7 +24,6 @@ from memoranda.conversation.transcript import (
     Transcript,
 )
 from memoranda.errors import NotFound
-from memoranda.model.actions import DeleteConversation, only_erasure
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
@@ -186,14 +185,15 @@ class ConversationStore:
             NotFound: there is none of that name; the message names similar ones.
         """
         records = self.records
-        action = DeleteConversation(clean(id, "id"), records.now(), erase)
+        clean(id, "id")
         try:
             if not erase:
-                done = only_erasure(records.store.apply(records.scope, [action]))
+                with records.store.write(records.scope) as tx:
+                    done = tx.delete_conversation(id, at=records.now(), erase=False)
                 receipt = ForgetReceipt.of(id, done, erased=False)
                 records.events.emit("forgotten", receipt)
                 return receipt
-            return records.erase(self._learned(id), action, id)
+            return records.erase(self._learned(id), conversation=id)
         except NotFound as error:
             raise self._not_found(id) from error
 

@@ -14,20 +14,7 @@ from threading import Lock
 from typing import Protocol, TypedDict, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Action,
-    Append,
-    Insert,
-    OpenConversation,
-    Outcome,
-    Pin,
-    Prune,
-    Recount,
-    ReplaceMessages,
-    Summarize,
-    Touch,
-    UpdateConversation,
-)
+from memoranda.model.changes import RecordAccess, RecordChange, StoredRecord
 from memoranda.model.checks import content_hash, limited, named
 from memoranda.model.models import (
     Calibration,
@@ -39,11 +26,11 @@ from memoranda.model.models import (
     Scope,
     Tombstone,
 )
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, MessageRange
 from memoranda.model.replacements import Replacement, Run, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
+from memoranda.store.sql.store import Store, Transaction
 from memoranda.text import recalled
 
 
@@ -385,7 +372,7 @@ class ReadOnlyTranscript:
 
 def strip_recalled(
     store: Store, scope: Scope, text: str, now: datetime
-) -> tuple[str, tuple[Action, ...]]:
+) -> tuple[str, tuple[RecordChange, ...]]:
     """Return the new part of a text, and actions that record the access to the recalled part.
 
     What is left has no block of recall, and none of its lines.
@@ -400,7 +387,7 @@ def strip_recalled(
         known.setdefault(hashes[record.content_hash], []).append(record.id)
     ids = dict.fromkeys(record for content in contents for record in known.get(content, ()))
     new = recalled.without_own(recalled.without_lines(new, known))
-    return new, (Touch(tuple(ids), now),) if ids else ()
+    return new, (RecordAccess(tuple(ids), now),) if ids else ()
 
 
 class StoredTranscript:
@@ -444,7 +431,8 @@ class StoredTranscript:
         start = known or ConversationInfo(id=self._id, created_at=self._records.now())
         info = with_settings(start, given)
         if info != known:
-            self._apply(OpenConversation(info))
+            with self._write() as tx:
+                tx.open_conversation(info)
         return known is not None and info.model != start.model
 
     def info(self) -> ConversationInfo:
@@ -460,20 +448,23 @@ class StoredTranscript:
 
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages and their episodes, in one transaction."""
-        actions, stored = self._plan(messages)
-        self._write([*actions, *(Append(self._id, message) for message in stored)])
+        changes, stored = self._plan(messages)
+        with self._write() as tx:
+            episodes = tx.carry_out(changes)
+            tx.append_messages(self._id, stored)
+        self._note_episodes(episodes)
 
-    def _plan(self, messages: Sequence[Message]) -> tuple[list[Action], list[Message]]:
+    def _plan(self, messages: Sequence[Message]) -> tuple[list[RecordChange], list[Message]]:
         """Return what stores the episodes of messages, and the messages that name them.
 
         A message may say which id its episode is to have, if it gets one.
         """
-        actions: list[Action] = []
+        changes: list[RecordChange] = []
         linked: list[Message] = []
         for message in messages:
             now = self._records.now()
             text, accesses = strip_recalled(self._store, self._scope, message.content, now)
-            actions += accesses
+            changes += accesses
             stored = message
             if text.strip() and message.role != "system":
                 draft = Draft(
@@ -488,26 +479,26 @@ class StoredTranscript:
                 if message.record_id is not None:
                     record = replace(insert.record, id=message.record_id)
                     insert = replace(insert, record=record)
-                actions.append(insert)
+                changes.append(insert)
                 stored = replace(message, record_id=insert.record.id)
             elif message.record_id is not None:
                 stored = replace(message, record_id=None)
             linked.append(stored)
-        return actions, linked
+        return changes, linked
 
-    def _write(self, actions: Sequence[Action]) -> list[Outcome]:
-        """Carry out a plan with the episodes of new messages; return what came of it."""
-        outcomes = self._store.apply(self._scope, actions)
-        episodes = [action.record for action in actions if isinstance(action, Insert)]
-        if episodes:
-            self._records.notify_derivations()
+    def _write(self) -> AbstractContextManager[Transaction]:
+        return self._store.write(self._scope)
+
+    def _note_episodes(self, stored: Sequence[StoredRecord]) -> None:
+        """Have the episodes of new messages announced, and derived from."""
+        if not stored:
+            return
+        self._records.notify_derivations()
         with self._lock:
-            self._unannounced += [("remembered", record) for record in episodes]
-            begins = bool(episodes) and not self._begun
-            self._begun = self._begun or begins
+            self._unannounced += [("remembered", each.record) for each in stored]
+            begins, self._begun = not self._begun, True
         if begins:
             self._records.start_session(self._scope, self._id)
-        return outcomes
 
     def announce(self) -> None:
         """Tell the subscribers of the memory which episodes were added, and which removed."""
@@ -530,17 +521,18 @@ class StoredTranscript:
 
     def replace(self, id: str, at: datetime, **what: Unpack[RemovalOptions]) -> Tombstone | None:
         """Remove messages and their episodes, and put others in their place; one transaction."""
-        actions, stored = self._plan(what.get("messages", ()))
-        replacement = ReplaceMessages(
-            conversation=self._id,
-            tombstone=id,
-            at=at,
-            ids=tuple(what.get("ids", ())),
-            newest=what.get("newest", 0),
-            messages=tuple(stored),
-        )
-        outcomes = self._write([*actions, replacement])
-        left = next((each for each in outcomes if isinstance(each, Tombstone)), None)
+        changes, stored = self._plan(what.get("messages", ()))
+        with self._write() as tx:
+            added = tx.carry_out(changes)
+            left = tx.replace_messages(
+                self._id,
+                id,
+                at=at,
+                ids=tuple(what.get("ids", ())),
+                newest=what.get("newest", 0),
+                messages=stored,
+            )
+        self._note_episodes(added)
         episodes = [each.record_id for each in left.messages if each.record_id] if left else []
         with self._lock:
             self._unannounced += [
@@ -559,32 +551,36 @@ class StoredTranscript:
 
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""
-        self._apply(Prune(self._id, pruning))
+        with self._write() as tx:
+            tx.add_pruning(self._id, pruning)
 
     def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans of a pruning their summaries."""
-        self._apply(Summarize(self._id, pruning, summaries))
+        with self._write() as tx:
+            tx.add_summaries(self._id, pruning, summaries)
 
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""
-        self._apply(Recount(self._id, tokens))
+        with self._write() as tx:
+            tx.set_token_counts(self._id, tokens)
 
     def calibrate(self, calibration: Calibration) -> None:
         """Store the calibration learned from the provider's token counts."""
-        self._apply(UpdateConversation(self._id, calibration=calibration))
+        with self._write() as tx:
+            tx.update_conversation(self._id, calibration=calibration)
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
-        self._apply(Pin(self._id, message, pinned))
+        with self._write() as tx:
+            tx.pin_message(self._id, message, pinned=pinned)
 
     def clear(self) -> None:
         """Leave all messages so far out of every later view."""
-        self._apply(UpdateConversation(self._id, clear=True))
+        with self._write() as tx:
+            tx.update_conversation(self._id, clear=True)
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
-        self._apply(UpdateConversation(self._id, ended_at=at))
+        with self._write() as tx:
+            tx.update_conversation(self._id, ended_at=at)
         self._end_session(self._scope, self._id)
-
-    def _apply(self, action: Action) -> None:
-        self._store.apply(self._scope, [action])

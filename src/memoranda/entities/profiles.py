@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memoranda.model.models import Entity, Kind, Record, Scope
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order
+from memoranda.store.sql.store import Store
 
 MOST_RECORDS = 20
 MOST_FACTS = 3

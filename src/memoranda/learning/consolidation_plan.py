@@ -34,7 +34,7 @@ from memoranda.learning.deduplication import (
     score_duplicate,
 )
 from memoranda.learning.extraction.references import nouns_against
-from memoranda.model.actions import Action, Close, Insert, Reinforce, Reweigh, Supersede
+from memoranda.model.changes import Close, Insert, RecordChange, Reinforce, Reweigh, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft, parse_trust
 from memoranda.text.patterns import compile_pattern
@@ -157,7 +157,7 @@ class ConsolidationPlan:
     only: Relation | None = None
     decay_rate: float = DECAY_RATE
     overrides: Mapping[tuple[int, str], Verdict] = field(default_factory=dict)
-    actions: list[Action] = field(default_factory=list)
+    actions: list[RecordChange] = field(default_factory=list)
     inserted: list[_KnownFact] = field(default_factory=list)
     stored: dict[str, _KnownFact] = field(init=False)
     corrected: dict[int, _KnownFact] = field(default_factory=dict)
@@ -195,7 +195,7 @@ class ConsolidationPlan:
                     unclear[index, known.record.id] = pair
         return unclear
 
-    def make(self) -> list[Action]:
+    def make(self) -> list[RecordChange]:
         """Plan what all the claims change."""
         for index in range(len(self.claims)):
             self._take(index)

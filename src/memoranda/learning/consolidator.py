@@ -10,15 +10,17 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from itertools import combinations, islice
 from threading import Event
 from time import monotonic
+from typing import NamedTuple
 
 from memoranda.errors import (
     ConfigError,
+    Conflict,
     EmbeddingError,
-    InvalidInput,
     LLMError,
     MemorandaError,
     NotFound,
@@ -41,15 +43,7 @@ from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.actions import (
-    Action,
-    AdvanceSession,
-    CountTry,
-    Insert,
-    Reinforce,
-    Supersede,
-    Touch,
-)
+from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import DateReader
@@ -150,6 +144,28 @@ class TurnReader:
         return found
 
 
+class ReadSession(NamedTuple):
+    """How far a session is read, once the plan that was made of it is carried out.
+
+    Attributes:
+        id: the session.
+        through: position of the last episode that was read.
+        at: when.
+        finished: whether that was its last episode; not, if more have come by now.
+        after: position up to which it had been read before. Where another process has read on
+            since, nothing is learned twice.
+        unread: of the episodes up to here, those of which nothing was learned, as it took too
+            long.
+    """
+
+    id: str
+    through: int
+    at: datetime
+    finished: bool
+    after: int
+    unread: int
+
+
 class _Stopped(Exception):
     """Nobody waits for what is being read."""
 
@@ -188,7 +204,7 @@ class Consolidator:
         else:
             info = self.session(request.session)
             pending = [info] if info.consolidated_at is None else []
-        done: list[Action] = []
+        done: list[RecordChange] = []
         failed: dict[str, str] = {}
         finished = 0
         for info in pending:
@@ -240,7 +256,7 @@ class Consolidator:
         scope: Scope | None = None,
         only: Relation | None = None,
         by_text: bool = True,
-    ) -> list[Action]:
+    ) -> list[RecordChange]:
         """Return the plan for ``claims``, given the active facts.
 
         Args:
@@ -278,7 +294,7 @@ class Consolidator:
         return plan.make()
 
     def _consolidate(
-        self, info: SessionInfo, done: list[Action], until: int | None, *, dry_run: bool
+        self, info: SessionInfo, done: list[RecordChange], until: int | None, *, dry_run: bool
     ) -> bool:
         """Consolidate one session; whether it was read to its end here."""
         reader = TurnReader(self.records, self.searcher)
@@ -301,18 +317,17 @@ class Consolidator:
             except StageTimeout as error:
                 if info.tries + 1 < MOST_TRIES:
                     if not dry_run:
-                        self.records.apply([CountTry(info.id)])
+                        with self.records.store.write(self.records.scope) as tx:
+                            tx.count_try(info.id)
                     raise
                 actions, unread = [], len(turns)
                 log.warning("%s; %d messages stay as they are", error, unread)
             now = self.records.now()
             if used:
-                actions.append(Touch(tuple(used), now))
-            read = AdvanceSession(
-                info.id, through, now, finished=finished, after=after, unread=unread
-            )
+                actions.append(RecordAccess(tuple(used), now))
+            read = ReadSession(info.id, through, now, finished, after, unread)
             info = replace(info, tries=0)
-            if not dry_run and not self._apply([*actions, read], read):
+            if not dry_run and not self._apply(actions, read):
                 return False
             done += actions
             if finished or len(episodes) < PAGE:
@@ -330,20 +345,20 @@ class Consolidator:
         store, scope = self.records.store, self.records.scope
         return session_episodes(store, scope, session, after=after, limit=limit)
 
-    def _apply(self, actions: Sequence[Action], read: AdvanceSession) -> bool:
+    def _apply(self, actions: Sequence[RecordChange], read: ReadSession) -> bool:
         """Apply the plan of a page; false if another process has read on meanwhile."""
         try:
-            self.records.apply(actions)
-        except InvalidInput:
-            now = self.records.store.sessions(self.records.scope, id=read.session).get(read.session)
-            if now is not None and now.through != read.after:
-                return False
-            raise
+            with self.records.store.write(self.records.scope) as tx:
+                stored = tx.carry_out(actions)
+                tx.advance_session(**read._asdict())
+        except Conflict:
+            return False
+        self.records.announce(stored)
         return True
 
     def _learn(
         self, session: str, turns: Sequence[Turn], context: Sequence[Turn]
-    ) -> Iterator[Action]:
+    ) -> Iterator[RecordChange]:
         # What an agent kept to itself stays its own: facts are the agent's whose talk it was,
         # and what others heard is not even told to understand it by.
         for agent in dict.fromkeys(each.agent for each in turns):
@@ -474,7 +489,7 @@ def _attributes_of(claim: Claim) -> Iterator[str]:
             yield TITLE  # By which a thing may be named: the club "Larks".
 
 
-def _describe(action: Action) -> str | None:
+def _describe(action: RecordChange) -> str | None:
     match action:
         case Insert():
             return f"+ {action.record.content}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim
 from memoranda.learning.consolidator import BEFORE, Consolidator, TurnReader
-from memoranda.model.actions import Action, Close, Insert
+from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.models import Message
 from memoranda.model.reports import RequestOutcome, RequestReceipt
 
@@ -69,7 +69,7 @@ class RequestKeeper:
             yield RequestReceipt(RequestOutcome.REFUSED, each.content, None, each.because)
 
 
-def _receipts(claims: Sequence[Claim], actions: Sequence[Action]) -> Iterator[RequestReceipt]:
+def _receipts(claims: Sequence[Claim], actions: Sequence[RecordChange]) -> Iterator[RequestReceipt]:
     stored = {each.record.content: each.record.id for each in actions if isinstance(each, Insert)}
     for claim in claims:
         taken_back = claim.fact is not None and claim.fact.takes_back

@@ -10,13 +10,12 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memoranda.errors import LLMError, StoreClosed
-from memoranda.model.actions import Spend
-from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
-from memoranda.model.ports import LanguageModel, Store
+from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Reply, Usage
+from memoranda.store.sql.store import Store
 
 if TYPE_CHECKING:
     import asyncio
@@ -165,10 +164,11 @@ class StageModel:
     async def _spent(self, usage: Usage) -> None:
         import asyncio  # noqa: PLC0415 - only with a model
 
-        at = require_aware(self.clock.now(), "clock")
-        await asyncio.to_thread(
-            self.store.apply, self.scope, [Spend(self.stage, self.name, usage, at)]
-        )
+        await asyncio.to_thread(self._add_usage, usage)
+
+    def _add_usage(self, usage: Usage) -> None:
+        with self.store.write(self.scope) as tx:
+            tx.add_usage(self.stage, self.name, usage)
 
 
 class StageModels(ModelRunner):

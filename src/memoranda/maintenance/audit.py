@@ -17,8 +17,8 @@ from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.checks import unknown
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
-from memoranda.model.ports import Store
 from memoranda.records.pages import record_pages
+from memoranda.store.sql.store import Store
 from memoranda.text.patterns import LanguageData
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind

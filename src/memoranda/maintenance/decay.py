@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from memoranda.model.actions import Action, Fade, Retire
+from memoranda.model.changes import Fade, RecordChange, Retire
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Kind, Record, is_active
 
@@ -67,7 +67,9 @@ def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | 
     return at if is_active(record, at) else None
 
 
-def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD) -> list[Action]:
+def plan(
+    records: Iterable[Record], now: datetime, threshold: float = THRESHOLD
+) -> list[RecordChange]:
     """Plan the confidence that each record has left, and which records retire.
 
     Args:
@@ -77,7 +79,7 @@ def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD)
             for it.
         threshold: confidence below which a record is retired.
     """
-    actions: list[Action] = []
+    actions: list[RecordChange] = []
     for record in records:
         if not is_decaying(record) or not is_active(record, now):
             continue

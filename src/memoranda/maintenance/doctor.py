@@ -26,7 +26,7 @@ from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
 from memoranda.maintenance.service import STAGES
 from memoranda.maintenance.triggers import next_time, parse_times
 from memoranda.model.models import Entity, Hit, Kind, Record, Scope
-from memoranda.model.ports import Embedder, LanguageModel, Store
+from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.model.query import Filter
 from memoranda.model.reports import Check, MemoryStats
 from memoranda.model.sessions import SessionInfo, describe_counts
@@ -36,6 +36,7 @@ from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_server, medium
 from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.store import Store
 from memoranda.store.sqlite import SqliteStore
 
 EXTRAS = {

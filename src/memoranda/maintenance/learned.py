@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from memoranda.model.actions import Insert, Reinforce, Supersede
+from memoranda.model.changes import Insert, Reinforce, Supersede
 from memoranda.model.models import Record, Scope
-from memoranda.model.ports import Store
 from memoranda.model.reports import StageReport
+from memoranda.store.sql.store import Store
 
 
 @dataclass(frozen=True, slots=True)

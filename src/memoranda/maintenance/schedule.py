@@ -28,10 +28,10 @@ from memoranda.model.background import start_thread
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import StageLease
+from memoranda.store.sql.store import Store
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 

@@ -23,13 +23,13 @@ from typing import Any, Final, Protocol
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance import decay
-from memoranda.model.actions import Action, Enrich, Fade, Retire
+from memoranda.model.changes import Enrich, Fade, RecordChange, Retire
 from memoranda.model.checks import refuse_unknown, require_aware, several
 from memoranda.model.models import Kind, Record, Scope, is_active
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
 from memoranda.model.reports import MaintenanceReport, StageReport
 from memoranda.records.drafts import Retention
+from memoranda.store.sql.store import Store
 
 log = logging.getLogger("memoranda.maintenance")
 
@@ -185,7 +185,7 @@ class Maintenance:
     def _finish(
         self,
         stage: str,
-        actions: Sequence[Action],
+        actions: Sequence[RecordChange],
         counts: Mapping[str, int],
         *,
         failed: Mapping[str, str] | None = None,
@@ -218,7 +218,7 @@ def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in STAGES if name in wanted)
 
 
-def _describe(actions: Iterable[Action]) -> Iterator[str]:
+def _describe(actions: Iterable[RecordChange]) -> Iterator[str]:
     for action in actions:
         match action:
             case Retire():

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
 from memoranda.maintenance.service import STAGES, Maintenance, parse_stages
-from memoranda.model.actions import DeleteUser, only_erasure
 from memoranda.model.checks import clean, required_callable, several
 from memoranda.model.clock import Clock
 from memoranda.model.models import ForgetReceipt, Kind, Scope
-from memoranda.model.ports import Progress, Store
+from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.notes.service import NotesService
 from memoranda.records.erasing import ErasedFiles
+from memoranda.store.sql.store import Store
 from memoranda.text.erased import ErasedTexts
 
 
@@ -123,7 +123,8 @@ class Admin:
             texts = self._texts(scope)
             removed = sum(notes.remove() for notes in known)
         try:
-            done = only_erasure(self.store.apply(scope, [DeleteUser(self.clock.now(), erase)]))
+            with self.store.write(scope) as tx:
+                done = tx.delete_user(at=self.clock.now(), erase=erase)
         except NotFound as error:
             message = f"there is no user {name!r}; {name_similar(name, self.users())}"
             raise NotFound(message) from error

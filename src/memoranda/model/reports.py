@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from memoranda.model.actions import Action
+from memoranda.model.changes import RecordChange
 from memoranda.model.sessions import NO_COUNTS, JobRun, describe_counts
 from memoranda.model.usage import StageUsage
 
@@ -36,7 +36,7 @@ class StageReport:
     skipped: str | None = None
     failed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     dry_run: bool = False
-    actions: tuple[Action, ...] = field(default=(), repr=False, compare=False)
+    actions: tuple[RecordChange, ...] = field(default=(), repr=False, compare=False)
 
     def __int__(self) -> int:
         """Return :attr:`count`."""

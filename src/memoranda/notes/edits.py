@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Action, Close, Insert
+from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
@@ -201,7 +201,7 @@ class EditPlan:
     ) -> None:
         """Plan; of the facts whose lines are gone only ``removed`` are forgotten."""
         self._records, self._now = records, records.now()
-        self.actions: list[Action] = []
+        self.actions: list[RecordChange] = []
         self.added: list[Record] = []
         self.corrected: list[Record] = []
         self.lines: list[str] = []

@@ -16,13 +16,13 @@ from urllib.parse import unquote
 from memoranda.model.capabilities import PURGE
 from memoranda.model.models import Kind, PlaceKind, Record, Scope, TextPlace
 from memoranda.model.notes import HistoryEntry
-from memoranda.model.ports import Store
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.prompt_history import erase_prompts, history_file
 from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT, ReadTurns
 from memoranda.records.pages import session_episodes
 from memoranda.store.locations import is_server
+from memoranda.store.sql.store import Store
 from memoranda.text.erased import ERASED, ErasedTexts
 from memoranda.text.repetition import ErasedWords
 

@@ -11,14 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memoranda.errors import MemorandaError, StoreError
-from memoranda.model.actions import KeepNotes
 from memoranda.model.models import Scope
 from memoranda.model.notes import MEMORY_FILE, NotesBase
-from memoranda.model.ports import Store
 from memoranda.notes.sync import NotesSyncState, SyncedNotes
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_folder, is_server
+from memoranda.store.sql.store import Store
 from memoranda.text.patterns import compile_pattern
 
 USER = "{user}"
@@ -57,8 +56,8 @@ class OpenNotes(dict[Scope, NotesSyncState]):
                 if state.folder is None:
                     continue
                 if is_server(store.location):
-                    with suppress(StoreError):
-                        store.apply(scope, [KeepNotes(NotesBase(state.folder.name))])
+                    with suppress(StoreError), store.write(scope) as tx:
+                        tx.keep_notes_base(NotesBase(state.folder.name))
                 state.folder.cleanup()
                 state.folder = None
 
@@ -113,7 +112,8 @@ class NotesService:
             if Path(folder).is_dir():
                 yield self._notes(owner, Path(folder))
             elif (base := known.get((owner, folder))) is not None and base.lines:
-                store.apply(owner, [KeepNotes(NotesBase(folder))])
+                with store.write(owner) as tx:
+                    tx.keep_notes_base(NotesBase(folder))
 
     def stored(self, scope: Scope) -> Iterator[SyncedNotes]:
         """Yield the notes of a scope, and of all agents of a whole user, where there are files.

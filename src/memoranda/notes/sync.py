@@ -17,7 +17,6 @@ from threading import RLock
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed, UserDeleted
-from memoranda.model.actions import KeepNotes
 from memoranda.model.checks import content_hash, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
@@ -407,7 +406,10 @@ class SyncedNotes(Notes):
         gone = {line.id: line for line in found.base.lines}
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
         base = replace(found.base, lines=(*lines, *edits.prose, *found.omitted))
-        self._records.apply([*plan.actions, KeepNotes(base)])
+        with self._store.write(self.scope) as tx:
+            stored = tx.carry_out(plan.actions)
+            tx.keep_notes_base(base)
+        self._records.announce(stored)
         for record in plan.corrected:
             self._records.events.emit("corrected", record)
         for id_ in removed:
@@ -454,7 +456,8 @@ class SyncedNotes(Notes):
         return report
 
     def _keep(self, base: NotesBase) -> None:
-        self._store.apply(self.scope, [KeepNotes(base)])
+        with self._store.write(self.scope) as tx:
+            tx.keep_notes_base(base)
 
     def _warn(self, about: str, *problems: str) -> None:
         """Say once what a person has to know who did not ask, and again when it comes back."""

@@ -18,7 +18,7 @@ from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.actions import Action, AdvanceNotes, Insert
+from memoranda.model.changes import RecordChange
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
@@ -38,7 +38,7 @@ STAGE = "history"
 COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
 
 # What follows from claims of a session for what is believed.
-PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
+PlanClaims = Callable[[str, Sequence[Claim]], Sequence[RecordChange]]
 # Reads episodes as turns; with their session, also without what was recalled into it.
 ReadTurns = Callable[[Scope, str | None, Sequence[Record]], Sequence[Turn]]
 
@@ -161,7 +161,8 @@ class HistoryWriter:
         while after < info.through and not self.stop.is_set():
             span = self._span(info.id, after, info.through, limit=SPAN)
             if span is None:
-                store.apply(scope, [AdvanceNotes(info.id, info.through)])
+                with store.write(scope) as tx:
+                    tx.advance_notes(info.id, info.through)
                 return
             text, actions = self._entry(notes, span)
             with notes.locked():
@@ -170,8 +171,10 @@ class HistoryWriter:
                     return  # Another process tells it.
                 if text and span.comment not in notes.read_history():
                     notes.append_history_rotated(f"{text}\n{span.comment}")
-                done = store.apply(scope, [*actions, AdvanceNotes(info.id, span.last)])
-            self.records.announce((it.record for it in actions if isinstance(it, Insert)), done)
+                with store.write(scope) as tx:
+                    stored = tx.carry_out(actions)
+                    tx.advance_notes(info.id, span.last)
+            self.records.announce(stored)
             if text:
                 yield f"# {text.splitlines()[0]}"
             after = span.last
@@ -188,7 +191,7 @@ class HistoryWriter:
         turns = tuple(self.read_turns(scope, session, read))
         return Span(session, read[0].position or 0, read[-1].position or 0, turns)
 
-    def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[Action]]:
+    def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[RecordChange]]:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         if self.model is None:
             return self.entry_writer.write(span.turns), ()

@@ -10,7 +10,7 @@ from datetime import datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Action, Close, Insert, PutItem
+from memoranda.model.changes import Close, Insert, RecordChange
 from memoranda.model.checks import (
     clean,
     content_hash,
@@ -199,7 +199,7 @@ class RecordPlanner:
             event_until=draft.event_until,
         )
         if is_item:
-            return PutItem(record, reason=reason)
+            return Insert(record, reason=reason)
         return Insert(record, None, reason, unless_known)
 
 
@@ -247,7 +247,7 @@ def draft_correction(old: Record, content: str) -> Draft:
     )
 
 
-def plan_correction(old: Record, new: Insert, at: datetime) -> list[Action]:
+def plan_correction(old: Record, new: Insert, at: datetime) -> list[RecordChange]:
     """Plan that ``new`` supersedes ``old``, which stays for ``as_of`` and history."""
     return [new, Close(old.id, at, "corrected", superseded_by=new.record.id)]
 

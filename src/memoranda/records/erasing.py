@@ -11,19 +11,11 @@ application keeps, and what one speaker says on several occasions, of which anot
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from memoranda.model.actions import (
-    Action,
-    DeleteConversation,
-    Erase,
-    Redact,
-    Redaction,
-    only_erasure,
-)
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, TextCut
 from memoranda.model.models import (
@@ -36,8 +28,8 @@ from memoranda.model.models import (
     Scope,
     TextPlace,
 )
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexVersion, RecordRelation
+from memoranda.store.sql.store import Store
 from memoranda.text.erased import (
     ErasedPassage,
     ErasedTexts,
@@ -131,45 +123,53 @@ class Eraser:
     count_tokens: Callable[[str | None, Message], int]
 
     def erase(
-        self, named: Sequence[str], action: Erase | DeleteConversation, id: str | None = None
+        self,
+        named: Sequence[str],
+        *,
+        ids: Sequence[str] | None = None,
+        where: Filter | None = None,
+        conversation: str | None = None,
     ) -> ForgetReceipt:
-        """Erase by ``action``, with all copies; return the receipt.
+        """Erase records or a conversation, with all copies; return the receipt.
 
         Args:
-            named: the records that it names.
-            action: erases them in the store.
-            id: what is erased, for the receipt; the first of the records, if not given.
+            named: the records that go, as they were found.
+            ids: which records were named; ``None`` is all that meet ``where``.
+            where: only those that meet it when they are erased.
+            conversation: the conversation that goes with its episodes, in place of records.
         """
         scope, said, derived = self.scope.whole_user, list(named), []
-        if isinstance(action, Erase):
+        if conversation is None:
             said += self.store.related(scope, said, RecordRelation.VERSIONS)
             derived = self.store.related(scope, said, RecordRelation.DERIVED)
         going = self.store.get(scope, [*said, *derived])
         memories = [each for each in going.values() if each.kind is not Kind.ITEM]
         texts = texts_of_records(memories)
-        search = _CopySearch(self, going, said, texts, action)
+        search = _CopySearch(self, going, said, texts, conversation)
         plan = search.plan()
         copies = self.store.get(self.scope.whole_user, plan.copies)
         likely = self._likely(memories)
         notes = self.erase_from_notes(self.scope, [*memories, *copies.values()])
         cleaned = notes.history()
-        if isinstance(action, Erase):
-            action = replace(action, copies=tuple(plan.copies))
-        outcomes = self.store.apply(self.scope, [action, *self._changes(plan)])
-        done = only_erasure(outcomes)
-        places = [each for it in outcomes if isinstance(it, Redaction) for each in it.places]
+        at = self.clock.now()
+        with self.store.write(self.scope) as tx:
+            if conversation is None:
+                done = tx.erase(ids, at=at, reason=REASON, where=where, copies=plan.copies)
+            else:
+                done = tx.delete_conversation(conversation, at=at, erase=True)
+            places = list(tx.redact(plan.cuts, at=at, reason=REASON))
         for _ in range(LOOKS):  # What came while the plan was made.
             later = search.plan()
             if not later.copies and not later.cuts:
                 break
-            again = Erase(tuple(later.copies), self.clock.now(), REASON)
-            actions = [*([again] if later.copies else ()), *self._changes(later)]
-            for it in self.store.apply(self.scope, actions):
-                places += it.places if isinstance(it, Redaction) else ()
+            with self.store.write(self.scope) as tx:
+                if later.copies:
+                    tx.erase(later.copies, at=self.clock.now(), reason=REASON)
+                places += tx.redact(later.cuts, at=self.clock.now(), reason=REASON)
         cleaned += notes.lines()  # It changes the store, too: before the wipe.
         left = self.store.get(self.scope, likely)
         return ForgetReceipt.of(
-            id or done.id,
+            conversation or done.id,
             done,
             erased=True,
             notes=cleaned,
@@ -178,9 +178,6 @@ class Eraser:
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
             unpurged=self.files.wipe(texts, list(plan.independent.values())),
         )
-
-    def _changes(self, plan: ErasurePlan) -> list[Action]:
-        return [Redact(tuple(plan.cuts), self.clock.now(), REASON)] if plan.cuts else []
 
     def _likely(self, going: Sequence[Record]) -> list[str]:
         """Return what may tell in other words what is erased: its sources, and what is like it.
@@ -217,12 +214,12 @@ class _CopySearch:
         going: Mapping[str, Record],
         said: Collection[str],
         texts: ErasedTexts,
-        action: Action,
+        conversation: str | None,
     ) -> None:
         self._eraser, self._store = eraser, eraser.store
         self._scope = eraser.scope.whole_user
         self._going, self._said, self._texts = going, frozenset(said), texts
-        self._conversation = action.id if isinstance(action, DeleteConversation) else None
+        self._conversation = conversation
         self._traced: dict[str, frozenset[str]] = {}
 
     def plan(self) -> ErasurePlan:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from memoranda.errors import StoreError
 from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
+from memoranda.store.sql.store import Store
 
 # Records of one page.
 PAGE = 500

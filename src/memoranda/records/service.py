@@ -8,30 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Action,
-    Close,
-    DeleteConversation,
-    Erase,
-    Forget,
-    Insert,
-    KnownFact,
-    Outcome,
-    PlacedRecord,
-    ReplacedItem,
-    Reweigh,
-    UpdateRecord,
-    only_erasure,
-)
+from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, StoredRecord
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, ended, is_active
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner
-from memoranda.records.erasing import REASON, Eraser
+from memoranda.records.erasing import Eraser
 from memoranda.records.items import parse_address, parse_namespace
+from memoranda.store.sql.store import Store
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
@@ -81,38 +67,22 @@ class RecordService:
         """Store ``draft`` and return its record."""
         return self.apply([self.plan(draft, reason=reason, unless_known=unless_known)])[0]
 
-    def apply(self, actions: Sequence[Action]) -> list[Record]:
-        """Apply ``actions`` and announce the records that they store.
+    def apply(self, changes: Sequence[RecordChange]) -> list[Record]:
+        """Carry out ``changes`` and announce the records that they store.
 
         Returns these, and in the place of each that was known already the one that is known.
         """
-        passed = self.store.apply(self.scope, actions)
-        records = [action.record for action in actions if isinstance(action, Insert)]
-        known = {each.id: each.known for each in passed if isinstance(each, KnownFact)}
-        kept = {each.id: each for each in passed if isinstance(each, ReplacedItem)}
-        new = [each for each in records if each.id not in known]
-        told = self.announce((_as_kept(each, kept.get(each.id)) for each in new), passed)
-        stored = {each.id: record for each, record in zip(new, told, strict=True)}
-        if known:
-            stored |= self.store.get(self.scope, list(known.values()))
-        return [stored.get(known.get(each.id, each.id), each) for each in records]
+        return self.announce(self.store.apply(self.scope, changes))
 
-    def announce(self, new: Iterable[Record], outcomes: Iterable[Outcome]) -> list[Record]:
-        """Tell the subscribers of records that were stored; return these as they are.
-
-        Args:
-            new: what was stored.
-            outcomes: what the store said of it, which gave them their positions.
-        """
+    def announce(self, stored: Iterable[StoredRecord]) -> list[Record]:
+        """Tell the subscribers of records that are new; return all that were stored."""
         self.notify_derivations()
-        placed = {each.id: each.position for each in outcomes if isinstance(each, PlacedRecord)}
-        records = [
-            replace(each, position=placed.get(each.id)) if each.session_id is not None else each
-            for each in new
-        ]
-        for record in records:
-            self.events.emit("remembered", record)
-            if record.kind is Kind.EPISODE and record.position == 0:
+        records = []
+        for record, is_new in ((each.record, each.is_new) for each in stored):
+            records.append(record)
+            if is_new:
+                self.events.emit("remembered", record)
+            if is_new and record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)
         return records
 
@@ -172,10 +142,10 @@ class RecordService:
             InvalidInput: it is no longer believed.
         """
         self.require_active(self.existing(id))
-        change = UpdateRecord(
-            id=id, at=self.now(), metadata=metadata, tags=tags, valid_until=valid_until
-        )
-        self.store.apply(self.scope, [change])
+        with self.store.write(self.scope) as tx:
+            tx.update_record(
+                id, at=self.now(), metadata=metadata, tags=tags, valid_until=valid_until
+            )
         return self.existing(id)
 
     def confirm(self, id: str) -> Record:
@@ -213,10 +183,9 @@ class RecordService:
         named = None if ids is None else tuple(clean(each, "id") for each in ids)
         if erase:
             found = self._meeting(named, where)
-            action = Erase(named, self.now(), REASON, where)
-            return self.erase(found, action) if found else _nothing(erased=True)
-        forgetting = Forget(named, self.now(), "forgotten", where)
-        done = only_erasure(self.store.apply(self.scope, [forgetting]))
+            return self.erase(found, ids=named, where=where) if found else _nothing(erased=True)
+        with self.store.write(self.scope) as tx:
+            done = tx.forget(named, at=self.now(), reason="forgotten", where=where)
         if not done.records:
             return _nothing(erased=False)
         receipt = ForgetReceipt.of(done.id, done, erased=False)
@@ -224,10 +193,16 @@ class RecordService:
         return receipt
 
     def erase(
-        self, named: Sequence[str], action: Erase | DeleteConversation, id: str | None = None
+        self,
+        named: Sequence[str],
+        *,
+        ids: Sequence[str] | None = None,
+        where: Filter | None = None,
+        conversation: str | None = None,
     ) -> ForgetReceipt:
         """Erase as :meth:`Eraser.erase`, and tell the subscribers; return the receipt."""
-        receipt = self.eraser_of(self.scope).erase(named, action, id)
+        eraser = self.eraser_of(self.scope)
+        receipt = eraser.erase(named, ids=ids, where=where, conversation=conversation)
         self.events.emit("forgotten", receipt)
         return receipt
 
@@ -247,10 +222,16 @@ class RecordService:
         clean(key, "key")
         draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
         new = self.plan(draft)
-        former = Forget(
-            None, self.now(), "replaced", self._context(key), superseded_by=new.record.id
-        )
-        return self.apply([former, new])[0]
+        with self.store.write(self.scope) as tx:
+            tx.forget(
+                None,
+                at=self.now(),
+                reason="replaced",
+                where=self._context(key),
+                superseded_by=new.record.id,
+            )
+            stored = tx.carry_out([new])
+        return self.announce(stored)[0]
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``; ``None`` if there is none that is active."""
@@ -288,11 +269,6 @@ class RecordService:
         if is_active(record, self.now()):
             return record
         raise InvalidInput(ended(record))
-
-
-def _as_kept(record: Record, kept: ReplacedItem | None) -> Record:
-    """Return a record; an item with the id and the age of the one that it replaced."""
-    return replace(record, id=kept.known, created_at=kept.created_at) if kept else record
 
 
 def _refuse_item(record: Record) -> None:

@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import SearchStore
 from memoranda.model.query import (
     Candidates,
     IndexChanges,
@@ -36,6 +35,7 @@ from memoranda.model.query import (
     Vector,
     Vectors,
 )
+from memoranda.store.sql.store import Store
 
 MEGABYTE = 2**20
 # About what an index takes beside its arrays, and each name in it.
@@ -367,7 +367,7 @@ class UserIndex:
         self._loose = NO_TALK
         self._rows: Rows | None = None
 
-    def rows(self, store: SearchStore, scope: Scope) -> Rows:
+    def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
 
         That may be older than what another thread has read meanwhile, which nobody forgets for it:

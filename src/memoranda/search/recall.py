@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
-from memoranda.model.actions import Touch
+from memoranda.model.changes import RecordAccess
 from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
-from memoranda.model.ports import Store, TokenCounter
+from memoranda.model.ports import TokenCounter
 from memoranda.model.query import Filter, Order
 from memoranda.records.secret_policies import SecretPolicy, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
+from memoranda.store.sql.store import Store
 from memoranda.text.recalled import FENCE, escape_fence
 from memoranda.text.small_talk import is_small_talk
 
@@ -167,7 +168,7 @@ class RecallService:
                     facts.setdefault(turn, []).append(fact)
                     accessed[fact.id] = None
         if accessed:
-            self.store.apply(self.scope, [Touch(tuple(accessed), where.now, session)])
+            self.store.apply(self.scope, [RecordAccess(tuple(accessed), where.now, session)])
         return facts
 
     def latest_insight(self, where: Filter) -> Record | None:

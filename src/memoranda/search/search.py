@@ -16,7 +16,7 @@ from memoranda.errors import EmbeddingError
 from memoranda.facts.reader import INSTRUCTION
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Kind, Record, Scope, TokenMatch, Why
-from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor
 from memoranda.model.query import (
     Candidates,
     EmbeddedText,
@@ -54,6 +54,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.store.sql.store import Store
 from memoranda.text.limits import shorten_question
 from memoranda.text.small_talk import states_nothing
 
@@ -136,7 +137,7 @@ class Retriever:
         wait: seconds to wait for what is still to be derived from the user's records.
     """
 
-    store: SearchStore
+    store: Store
     analyzer: Analyzer
     extractor: EntityExtractor
     derivations: DerivationWorker

@@ -17,8 +17,8 @@ from prometheus_client.registry import Collector
 from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError
 from memoranda.maintenance.figures import WorkerMetrics
-from memoranda.model.ports import Store
 from memoranda.serving.addresses import ListenAddress
+from memoranda.store.sql.store import Store
 
 WORK, STAGE = "work", "stage"
 

@@ -15,7 +15,8 @@ from platformdirs import user_data_path
 
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.passwords import hide_password
-from memoranda.model.ports import NameMatcher, Store
+from memoranda.model.ports import NameMatcher
+from memoranda.store.sql.store import Store
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 

@@ -8,8 +8,8 @@ import re
 import secrets
 import selectors
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice
@@ -32,7 +32,7 @@ from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.reads import matching
-from memoranda.store.sql.store import DatabaseStore, drop_vectors
+from memoranda.store.sql.store import LOCKED_USER, KnownUser, Store, drop_vectors
 from memoranda.store.sql.transaction import PURGE, name_digest
 
 log = logging.getLogger("memoranda.store")
@@ -71,8 +71,7 @@ UNABLE = (
 SET_SESSION = "SELECT set_config('lock_timeout', %s, FALSE)"
 COMMIT_SAFELY = "SET synchronous_commit = on"
 SET_PATIENCE = "SELECT set_config('lock_timeout', :most, TRUE)"
-# Writers of one user take turns, by a lock of the user's row; work on all users waits for them all.
-LOCK_USER = "SELECT key FROM users WHERE name = :name OR digest = :digest FOR NO KEY UPDATE"
+# Work on all users waits for the writers of each.
 LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
 # Processes that open a new database at once: one of them makes the schema.
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
@@ -172,6 +171,7 @@ MACROS = {
         "WHEN 'string' THEN (held.value #>> '{{}}') COLLATE \"C\" {2} (wanted.value #>> '{{}}') "
         "ELSE FALSE END)"
     ),
+    "lock_row": "FOR NO KEY UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "least": "least(",
     "greatest": "greatest(",
@@ -304,8 +304,8 @@ def show_address(address: str) -> str:
     return f"postgresql://{whom}{place}/{name}"
 
 
-class PostgresStore(DatabaseStore[PostgresConnection]):
-    """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
+class PostgresStore(Store):
+    """Implements :class:`memoranda.store.sql.store.Store` on a PostgreSQL database.
 
     Writers of one user take turns, those of different users do not wait for each other, and
     readers wait for nobody. Connections are shared by the threads of a process; a process that
@@ -423,14 +423,14 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
                 connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
 
     @contextmanager
-    def _lend(self, end: float | None = None) -> Iterator[PostgresConnection]:
+    def _lend(self, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection that nobody else has; what it began is committed, or undone.
 
         Args:
-            end: until when to wait for one, by the monotonic clock.
+            patience: seconds to wait for one, at most.
         """
         self._require_open()
-        seconds = self._busy_timeout if end is None else max(LEAST_WAIT, end - time.monotonic())
+        seconds = self._busy_timeout if patience is None else max(LEAST_WAIT, patience)
         with self._translated():
             raw = self._connection(seconds)
             try:
@@ -504,58 +504,58 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
         return errors.StoreBusy(f"{self.location}: {why}; try again")
 
     @contextmanager
-    def write(self, patience: float | None = None) -> Iterator[PostgresConnection]:
-        """Lend a connection inside one transaction: committed, or never begun.
-
-        No other writer of any user has one meanwhile.
-        """
-        with self._begun(LOCK_ALL, NONE, patience) as connection:
+    def transact(
+        self, scope: Scope | None = None, patience: float | None = None
+    ) -> Iterator[PostgresConnection]:
+        """Lend a connection inside one transaction: committed, or undone."""
+        with self._begun("", patience) as connection:
+            if scope is not None:
+                values = {"name": scope.user, "digest": name_digest(scope.user)}
+                connection.rows(LOCKED_USER, values)
             yield connection
 
     @contextmanager
-    def _begun(
-        self, lock: str, values: Values, patience: float | None, end: float | None = None
-    ) -> Iterator[PostgresConnection]:
-        """Lend a connection inside a transaction that waits for other writers, by a lock.
+    def transact_alone(self) -> Iterator[PostgresConnection]:
+        """Lend a connection inside a transaction for which writers of all users wait."""
+        with self._begun(LOCK_ALL, None) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, lock: str, patience: float | None) -> Iterator[PostgresConnection]:
+        """Lend a connection inside a transaction that takes a lock first.
 
         Statements without a result are sent without waiting (psycopg's pipeline).
         """
-        with self._lend(end) as lent, lent.raw.pipeline(), lent.raw.transaction():
-            if patience is not None and patience < self._busy_timeout:
-                lent.run(SET_PATIENCE, {"most": _milliseconds(patience)})
-            if lock:
-                lent.run(lock, values)
-            yield lent
+        is_done = False
+        try:
+            with self._lend(patience) as lent, lent.raw.pipeline(), lent.raw.transaction():
+                if patience is not None and patience < self._busy_timeout:
+                    lent.run(SET_PATIENCE, {"most": _milliseconds(patience)})
+                if lock:
+                    lent.run(lock)
+                yield lent
+                is_done = True
+        except errors.StoreError as error:
+            if is_done and _passes(error) and not _is_undone(error):
+                raise errors.StoreError(f"{error}; {IN_DOUBT}") from error
+            raise
 
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        """Do ``work`` in one transaction; again, where the server undid the one before."""
-        lock, values = "", NONE
-        if scope is not None:
-            lock, values = LOCK_USER, {"name": scope.user, "digest": name_digest(scope.user)}
+    def _begin_write(
+        self, afterwards: ExitStack, scope: Scope, patience: float | None
+    ) -> tuple[SqlConnection, KnownUser]:
+        """Begin a transaction of a user, also where a server is away for a while."""
         seconds = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
         end = time.monotonic() + seconds
         while True:
-            is_sent = False
             try:
-                with self._begun(lock, values, patience, end) as connection:
-                    done = work(connection)
-                    is_sent = True
+                with ExitStack() as begun:
+                    found = super()._begin_write(begun, scope, max(0.0, end - time.monotonic()))
+                    afterwards.push(begun.pop_all())
+                    return found
             except errors.StoreError as error:
-                if not _passes(error):
+                if not _passes(error) or time.monotonic() > end:
                     raise
-                if is_sent and not _is_undone(error):
-                    raise errors.StoreError(f"{error}; {IN_DOUBT}") from error
-                if time.monotonic() > end:
-                    raise
-            else:
-                return done
             time.sleep(PAUSE)
-
-    def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
-        return self._write(scope, work)
 
     def is_large(self, scope: Scope) -> bool:
         """Return whether candidates for the scope's user come from the database."""
@@ -616,7 +616,7 @@ class PostgresStore(DatabaseStore[PostgresConnection]):
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
-        with self.write() as connection:
+        with self.transact_alone() as connection:
             drop_vectors(connection, model, dimensions)
 
     def purge(self, *, large: bool = False) -> str | None:

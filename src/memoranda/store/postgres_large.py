@@ -8,7 +8,8 @@ of any other user are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -206,8 +207,10 @@ class LargeUser(NamedTuple):
 class WritingStore(Protocol):
     """What runs a part of the work in a transaction of its own."""
 
-    def write_as(self, scope: Scope | None, work: Callable[[Any], T]) -> T:
-        """Do ``work`` in a transaction that only writers of the scope's user wait for."""
+    def transact(
+        self, scope: Scope | None = None, patience: float | None = None
+    ) -> AbstractContextManager[Any]:
+        """Lend a connection inside one transaction; writers of the scope's user wait."""
 
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
@@ -291,12 +294,18 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
             drop(connection, user)
 
     last = 0
-    is_new = store.write_as(scope, make)
+    with store.transact(scope) as connection:
+        is_new = make(connection)
+    filled: int | None = 0 if is_new else None
+    while filled is not None:
+        last = filled
+        with store.transact(scope) as connection:
+            filled = fill(connection)
     if is_new:
-        while (filled := store.write_as(scope, fill)) is not None:
-            last = filled
-        store.write_as(None, build)
-    store.write_as(scope, finish)
+        with store.transact() as connection:
+            build(connection)
+    with store.transact(scope) as connection:
+        finish(connection)
 
 
 def literal_of(vector: NDArray[Any]) -> str:

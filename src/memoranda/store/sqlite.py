@@ -23,6 +23,7 @@ import apsw
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.forks import follow_forks
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
@@ -36,7 +37,7 @@ from memoranda.store.sql.database import (
     Values,
 )
 from memoranda.store.sql.dialect import Dialect, schema_steps
-from memoranda.store.sql.store import DatabaseStore
+from memoranda.store.sql.store import Store
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite_files import create_private, file_address, file_identity, new_file
 from memoranda.store.sqlite_schema import bring_up_to_date, is_marked, is_whole, read_version
@@ -144,6 +145,7 @@ DIALECT = Dialect(
             "AND ((a.type = 'text' AND b.type = 'text') "
             "OR (a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
         ),
+        "lock_row": "",
         "skip_locked": "",  # Writers take turns.
         "least": "min(",
         "greatest": "max(",
@@ -386,8 +388,11 @@ class SqliteDatabase(Database[SqliteConnection]):
             super()._end_snapshot(connection)
 
     @contextmanager
-    def write(self, patience: float | None = None) -> Iterator[SqliteConnection]:
-        """Lend the writing connection inside one transaction: committed, or never begun."""
+    def transact(
+        self, scope: Scope | None = None, patience: float | None = None
+    ) -> Iterator[SqliteConnection]:
+        """Lend the writing connection inside one transaction: committed, or undone."""
+        del scope  # A file has one writer.
         with self._lend_writer(patience) as connection:
             try:
                 with self._waiting(connection, patience):
@@ -463,7 +468,7 @@ class SqliteDatabase(Database[SqliteConnection]):
                 return
             readable = is_whole(connection.raw, steps, self.location)
         try:
-            with self.write() as connection:
+            with self.transact() as connection:
                 bring_up_to_date(connection.raw, steps, self.location)
         except errors.StoreReadOnly:
             if not readable:
@@ -525,7 +530,7 @@ class SqliteDatabase(Database[SqliteConnection]):
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
-class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
+class SqliteStore(SqliteDatabase, Store):
     """Implements :class:`memoranda.model.ports.Store` on one SQLite database.
 
     Args:

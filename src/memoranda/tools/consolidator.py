@@ -15,7 +15,7 @@ from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
-from memoranda.model.actions import AdvanceSession, Insert, Supersede
+from memoranda.model.changes import Insert, Supersede
 from memoranda.model.checks import located, several
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Record, Trust
@@ -181,8 +181,8 @@ class ConsolidatorTools:
         info = self._session(session_id)
         rest = session_episodes(self._store, self._scope, session_id, after=info.through)
         after = max([info.through, *(record.position or 0 for record in rest)])
-        done = AdvanceSession(session_id, after, self._records.now(), finished=True)
-        self._store.apply(self._scope, [done])
+        with self._store.write(self._scope) as tx:
+            tx.advance_session(session_id, through=after, at=self._records.now(), finished=True)
         return f"{session_id} is consolidated."
 
 

@@ -21,17 +21,7 @@ from itertools import groupby
 from typing import Any, TypeAlias, cast
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import (
-    Action,
-    Append,
-    Insert,
-    KeepNameDecision,
-    KeepTombstone,
-    KeepUserMetadata,
-    OpenConversation,
-    Prune,
-    UpdateConversation,
-)
+from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash, located, storable
 from memoranda.model.json_object import iso
 from memoranda.model.models import (
@@ -44,18 +34,27 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.notes import NOTES_FILES, NotesContent
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Subset
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
+from memoranda.store.sql.store import Store, Transaction
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget, batched
 from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonItem, list_of, object_of
 from memoranda.transfer.json_values import parse_as, to_object
 
+
+@dataclass(frozen=True, slots=True)
+class NameDecision:
+    """A name that a person gave to the entity that another names, or to itself: it stands alone."""
+
+    name: str
+    target: str
+
+
 VERSION = 4
 # The dataclass of which each line of these types is.
 LINES: Mapping[str, type] = {
-    "decision": KeepNameDecision,
+    "decision": NameDecision,
     "session": AgentSession,
     "usage": AgentUsage,
     "erased": ErasedRecord,
@@ -93,7 +92,7 @@ class ArchivedConversation:
 
 
 ArchivedPart: TypeAlias = (
-    KeepNameDecision
+    NameDecision
     | ArchivedRecord
     | AgentSession
     | AgentUsage
@@ -116,7 +115,7 @@ def archive_lines(
     head = {"format": FileFormat.MEMORANDA, "version": VERSION, "user": scope.user}
     yield "header", _dump(head | {"exported_at": iso(now)})
     for name, target in store.decisions(scope).items():
-        yield _line("decision", KeepNameDecision(name, target))
+        yield _line("decision", NameDecision(name, target))
     for page in record_pages(store, scope, now, tuple(Kind)):
         trails = store.trails(scope, [record.id for record in page])
         for record in page:
@@ -322,8 +321,10 @@ def _restore_batch(
             _keep_sessions(target, batch, episodes)
         case NotesContent():
             _keep_notes(target, batch, counts)
-        case KeepNameDecision():
-            target.store.apply(target.scope, batch)
+        case NameDecision():
+            with target.store.write(target.scope) as tx:
+                for each in batch:
+                    tx.keep_name_decision(each.name, each.target)
         case AgentUsage():
             _keep(target, UserMetadata(usage=tuple(batch)))
         case ErasedRecord():
@@ -331,7 +332,8 @@ def _restore_batch(
 
 
 def _keep(target: ImportTarget, kept: UserMetadata) -> None:
-    target.store.apply(target.scope, [KeepUserMetadata(kept)])
+    with target.store.write(target.scope) as tx:
+        tx.keep_user_metadata(kept)
 
 
 def _keep_records(
@@ -347,7 +349,7 @@ def _keep_records(
             and not _has_item(target, each)
         ]
 
-    new = len(target.apply_new(plan))
+    new = target.insert_new(plan)
     counts.records += new
     counts.skipped += len(batch) - new
 
@@ -364,42 +366,51 @@ def _has_item(target: ImportTarget, part: ArchivedRecord) -> bool:
 def _keep_conversation(
     target: ImportTarget, part: ArchivedConversation, counts: ImportCounts
 ) -> None:
-    def plan() -> list[Append]:
-        removed = target.store.tombstones(target.everyone, name)
-        known = {message.id for tombstone in removed for message in tombstone.messages}
-        known |= {each.id for each in target.store.messages(target.everyone, name, cleared=True)}
-        return [
-            Append(name, message)
-            for message in part.messages.values()
-            if message.id not in known and message.record_id not in target.erased
-        ]
-
     name = part.info.id
-    if target.store.conversations(target.everyone, name):
-        new = len(target.apply_new(plan))
-    elif name in target.deleted or target.erased.intersection(
-        each.record_id or "" for each in part.messages.values()
-    ):
-        new = 0
-    else:
-        new = len(part.messages)
-        target.store.apply(target.scope, _creation(part))
+    with target.store.write(target.scope) as tx:
+        if target.store.conversations(target.everyone, name):
+            new = _append_missing(target, tx, part)
+        elif name in target.deleted or target.erased.intersection(
+            each.record_id or "" for each in part.messages.values()
+        ):
+            new = 0
+        else:
+            new = len(part.messages)
+            _create_conversation(tx, part)
     counts.messages += new
     counts.skipped += len(part.messages) - new
 
 
-def _creation(part: ArchivedConversation) -> list[Action]:
-    """Return what stores a conversation of which nothing is there."""
-    info = part.info
-    actions: list[Action] = [OpenConversation(info, part.agent)]
-    for message in part.messages.values():
-        actions.append(Append(info.id, message))
-        if message.id == info.cleared_through:
-            actions.append(UpdateConversation(info.id, clear=True))
-    actions += [Prune(info.id, pruning) for pruning in part.prunings]
-    actions += [KeepTombstone(info.id, each) for each in part.tombstones]
-    ends = UpdateConversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
-    return [*actions, ends]
+def _append_missing(target: ImportTarget, tx: Transaction, part: ArchivedConversation) -> int:
+    """Add the messages that a conversation lacks; return how many."""
+    name = part.info.id
+    removed = target.store.tombstones(target.everyone, name)
+    known = {message.id for tombstone in removed for message in tombstone.messages}
+    known |= {each.id for each in target.store.messages(target.everyone, name, cleared=True)}
+    missing = [
+        message
+        for message in part.messages.values()
+        if message.id not in known and message.record_id not in target.erased
+    ]
+    tx.append_messages(name, missing)
+    return len(missing)
+
+
+def _create_conversation(tx: Transaction, part: ArchivedConversation) -> None:
+    """Store a conversation of which nothing is there."""
+    info, messages = part.info, list(part.messages.values())
+    ids = [message.id for message in messages]
+    cleared = ids.index(info.cleared_through) + 1 if info.cleared_through in ids else 0
+    tx.open_conversation(info, agent=part.agent)
+    if cleared:
+        tx.append_messages(info.id, messages[:cleared])
+        tx.update_conversation(info.id, clear=True)
+    tx.append_messages(info.id, messages[cleared:])
+    for pruning in part.prunings:
+        tx.add_pruning(info.id, pruning)
+    for tombstone in part.tombstones:
+        tx.keep_tombstone(info.id, tombstone)
+    tx.update_conversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
 
 
 def _keep_sessions(

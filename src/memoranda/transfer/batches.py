@@ -18,18 +18,19 @@ from typing import NamedTuple, TypeVar
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.transcript import StoredTranscript
-from memoranda.errors import InvalidInput, StoreError
-from memoranda.model.actions import Action, Insert, KnownFact, Outcome
+from memoranda.errors import InvalidInput
+from memoranda.model.changes import Insert
 from memoranda.model.checks import EPOCH, located, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
-from memoranda.model.ports import EntityExtractor, Progress, Store
+from memoranda.model.ports import EntityExtractor, Progress
 from memoranda.model.query import Filter
 from memoranda.model.traces import UserMetadata
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import Draft
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, holds_secret
 from memoranda.records.service import RecordService
+from memoranda.store.sql.store import Store
 from memoranda.text.secrets import has_secret
 from memoranda.transfer.json_files import LeftOut
 
@@ -38,7 +39,6 @@ BATCH = 500
 # The last letters of an id, of five bits each: the digest. The millisecond is before it.
 KEY_LETTERS = 16
 Item = TypeVar("Item")
-Planned = TypeVar("Planned", bound=Action)
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -106,24 +106,14 @@ class ImportTarget:
         asked = list(ids)
         return {*self.store.get(self.everyone, asked), *self.erased.intersection(asked)}
 
-    def apply_new(self, plan: Callable[[], Sequence[Planned]]) -> list[Outcome | Planned]:
-        """Carry out a plan of what is new, and once more where another process stored some of it.
+    def insert_new(self, plan: Callable[[], Sequence[Insert]]) -> int:
+        """Store what a plan inserts; return how much was not known.
 
-        Returns:
-            The actions, each of a fact that was known replaced by what the store says of it.
+        Args:
+            plan: makes it of what is stored by then, while nobody else writes.
         """
-        actions = plan()
-        try:
-            told = self.store.apply(self.scope, actions)
-        except StoreError:
-            fewer = plan()
-            if len(fewer) == len(actions):
-                raise
-            actions, told = fewer, self.store.apply(self.scope, fewer)
-        known = {each.id for each in told if isinstance(each, KnownFact)}
-        return [
-            each for each in actions if not isinstance(each, Insert) or each.record.id not in known
-        ]
+        with self.store.write(self.scope) as tx:
+            return sum(each.is_new for each in tx.carry_out(plan()))
 
     def id_of(self, prefix: str, format: str, key: str, at: datetime | None) -> str:
         """Return the id of what has this key in a file of this format, and happened then."""
@@ -267,7 +257,7 @@ def _store(target: ImportTarget, format: str, batch: Sequence[PlacedDraft]) -> i
             if name not in known and insert.record.content_hash not in said
         ]
 
-    return len(target.apply_new(plan))
+    return target.insert_new(plan)
 
 
 def _planned(target: ImportTarget, format: str, placed: PlacedDraft) -> Insert:

@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, StoreError
-from memoranda.model.actions import OpenConversation, UpdateConversation
 from memoranda.model.checks import clean, located
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
 from memoranda.transfer.batches import BATCH, KEY_LETTERS, ImportCounts, ImportTarget, batched
@@ -243,7 +242,8 @@ class ConversationImport:
         if not store.conversations(scope, found.id):
             times = (item.at for item in found.messages if item.at)
             begun = found.at or next(times, self.target.records.now())
-            store.apply(scope, [OpenConversation(ConversationInfo(id=found.id, created_at=begun))])
+            with store.write(scope) as tx:
+                tx.open_conversation(ConversationInfo(id=found.id, created_at=begun))
         transcript = self.target.transcript(found.id)
         for batch in batched(_whole(new), BATCH):
             transcript.append(self._measured(batch, found))
@@ -256,7 +256,8 @@ class ConversationImport:
         info = store.conversations(scope, found.id).get(found.id)
         last = max((item.at for item in found.messages if item.at), default=None)
         if info and last and (info.ended_at is None or info.ended_at < last):
-            store.apply(scope, [UpdateConversation(found.id, ended_at=last)])
+            with store.write(scope) as tx:
+                tx.update_conversation(found.id, ended_at=last)
 
     def _measured(
         self, batch: Sequence[ForeignMessage], found: ForeignConversation

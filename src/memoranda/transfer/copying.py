@@ -13,9 +13,10 @@ from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, several
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import Progress, Store
+from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.notes.service import NotesService
+from memoranda.store.sql.store import Store
 from memoranda.transfer.archive import archive_lines, read_archive, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget
 from memoranda.transfer.json_files import JsonItem, LeftOut

@@ -18,9 +18,10 @@ from memoranda.model.checks import located, refuse_unknown
 from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesContent
-from memoranda.model.ports import Progress, Store
+from memoranda.model.ports import Progress
 from memoranda.notes.service import NotesService
 from memoranda.records.drafts import parse_draft
+from memoranda.store.sql.store import Store
 from memoranda.text.files import file_path, write_whole
 from memoranda.transfer import (
     chatgpt,

@@ -21,16 +21,9 @@ from memoranda.conversation.session_format import (
 )
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Action,
-    KeepTombstone,
-    OpenConversation,
-    Prune,
-    UpdateConversation,
-)
 from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
-from memoranda.model.ports import Store
+from memoranda.store.sql.store import Store
 from memoranda.transfer.batches import ImportCounts, ImportTarget
 
 # Out
@@ -110,18 +103,19 @@ def import_session(target: ImportTarget, path: Path, counts: ImportCounts) -> No
     messages, places = _checked(target, file, info)
     new = _missing_messages(target, path, name, messages)
     if known is None:
-        store.apply(
-            scope, [OpenConversation(info), UpdateConversation(name, calibration=info.calibration)]
-        )
+        with store.write(scope) as tx:
+            tx.open_conversation(info)
+            tx.update_conversation(name, calibration=info.calibration)
     _append(target, name, new, known, bisect_left(places, info.start))
     there = {pruning.id for pruning in store.prunings(scope, name)}
-    actions: list[Action] = [
-        Prune(name, item) for item in _moved(file.prunings(), places) if item.id not in there
-    ]
-    actions += [KeepTombstone(name, item) for item in file.tombstones()]
-    if info.ended_at is not None and (known is None or new):
-        actions.append(UpdateConversation(name, ended_at=info.ended_at))
-    store.apply(scope, actions)
+    with store.write(scope) as tx:
+        for pruning in _moved(file.prunings(), places):
+            if pruning.id not in there:
+                tx.add_pruning(name, pruning)
+        for tombstone in file.tombstones():
+            tx.keep_tombstone(name, tombstone)
+        if info.ended_at is not None and (known is None or new):
+            tx.update_conversation(name, ended_at=info.ended_at)
     counts.total, counts.messages, counts.skipped = 1, len(new), len(messages) - len(new)
     counts.advance(1)
 

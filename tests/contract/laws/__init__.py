@@ -52,4 +52,4 @@ class StoreContract(
     copying.CopyContract,
     isolation.IsolationContract,
 ):
-    """The whole contract of :class:`memoranda.model.ports.Store`."""
+    """The whole contract of :class:`memoranda.store.sql.store.Store`."""

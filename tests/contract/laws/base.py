@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from samples import ANA, BEN, User
 
-from memoranda.model.ports import Store
+from memoranda.store.sql.store import Store
 
 Reopen = Callable[[Store], Store]
 ONE_STORE = settings(

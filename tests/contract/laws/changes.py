@@ -22,20 +22,21 @@ from samples import (
     moment,
     named,
     new_id,
+    only,
     record,
     vector,
     whole_repr,
 )
+from steps import Step, do
 
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.model import actions as do
 from memoranda.model.checks import to_ms
 from memoranda.model.erasure import TextCut
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.erasing import Eraser
+from memoranda.store.sql.store import Store
 from memoranda.testing.clocks import FrozenClock
 
 
@@ -132,7 +133,7 @@ class ApplyContract(Contract):
         """Neither an empty plan, a failed one nor a record under a wrong name makes a user."""
         tea, planned = ana.insertion("tea"), ana.planner.insertion("tea")
         ana.apply()
-        plans: list[tuple[User, list[do.Action]]] = [
+        plans: list[tuple[User, list[Step]]] = [
             (ana, [tea, do.Close("fact_nothing", moment(1), "never")]),
             (ben, [tea]),
             (ana.writer, [planned]),
@@ -156,7 +157,7 @@ class ApplyContract(Contract):
         ana.erase(hers)
         if not ben.page():
             ben.apply(ben.insertion("his tea", id=hers.id))
-        ben.apply(do.Erase((hers.id,), moment(2), "his wish"))
+        ben.apply(do.erase((hers.id,), at=moment(2), reason="his wish"))
         assert [change.reason for change in ana.history(hers.id)] == ["asked"]
         assert [change.reason for change in ben.history(hers.id)] == ["his wish"]
 
@@ -175,13 +176,13 @@ class BeliefContract(Contract):
         """Fading leaves the strength, to which a recall restores; history is silent on both."""
         (item,) = ana.remember("tea", confidence=0.8, decay_rate=0.1)
         before = changed(ana)
-        same: list[do.Action] = [do.Fade(item.id, SOON, 0.8), do.Touch((item.id, "no"), SOON)]
+        same: list[Step] = [do.Fade(item.id, SOON, 0.8), do.RecordAccess((item.id, "no"), SOON)]
         ana.apply(*same)
         assert changed(ana) == before  # Only a change is told to readers.
         ana.apply(do.Fade(item.id, SOON, 0.5))
         faded = changed(ana)
         assert ana.found(item) == replace(item, **touched(1), confidence=0.5)
-        ana.apply(do.Touch((item.id, item.id), SOON))
+        ana.apply(do.RecordAccess((item.id, item.id), SOON))
         assert before != faded != changed(ana)
         ana.apply(do.Fade(item.id, moment(999_999), 0.1))  # Reckoned before the recall.
         assert ana.found(item) == replace(item, **touched(2))
@@ -192,11 +193,11 @@ class BeliefContract(Contract):
         one, two, other = ana.remember("one", "two", "other")
         (planned,) = ana.planner.remember("planned")
         both = (one.id, planned.id, "fact_nothing")
-        ana.apply(do.Touch(both, moment(1), "trip"), do.Touch((other.id,), moment(2)))
-        ana.writer.apply(do.Touch((two.id, planned.id), moment(3), "trip"))
+        ana.apply(do.RecordAccess(both, moment(1), "trip"), do.RecordAccess((other.id,), moment(2)))
+        ana.writer.apply(do.RecordAccess((two.id, planned.id), moment(3), "trip"))
         assert ana.recalled("trip") == [two.id, planned.id, one.id]
         assert ana.found(planned).access_count == 1
-        ana.apply(do.Touch((one.id,), moment(4), "trip"))
+        ana.apply(do.RecordAccess((one.id,), moment(4), "trip"))
         assert ana.writer.recalled("trip") == [one.id, two.id]
         assert ana.recalled("other") == []
         ana.erase(one)
@@ -225,7 +226,7 @@ class BeliefContract(Contract):
         change = ana.history(old.id)[-1]
         assert (change.action, change.reason) == ("supersede", "moved")
         assert change.detail == {"by": new.id, "confidence": 0.3}
-        ana.apply(do.Touch((old.id,), SOON))
+        ana.apply(do.RecordAccess((old.id,), SOON))
         assert ana.found(old).confidence == weighed["confidence"]
         ana.apply(do.Close(wrong.id, moment(1), "corrected", superseded_by=new.id))
         ana.apply(do.Supersede(wrong.id, old.id, SOON, 0.3, "moved"))
@@ -241,7 +242,7 @@ class BeliefContract(Contract):
         one, two = ana.remember("one", "two")
         (fact,) = ana.remember("fact", source_ids=(one.id, "ep_nothing", two.id))
         (planned,) = ana.planner.remember("planned", source_ids=(two.id,))
-        plan: list[do.Action] = [
+        plan: list[Step] = [
             do.Supersede(one.id, fact.id, SOON, 0.3, "x"),
             do.Close(two.id, moment(1), "corrected", superseded_by=planned.id),
             do.Close(fact.id, moment(1), "corrected", superseded_by="fact_nothing"),
@@ -259,19 +260,22 @@ class BeliefContract(Contract):
         """One of the plan, of nobody or of the same agent is known; another user's never is."""
         (hers,) = ana.planner.remember("tea")
 
-        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[do.Outcome]]:
+        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[str]]:
+            """Store texts; return the ids of what is stored for them, and of what was known."""
             plan = [
                 do.Insert(record(text, scope=user.scope, **fields), unless_known=True)
                 for text in texts
             ]
-            return [each.record.id for each in plan], user.store.apply(user.scope, plan)
+            stored = user.apply(*plan)
+            known = [each.record.id for each in stored if not each.is_new]
+            return [each.record.id for each in stored], known
 
         (own,), known = learn(ana, "tea")
         assert known == []
-        (first, again, more), known = learn(ana, "cake", "cake", "tea")
-        assert known == [do.KnownFact(again, first), do.KnownFact(more, own)]
-        (passed,), known = learn(ana.planner, "tea", tags=("x",), trust=Trust.AGENT)
-        assert known == [do.KnownFact(passed, hers.id)]
+        (first, _, _), known = learn(ana, "cake", "cake", "tea")
+        assert known == [first, own]
+        _, known = learn(ana.planner, "tea", tags=("x",), trust=Trust.AGENT)
+        assert known == [hers.id]
         assert ana.found(hers) == replace(hers, tags=("x",))
         assert learn(ben, "tea")[1] == learn(ana, "tea", kind=Kind.EPISODE)[1] == []
         ana.apply(do.Supersede(own, first, moment(1), 0.3, "moved on"))
@@ -286,22 +290,22 @@ class BeliefContract(Contract):
         (item,) = ana.remember("tea", valid_until=moment(9_000), **attached)
         for given in ({"tags": ("new", "tea")}, {"metadata": {"b": [None]}}, {"valid_until": SOON}):
             item = replace(item, **given)
-            ana.apply(do.UpdateRecord(id=item.id, at=moment(1), **given))
+            ana.apply(do.update_record(item.id, at=moment(1), **given))
             assert ana.found(item) == item
         assert (ana.passing(tags=("new",), now=moment(0)), ana.passing(now=LATER)) == (["tea"], [])
         (row,) = ana.index_changes(UNREAD).rows
         assert row.valid_until_ms == to_ms(SOON)
         before, version = changed(ana), ana.noteworthy_version(now=moment(0))
         cleared: dict[str, Any] = {"tags": (), "metadata": {}, "valid_until": None}
-        ana.apply(do.UpdateRecord(id=item.id, at=moment(2), **cleared))
+        ana.apply(do.update_record(item.id, at=moment(2), **cleared))
         assert ana.found(item) == replace(item, **cleared)
         assert changed(ana) != before
         assert ana.noteworthy_version(now=moment(0)) != version
-        ana.apply(do.UpdateRecord(id=item.id, at=moment(3)))
+        ana.apply(do.update_record(item.id, at=moment(3)))
         changes = [change.detail["changed"] for change in ana.history(item.id)[1:]]
         assert changes == [["tags"], ["metadata"], ["valid_until"], sorted(cleared)]
         with pytest.raises(NotFound):
-            ana.apply(do.UpdateRecord(id="fact_nothing", at=moment(1), tags=()))
+            ana.apply(do.update_record("fact_nothing", at=moment(1), tags=()))
 
     def test_retiring_ends_and_drops_what_is_derived(self, store: Store, ana: User) -> None:
         """Vector and links go, for good; words find it as of before; twice is once."""
@@ -321,7 +325,7 @@ class BeliefContract(Contract):
         assert ana.page(earlier) == [item.content, other.content]
         change = ana.history(item.id)[-1]
         assert (change.action, change.reason, change.at) == ("retire", "faded away", SOON)
-        late = do.PutVectors(MODEL, {item.id: vector(1, 0, 0, 0)})
+        late = do.put_vectors(MODEL, {item.id: vector(1, 0, 0, 0)})
         ana.apply(late, do.Enrich(item.id, SOON, named("Dan", "Dan")))
         assert ana.pending() == [other.content]
         assert list(ana.index_changes(UNREAD).ordinals) == []
@@ -362,14 +366,18 @@ class ForgetContract(Contract):
         ben.remember("one", metadata={"n": 1})
         three = ana.insertion("three", metadata={"n": 1})
         where = replace(ALL, now=SOON, retired=False, metadata={"n": 1})
-        outcome = ana.apply(three, do.Forget(None, SOON, "asked", where))
-        assert do.only_erasure(outcome) == Erasure(id=one.id, records=2)
+        outcome = ana.apply(three, do.forget(None, at=SOON, reason="asked", where=where))
+        assert only(outcome) == Erasure(id=one.id, records=2)
         assert ana.page(ACTIVE) == ["two"]
         assert ben.page(ACTIVE) == ["one"]
-        again = ana.apply(do.Forget((one.id, two.id), LATER, "asked", replace(where, now=LATER)))
-        assert do.only_erasure(again) == Erasure()
-        erased = ana.apply(do.Erase(None, LATER, "asked", replace(where, retired=True)))
-        assert do.only_erasure(erased) == Erasure(id=one.id, records=len((one, three)))
+        again = ana.apply(
+            do.forget((one.id, two.id), at=LATER, reason="asked", where=replace(where, now=LATER))
+        )
+        assert only(again) == Erasure()
+        erased = ana.apply(
+            do.erase(None, at=LATER, reason="asked", where=replace(where, retired=True))
+        )
+        assert only(erased) == Erasure(id=one.id, records=len((one, three)))
         assert ana.page(ALL) == ["two"]
 
     def test_what_was_closed_meanwhile_is_refused(self, ana: User) -> None:
@@ -390,7 +398,10 @@ class ForgetContract(Contract):
         ana.remember("one", "two", metadata={"n": 1})
         new = ana.insertion("three", metadata={"n": 1})
         where = replace(ACTIVE, metadata={"n": 1})
-        ana.apply(do.Forget(None, SOON, "replaced", where, superseded_by=new.record.id), new)
+        ana.apply(
+            do.forget(None, at=SOON, reason="replaced", where=where, superseded_by=new.record.id),
+            new,
+        )
         assert ana.page(ACTIVE) == ["three"]
         before = [each for each in ana.records(ALL) if each.id != new.record.id]
         assert {each.superseded_by for each in before} == {new.record.id}
@@ -400,12 +411,12 @@ class ForgetContract(Contract):
         """Of whichever version it is named by; what had ended keeps its end."""
         (old,), new = ana.remember("old"), ana.insertion("new")
         ana.apply(new, do.Close(old.id, SOON, "corrected", superseded_by=new.record.id))
-        done = do.only_erasure(ana.apply(do.Forget((old.id,), LATER, "asked")))
+        done = only(ana.apply(do.forget((old.id,), at=LATER, reason="asked")))
         assert done == Erasure(id=old.id, records=2, versions=(new.record.id,))
         assert [each.valid_until for each in ana.records(ALL)] == [SOON, LATER]
         assert [each.reason for each in ana.history(old.id)][-1] == "asked"
         with pytest.raises(NotFound, match="fact_nothing"):
-            ana.apply(do.Forget((old.id, "fact_nothing"), LATER, "asked"))
+            ana.apply(do.forget((old.id, "fact_nothing"), at=LATER, reason="asked"))
 
 
 class EraseContract(Contract):
@@ -430,8 +441,10 @@ class EraseContract(Contract):
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
         assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
-        erasing = do.Erase((item.id,), LATER, "asked", copies=(copy.id, new.id, "fact_gone"))
-        receipt = do.only_erasure({"ana": ana, "writer": ana.writer}[by].apply(erasing))
+        erasing = do.erase(
+            (item.id,), at=LATER, reason="asked", copies=(copy.id, new.id, "fact_gone")
+        )
+        receipt = only({"ana": ana, "writer": ana.writer}[by].apply(erasing))
         assert receipt == Erasure(
             id=item.id,
             records=7,
@@ -461,7 +474,7 @@ class EraseContract(Contract):
                 raw={"content": [{"text": "Zoe likes tea"}, {"tea": 1}]},
             )
             user.say("about tea", "Zoe likes tea")
-            user.apply(do.ReplaceMessages("about tea", new_id("tmb"), SOON, newest=1))
+            user.apply(do.replace_messages("about tea", new_id("tmb"), at=SOON, newest=1))
             user.prune("about tea", cut(0, 0, summary="on tea"))
         before = ben.everything()
         kept = ana.kept_texts()
@@ -469,15 +482,14 @@ class EraseContract(Contract):
         (turn,) = ana.records(ALL)
         cuts.append(TextCut(TextPlace(PlaceKind.RECORD, turn.id), ("Zoe", "tea")))
         theirs = [TextCut(each.place, ("Zoe", "tea"), "stolen") for each in ben.kept_texts()]
-        (done,) = ana.apply(do.Redact((*cuts, *theirs), LATER, "asked"))
-        assert isinstance(done, do.Redaction)
-        assert {each.kind for each in done.places} == set(PlaceKind) - {PlaceKind.TYPED}
+        (done,) = ana.apply(do.redact((*cuts, *theirs), at=LATER, reason="asked"))
+        assert {each.kind for each in done} == set(PlaceKind) - {PlaceKind.TYPED}
         left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("about [erased] 2")])
         assert ("Zoe" in left, "tea" in left) == (False, False)
         assert ana.page() == ["[erased] likes [erased]. So be it."]
         assert ana.records(replace(ALL, waiting="vectors")) == ana.records(ALL)
         assert ben.everything() == before
-        assert ana.apply(do.Redact(tuple(cuts), LATER, "asked")) == [do.Redaction(())]
+        assert ana.apply(do.redact(tuple(cuts), at=LATER, reason="asked")) == [()]
         store.purge()
         assert store.verify() == []
 
@@ -492,7 +504,7 @@ class EraseContract(Contract):
             user.open_conversation("u", system=f"Know that {LIE}.")
             user.say("u", f"As you said:\n- {LIE.title()}", role="assistant")
             user.say("u", "yes", LIE, f"- [2026-03-01 12:00, user] {LIE}")
-        receipt = notes.erase([turn.id], do.Erase((turn.id,), LATER, "asked"))
+        receipt = notes.erase([turn.id], ids=(turn.id,))
         assert receipt.derived == (learned.id,)
         assert set(receipt.independent) == {again.id, own.id, ana.messages("u")[2].id}
         assert ana.conversations("u")["u"].system == "Know that [erased]."
@@ -502,7 +514,7 @@ class EraseContract(Contract):
         assert LIE in whole_repr(ben.messages("u"))
         # Who names the fact means it wherever it was said, but not what stands on its own.
         (fact,) = ana.remember(LIE)
-        receipt = notes.erase([fact.id], do.Erase((fact.id,), LATER, "asked"))
+        receipt = notes.erase([fact.id], ids=(fact.id,))
         assert (receipt.copies, receipt.independent) == ((again.id,), (own.id,))
         assert ana.page() == [own.content]
         assert [each.content for each in ana.messages("u")][2] == "[erased]"
@@ -519,7 +531,7 @@ class EraseContract(Contract):
         )
         ana.open_conversation("u")
         ana.say("u", f"{other.content}.", f"In short: {text}", role="assistant")
-        receipt = erasing_of(ana).erase([gone.id], do.Erase((gone.id,), LATER, "asked"))
+        receipt = erasing_of(ana).erase([gone.id], ids=(gone.id,))
         assert (receipt.derived, receipt.copies, receipt.independent) == ((week.id,), (), ())
         assert ana.records(ALL) == [other, again]
         told = [f"{other.content}.", "In short: [erased]."]
@@ -530,7 +542,7 @@ class EraseContract(Contract):
         (turn,), (again,) = ana.turns("s", "yes"), ana.turns("t", "Yes!")
         ana.open_conversation("u")
         ana.say("u", "yes", "yes, thank you")
-        receipt = erasing_of(ana).erase([turn.id], do.Erase((turn.id,), LATER, "asked"))
+        receipt = erasing_of(ana).erase([turn.id], ids=(turn.id,))
         assert (receipt.records, receipt.places) == (1, ())
         assert receipt.independent == (again.id, ana.messages("u")[0].id)
         assert [each.content for each in ana.messages("u")] == ["yes", "yes, thank you"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from samples import User, cut, moment, placed, pruning
+from steps import carry_out, do
 
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import (
     Calibration,
@@ -50,13 +50,13 @@ class TranscriptContract(Contract):
         old = ana.open_conversation("old", created_at=moment(0))
         his = ben.open_conversation("trip")
         for learned in (Calibration(0.75, 10), Calibration(1.5, 0)):
-            ana.apply(do.UpdateConversation("trip", calibration=learned))
+            ana.apply(do.update_conversation("trip", calibration=learned))
         ana.store = ben.store = reopen(ana.store)
         info = replace(info, calibration=learned)
         assert list(ana.conversations().values()) == [new, info, old]
         said = ana.say("trip", "a", "b")
-        ana.apply(do.UpdateConversation("trip", clear=True))
-        ana.apply(do.UpdateConversation("trip", ended_at=moment(7)))
+        ana.apply(do.update_conversation("trip", clear=True))
+        ana.apply(do.update_conversation("trip", ended_at=moment(7)))
         before = known(ana)
         ana.open_conversation("trip", system="new")
         after: dict[str, Any] = {
@@ -134,7 +134,7 @@ class TranscriptContract(Contract):
         (c,) = ana.store.records(ana.scope, Filter.at_any_time(hashes=[content_hash("c")]))
         ana.close(c)
         assert (through(9), held(9)) == (5, "bcdg")
-        ana.store.apply(ana.scope, [do.DeleteConversation("trip", moment(9), erase=False)])
+        carry_out(ana.store, ana.scope, [do.delete_conversation("trip", at=moment(9), erase=False)])
         assert through(9) == -1
 
     def test_no_place_is_used_twice(self, ana: User) -> None:
@@ -172,8 +172,10 @@ class TranscriptContract(Contract):
         """The last, those after a position, those pinned now; cleared ones for who asks."""
         ana.open_conversation("trip")
         ids = [message.id for message in ana.say("trip", *"abcde")]
-        ana.apply(*[do.Pin("trip", ids[place], pinned=True) for place in (3, 3, 0, 1)])
-        ana.apply(do.Pin("trip", ids[1], pinned=False), do.UpdateConversation("trip", clear=True))
+        ana.apply(*[do.pin_message("trip", ids[place], pinned=True) for place in (3, 3, 0, 1)])
+        ana.apply(
+            do.pin_message("trip", ids[1], pinned=False), do.update_conversation("trip", clear=True)
+        )
         ana.say("trip", "f")
         assert texts(ana, **which) == expected
         assert texts(ana, "nothing", **which) == ""
@@ -182,12 +184,12 @@ class TranscriptContract(Contract):
         """All said so far is cleared, whatever was erased before; what is said later is in view."""
         ana.open_conversation("trip")
         one, two = ana.remember("a", "c")
-        ana.apply(do.UpdateConversation("trip", clear=True))
+        ana.apply(do.update_conversation("trip", clear=True))
         ana.say("trip", "a", record_id=one.id)
         (kept,) = ana.say("trip", "b")
         (last,) = ana.say("trip", "c", record_id=two.id)
         ana.erase(one)
-        ana.apply(do.UpdateConversation("trip", clear=True))
+        ana.apply(do.update_conversation("trip", clear=True))
         info = known(ana)
         assert (texts(ana), texts(ana, cleared=True)) == ("", "bc")
         assert (info.cleared_through, info.messages, info.start) == (last.id, 2, 3)
@@ -203,7 +205,7 @@ class TranscriptContract(Contract):
         ana.open_conversation("other")
         first, second = ana.say("trip", "a", "b")
         (third,) = ana.say("other", "c")
-        ana.apply(do.Recount("trip", {first.id: 70, third.id: 90, "msg_gone": 1}))
+        ana.apply(do.set_token_counts("trip", {first.id: 70, third.id: 90, "msg_gone": 1}))
         assert ana.messages("trip") == placed(replace(first, tokens=70), second)
         assert ana.messages("other") == placed(third)
 
@@ -217,12 +219,12 @@ class TranscriptContract(Contract):
         assert known(ana).revision == before
         receipt = pruning(cut(0, 1))
         for action in (
-            do.Pin("trip", first.id, pinned=True),
-            do.Recount("trip", {first.id: 99}),
-            do.Prune("trip", receipt),
-            do.Summarize("trip", receipt.id, {0: "in short"}),
-            do.UpdateConversation("trip", clear=True),
-            do.Erase((item.id,), moment(1), "asked"),
+            do.pin_message("trip", first.id, pinned=True),
+            do.set_token_counts("trip", {first.id: 99}),
+            do.add_pruning("trip", receipt),
+            do.add_summaries("trip", receipt.id, {0: "in short"}),
+            do.update_conversation("trip", clear=True),
+            do.erase((item.id,), at=moment(1), reason="asked"),
         ):
             ana.apply(action)
             assert known(ana).revision > before, action
@@ -257,9 +259,9 @@ class RemovalContract(Contract):
         said += placed(*ana.say("trip", "b", record_id=item.id), start=1)
         said += placed(*ana.say("trip", "c", "d"), start=2)
         other, his = ana.say("other", "b"), ben.say("trip", "b")
-        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(5), newest=1))
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), newest=1))
         ids = (said[1].id, said[0].id)
-        told = ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(6), ids=ids))
+        told = ana.apply(do.replace_messages("trip", "tmb_2", at=moment(6), ids=ids))
         ana.store = ben.store = reopen(ana.store)
         assert ana.messages("trip", cleared=True) == [said[2]]
         assert known(ana).messages == 1
@@ -280,9 +282,9 @@ class RemovalContract(Contract):
         """Also after the newest messages were removed, and those that replaced others."""
         ana.open_conversation("trip")
         ana.say("trip", *"abc")
-        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), newest=2))
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), newest=2))
         ana.say("trip", "d")
-        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(1), newest=9))
+        ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), newest=9))
         ana.say("trip", "e")
         assert [(item.position, item.content) for item in ana.messages("trip")] == [(4, "e")]
 
@@ -306,7 +308,9 @@ class RemovalContract(Contract):
         said = ana.say("trip", *"abcde")
         fresh = [replace(said[0], id=f"{said[0].id}{text}", content=text) for text in new]
         ids = tuple(said[place].id for place in gone)
-        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=ids, messages=tuple(fresh)))
+        ana.apply(
+            do.replace_messages("trip", "tmb_1", at=moment(1), ids=ids, messages=tuple(fresh))
+        )
         assert [(item.position, item.content) for item in ana.messages("trip")] == expected
         (last,) = ana.say("trip", "last")
         newest = ana.messages("trip", last=1)[0]
@@ -323,23 +327,23 @@ class RemovalContract(Contract):
         before = (known(ana), ana.messages("trip"))
         for ids in ((first.id, "msg_nothing"), (second.id, foreign.id)):
             with pytest.raises(NotFound, match="there is no message"):
-                ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=ids))
+                ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), ids=ids))
         with pytest.raises(NotFound, match="there is no conversation"):
-            ana.apply(do.ReplaceMessages("nothing", "tmb_1", moment(1), newest=1))
+            ana.apply(do.replace_messages("nothing", "tmb_1", at=moment(1), newest=1))
         assert (known(ana), ana.messages("trip"), ana.tombstones("trip")) == (*before, [])
 
     def test_what_was_cleared(self, ana: User) -> None:
         """The newest are those since then; what was cleared can be removed, and not replaced."""
         ana.open_conversation("trip")
         first, second = ana.say("trip", "a", "b")
-        ana.apply(do.UpdateConversation("trip", clear=True))
+        ana.apply(do.update_conversation("trip", clear=True))
         before = known(ana)
-        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), newest=1))
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), newest=1))
         assert (known(ana), ana.tombstones("trip")) == (before, [])
         more: dict[str, Any] = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
         with pytest.raises(InvalidInput, match="left behind by clear"):
-            ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), **more))
-        ana.apply(do.ReplaceMessages("trip", "tmb_1", moment(1), ids=(first.id,)))
+            ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), **more))
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), ids=(first.id,)))
         assert texts(ana, cleared=True) == "b"
 
     def test_prunings_follow(self, ana: User) -> None:
@@ -350,8 +354,10 @@ class RemovalContract(Contract):
         receipt = ana.prune("trip", one, two, three)
         fresh = tuple(replace(said[0], id=f"{said[0].id}{text}", content=text) for text in "xy")
         before = known(ana).revision
-        change = do.ReplaceMessages("trip", "tmb_1", moment(1), ids=(said[3].id,), messages=fresh)
-        ana.apply(change, do.Summarize("trip", receipt.id, {0: "new", 2: "d", 8: "d", 11: "h"}))
+        change = do.replace_messages(
+            "trip", "tmb_1", at=moment(1), ids=(said[3].id,), messages=fresh
+        )
+        ana.apply(change, do.add_summaries("trip", receipt.id, {0: "new", 2: "d", 8: "d", 11: "h"}))
         assert [(item.position, item.content) for item in ana.messages("trip")] == [
             *((0, "a"), (1, "b"), (2, "c"), (3, "x"), (8, "y"), (9, "e")),
             *((10, "f"), (11, "g"), (12, "h")),
@@ -359,7 +365,7 @@ class RemovalContract(Contract):
         assert spans(ana) == [[(0, 1, 2), (2, 3, 2), (8, 9, 2), (11, 11, 1)]]
         assert summaries(ana) == [["new", None, None, "h"]]
         assert [part.torn for part in ana.prunings("trip")[0].cuts] == [False, True, True, False]
-        ana.apply(do.ReplaceMessages("trip", "tmb_2", moment(1), ids=(said[0].id, said[4].id)))
+        ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), ids=(said[0].id, said[4].id)))
         assert spans(ana) == [[(1, 1, 1), (2, 3, 2), (8, 8, 1), (11, 11, 1)]]
         assert known(ana).revision > before
 
@@ -368,8 +374,8 @@ class RemovalContract(Contract):
         ana.open_conversation("trip")
         gone = Message(id="msg_1", role="user", content="x", timestamp=moment(0), tokens=3)
         kept = Tombstone(id="tmb_1", at=moment(1), count=2, messages=(gone,))
-        ana.apply(do.KeepTombstone("trip", kept))
-        ana.apply(do.KeepTombstone("trip", replace(kept, count=3)))
+        ana.apply(do.keep_tombstone("trip", kept))
+        ana.apply(do.keep_tombstone("trip", replace(kept, count=3)))
         assert ana.tombstones("trip") == [kept]
         assert ana.messages("trip") == []
 
@@ -400,9 +406,9 @@ class PruningContract(Contract):
         cuts = (one, cut(3, 3, score=1.0))
         second = pruning(*cuts, before=1_000_000, after=0, at=moment(20), **why)
         first = pruning(at=moment(10))
-        ana.apply(do.Prune("trip", second), do.Prune("trip", first))
+        ana.apply(do.add_pruning("trip", second), do.add_pruning("trip", first))
         his = ben.prune("trip")
-        ana.apply(do.Summarize("trip", his.id, {0: "hers"}))
+        ana.apply(do.add_summaries("trip", his.id, {0: "hers"}))
         ana.store = ben.store = reopen(ana.store)
         assert ana.prunings("trip") == [first, second]
         assert ben.prunings("trip") == [his]
@@ -416,9 +422,9 @@ class PruningContract(Contract):
         receipt = ana.prune("trip", cut(0, 1, summary="old"), cut(3, 3), cut(5, 5))
         other = ana.prune("trip", cut(3, 3))
         plan = [
-            do.Summarize("trip", receipt.id, {0: "new", 3: "in short", 1: "lost", 9: "lost"}),
-            do.Summarize("trip", receipt.id, {}),
-            do.Summarize("trip", "prn_nothing", {0: "lost"}),
+            do.add_summaries("trip", receipt.id, {0: "new", 3: "in short", 1: "lost", 9: "lost"}),
+            do.add_summaries("trip", receipt.id, {}),
+            do.add_summaries("trip", "prn_nothing", {0: "lost"}),
         ]
         ana.apply(*plan)
         one, two, three = receipt.cuts
@@ -454,10 +460,10 @@ class PruningContract(Contract):
         for number in range(4):
             ana.say("trip", f"line {number}", record_id=item.id if number == 1 else None)
         late = pruning(cut(0, 2, summary="secret" if first else None), cut(3, 3, summary="three"))
-        erasure = do.Erase((item.id,), moment(1), "asked")
-        plan = [do.Prune("trip", late), erasure]
+        erasure = do.erase((item.id,), at=moment(1), reason="asked")
+        plan = [do.add_pruning("trip", late), erasure]
         ana.apply(*plan[::-1] if first else plan)
-        ana.apply(do.Summarize("trip", late.id, {0: "secret", 3: "new"}))
+        ana.apply(do.add_summaries("trip", late.id, {0: "secret", 3: "new"}))
         assert spans(ana) == [[(0, 0, 1), (2, 2, 1), (3, 3, 1)]]
         assert summaries(ana) == [[None, None, "new"]]
         before, after, other = ana.prunings("trip")[0].cuts

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from samples import SOON, START, User, moment, named, record
+from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound
-from memoranda.model import actions as do
 from memoranda.model.models import Change, ChangeAction, Kind, Record
-from memoranda.model.ports import Store
 from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
@@ -22,6 +21,7 @@ from memoranda.model.traces import (
     UserMetadata,
 )
 from memoranda.model.usage import Usage
+from memoranda.store.sql.store import Store
 
 
 def trail_of(item: Record, **fields: Any) -> AuditTrail:
@@ -82,8 +82,8 @@ class CopyContract(Contract):
         kept = UserMetadata(sessions=sessions, usage=(usage,), erased=(gone,))
         living = replace(kept, erased=(gone, replace(gone, id=turn.id)))
         for each in (living, replace(kept, usage=(replace(usage, usage=Usage(requests=2)),))):
-            ana.apply(do.KeepUserMetadata(each))
-        ana.apply(do.DeleteConversation("everybody's", SOON, erase=False))
+            ana.apply(do.keep_user_metadata(each))
+        ana.apply(do.delete_conversation("everybody's", at=SOON, erase=False))
         told = replace(kept, owners={"hers": "planner"}, deleted=("everybody's",))
         assert ana.user_metadata() == told
         assert ana.writer.user_metadata() == UserMetadata(
@@ -99,5 +99,5 @@ class CopyContract(Contract):
         item = record("Zoe drinks tea")
         ana.apply(do.Insert(item, None, trail=AuditTrail(reason="heard")))
         assert ana.entity_names() == []
-        ana.apply(do.LinkEntities(item.id, named(item.content, "Zoe")))
+        ana.apply(do.link_entities({item.id: named(item.content, "Zoe")}))
         assert ana.entity_names() == ["Zoe"]

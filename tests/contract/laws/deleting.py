@@ -6,14 +6,14 @@ from contextlib import suppress
 from itertools import count
 
 import pytest
-from samples import ALL, DIMENSIONS, LATER, MODEL, SOON, UNREAD, User, cut, moment, noted
+from samples import ALL, DIMENSIONS, LATER, MODEL, SOON, UNREAD, User, cut, moment, noted, only
+from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound, StoreError, UserDeleted
-from memoranda.model import actions as do
 from memoranda.model.models import Erasure, Kind
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter
+from memoranda.store.sql.store import Store
 
 
 class UserDeletionContract(Contract):
@@ -71,7 +71,7 @@ class UserDeletionContract(Contract):
             for use in (
                 lambda: before.records(ALL),
                 lambda: before.remember("back again"),
-                lambda: before.apply(do.PutVectors(MODEL, {})),
+                lambda: before.apply(do.put_vectors(MODEL, {})),
                 before.conversations,
                 before.notes_bases,
                 lambda: before.index_changes(UNREAD),
@@ -138,8 +138,8 @@ class ConversationDeletionContract(Contract):
         (week,) = ana.remember("a week of tea", source_ids=(learned.id,), kind=Kind.REFLECTION)
         (both,) = ana.remember("Ana agrees", source_ids=(second, other))
         (own,) = ana.remember("I like tea a lot these days")
-        ana.apply(do.Touch((own.id,), SOON, "trip"))
-        (done,) = ana.apply(do.DeleteConversation("trip", moment(2), erase))
+        ana.apply(do.RecordAccess((own.id,), SOON, "trip"))
+        (done,) = ana.apply(do.delete_conversation("trip", at=moment(2), erase=erase))
         assert done == Erasure(
             records=4, derived=(learned.id, week.id), messages=2, conversations=1
         )
@@ -157,10 +157,10 @@ class ConversationDeletionContract(Contract):
     def test_the_name_begins_anew(self, store: Store, ana: User, *, erase: bool) -> None:
         """A conversation of the same name is new: nothing of the old one is in view of it."""
         self.talk(ana, "trip", "one", "two")
-        ana.apply(do.DeleteConversation("trip", moment(2), erase))
+        ana.apply(do.delete_conversation("trip", at=moment(2), erase=erase))
         for use in (
             lambda: ana.say("trip", "three"),
-            lambda: ana.apply(do.DeleteConversation("trip", moment(2), erase=False)),
+            lambda: ana.apply(do.delete_conversation("trip", at=moment(2), erase=False)),
         ):
             with pytest.raises(NotFound, match="trip"):
                 use()
@@ -176,9 +176,9 @@ class ConversationDeletionContract(Contract):
     def test_what_is_off_the_lists_can_be_erased(self, store: Store, ana: User) -> None:
         """The texts of a conversation that was deleted without erasing can still be erased."""
         self.talk(ana, "trip", "one", "two")
-        ana.apply(do.DeleteConversation("trip", moment(2), erase=False))
+        ana.apply(do.delete_conversation("trip", at=moment(2), erase=False))
         assert ana.page() == ["one", "two"]
-        done = do.only_erasure(ana.apply(do.DeleteConversation("trip", moment(3), erase=True)))
+        done = only(ana.apply(do.delete_conversation("trip", at=moment(3), erase=True)))
         assert (done.records, done.messages, ana.page()) == (2, 2, [])
         store.purge()
         assert store.verify() == []
@@ -190,14 +190,14 @@ class ConversationDeletionContract(Contract):
         for user, name in ((ben, "trip"), (ana.writer, "plan"), (ana, "nothing")):
             for erase in (True, False):
                 with pytest.raises(NotFound, match=name):
-                    user.apply(do.DeleteConversation(name, moment(2), erase))
+                    user.apply(do.delete_conversation(name, at=moment(2), erase=erase))
         assert ana.page() == ["one", "two"]
 
     def test_an_erased_conversation_leaves_its_lines_to_the_notes(self, ana: User) -> None:
         """Lines of the notes stay known until the file was cleaned."""
         (turn,) = self.talk(ana, "trip", "one")
         (fact,) = ana.remember("learned", source_ids=(turn,))
-        ana.apply(do.KeepNotes(noted(fact)))
-        ana.apply(do.DeleteConversation("trip", moment(2), erase=True))
+        ana.apply(do.keep_notes_base(noted(fact)))
+        ana.apply(do.delete_conversation("trip", at=moment(2), erase=True))
         (base,) = ana.notes_bases().values()
         assert [line.id for line in base.lines] == [fact.id]

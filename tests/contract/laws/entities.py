@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 from samples import ACTIVE, ALL, EXTRACTOR, User, moment, named, record
+from steps import do
 
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model import actions as do
 from memoranda.model.models import Mention
-from memoranda.model.ports import ENTITIES, Store
+from memoranda.model.ports import ENTITIES
 from memoranda.model.query import Order
+from memoranda.store.sql.store import Store
 
 
 def mentioned(user: User, entity: str) -> list[str]:
@@ -92,19 +93,19 @@ class EntityContract(Contract):
         assert ana.pending(ENTITIES, of_all=True) == ana.pending(ENTITIES) == [item.content]
         assert ana.entity_names() == []
         for names in (("kim", "Zoe"), ("met",)):
-            ana.apply(do.LinkEntities(item.id, named(item.content, *names)))
+            ana.apply(do.link_entities({item.id: named(item.content, *names)}))
             assert sorted(ana.entity_names()) == ["Zoe", "kim"]
             assert ana.pending(ENTITIES) == []
 
 
 def merge(ana: User, name: str, other: str) -> None:
     """Make two entities one, by their names."""
-    ana.apply(do.MergeEntities(ana.entity_id(name), ana.entity_id(other)))
+    ana.apply(do.merge_entities(ana.entity_id(name), ana.entity_id(other)))
 
 
 def split(ana: User, alias: str) -> None:
     """Make an alias an entity of its own."""
-    ana.apply(do.SplitEntity(ana.entity_id(alias), alias))
+    ana.apply(do.split_entity(ana.entity_id(alias), alias))
 
 
 def groups(ana: User) -> list[tuple[str, tuple[str, ...], int]]:
@@ -167,14 +168,14 @@ class DecisionContract(Contract):
         zoe, dan = ana.entity_id("Zoe"), ana.entity_id("Dan")
         before = groups(ana)
         for error, action in (
-            (NotFound, do.MergeEntities(zoe, "ent_nothing")),
-            (NotFound, do.MergeEntities("ent_nothing", zoe)),
-            (NotFound, do.SplitEntity("ent_nothing", "Zoe")),
-            (NotFound, do.SplitEntity(zoe, "Dan")),
-            (NotFound, do.SplitEntity(zoe, "")),
-            (InvalidInput, do.MergeEntities(zoe, zoe)),
-            (InvalidInput, do.SplitEntity(dan, "Dan")),
-            (InvalidInput, do.KeepNameDecision("Zoe", " ")),
+            (NotFound, do.merge_entities(zoe, "ent_nothing")),
+            (NotFound, do.merge_entities("ent_nothing", zoe)),
+            (NotFound, do.split_entity("ent_nothing", "Zoe")),
+            (NotFound, do.split_entity(zoe, "Dan")),
+            (NotFound, do.split_entity(zoe, "")),
+            (InvalidInput, do.merge_entities(zoe, zoe)),
+            (InvalidInput, do.split_entity(dan, "Dan")),
+            (InvalidInput, do.keep_name_decision("Zoe", " ")),
         ):
             with pytest.raises(error):
                 ana.apply(action)
@@ -187,8 +188,8 @@ class DecisionContract(Contract):
         ben.remember("Bob sings", "Carl left")
         bob, carl, zoe = (ana.entity_id(name) for name in ("Bob", "Carl", "Zoe"))
         with pytest.raises(NotFound):
-            ana.writer.apply(do.SplitEntity(zoe, "Zoe Lopez"))
-        ana.planner.apply(do.MergeEntities(bob, carl), do.SplitEntity(zoe, "Zoe"))
+            ana.writer.apply(do.split_entity(zoe, "Zoe Lopez"))
+        ana.planner.apply(do.merge_entities(bob, carl), do.split_entity(zoe, "Zoe"))
         assert ana.planner.decisions() == {"carl": "bob", "zoe": "zoe"}
         assert (ana.writer.decisions(), ben.decisions()) == ({"zoe": "zoe"}, {})
 
@@ -196,9 +197,9 @@ class DecisionContract(Contract):
         """One made elsewhere holds for what is there and what comes, unless there is one."""
         ana.remember("Bob sings", "Robert Brown dances", "Zoe Lopez sings", "Zoe dances")
         plan = [
-            do.KeepNameDecision("Robert Brown", "bob"),
-            do.KeepNameDecision("zoe", "Zoe"),
-            do.KeepNameDecision("carl", "bob"),
+            do.keep_name_decision("Robert Brown", "bob"),
+            do.keep_name_decision("zoe", "Zoe"),
+            do.keep_name_decision("carl", "bob"),
         ]
         ana.apply(*plan)
         ana.remember("Carl left")
@@ -207,11 +208,11 @@ class DecisionContract(Contract):
         held = dict(ana.decisions())
         ana.apply(
             *plan,
-            do.KeepNameDecision("robert brown", "carl"),
-            do.KeepNameDecision("zoe", "zoe lopez"),
+            do.keep_name_decision("robert brown", "carl"),
+            do.keep_name_decision("zoe", "zoe lopez"),
         )
         assert (groups(ana), ana.decisions()) == (expected, held)
-        ana.apply(do.KeepNameDecision("kim", "pat"), do.KeepNameDecision("lee", "pat"))
+        ana.apply(do.keep_name_decision("kim", "pat"), do.keep_name_decision("lee", "pat"))
         ana.remember("Lee left", "Kim left", "Pat left")
         assert ("Pat", ("Kim", "Lee"), 3) in groups(ana)
         assert store.verify() == []

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ALL, LATER, User, cut, moment, new_id, on_record, pruning, whole_repr
+from steps import Step, do
 
 from laws.base import ONE_STORE, Contract
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model import actions as do
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesBase
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
+from memoranda.store.sql.store import Store
 
 TRICKY = [
     *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),
@@ -113,30 +113,30 @@ class IsolationContract(Contract):
         ]
         assert not any(by_id)
         assert talk not in whole_repr(other.visible())
-        passed_over: list[do.Action] = [
-            do.Touch((item.id,), moment(1), talk),
-            do.AdvanceNotes(talk, 9),
-            do.KeepNotes(NotesBase("/notes")),
-            do.Recount("mine", {message.id: 99}),
-            do.Summarize("mine", receipt.id, {0: "hidden"}),
+        passed_over: list[Step] = [
+            do.RecordAccess((item.id,), moment(1), talk),
+            do.advance_notes(talk, 9),
+            do.keep_notes_base(NotesBase("/notes")),
+            do.set_token_counts("mine", {message.id: 99}),
+            do.add_summaries("mine", receipt.id, {0: "hidden"}),
         ]
         other.apply(*passed_over)
-        refused: list[do.Action] = [
-            do.AdvanceSession(talk, 9, moment(1), finished=True),
-            do.MergeEntities(own, hers),
-            do.MergeEntities(hers, own),
-            do.SplitEntity(hers, "Zoe"),
-            do.Pin("mine", message.id, pinned=True),
+        refused: list[Step] = [
+            do.advance_session(talk, through=9, at=moment(1), finished=True),
+            do.merge_entities(own, hers),
+            do.merge_entities(hers, own),
+            do.split_entity(hers, "Zoe"),
+            do.pin_message("mine", message.id, pinned=True),
         ]
         for target in (item.id, *unknown):
             refused += [
                 *on_record(target, mine.id),
-                do.Append(target, replace(message, id=new_id("msg"))),
-                do.Pin(target, message.id, pinned=True),
-                do.Prune(target, pruning(cut(0, 0))),
-                do.Summarize(target, receipt.id, {0: "hidden"}),
-                do.Recount(target, {message.id: 1}),
-                do.UpdateConversation(target, ended_at=moment(1)),
+                do.append_messages(target, [replace(message, id=new_id("msg"))]),
+                do.pin_message(target, message.id, pinned=True),
+                do.add_pruning(target, pruning(cut(0, 0))),
+                do.add_summaries(target, receipt.id, {0: "hidden"}),
+                do.set_token_counts(target, {message.id: 1}),
+                do.update_conversation(target, ended_at=moment(1)),
             ]
         for action in refused:
             with pytest.raises(NotFound):

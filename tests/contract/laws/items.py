@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from types import MappingProxyType
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import DIMENSIONS, LATER, MODEL, User, insert, moment, new_id, vector
+from samples import DIMENSIONS, LATER, MODEL, User, moment, new_id, vector
+from steps import do
 
 from laws.base import ONE_STORE, Contract, Reopen
-from memoranda.errors import InvalidInput
-from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
-from memoranda.model.ports import Store
 from memoranda.model.query import Filter, IndexVersion
+from memoranda.store.sql.store import Store
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 PART = st.sampled_from(
@@ -51,8 +48,8 @@ class ItemContract(Contract):
         assert ana.item("k", "a") == second
         assert ana.page(Filter.at_any_time(namespace=())) == ["two"]
         third = ana.insertion("three", kind=Kind.ITEM, key="k", namespace=("a",)).record
-        told = ana.apply(do.PutItem(third))
-        assert told == [do.ReplacedItem(third.id, first.id, first.created_at)]
+        (stored,) = ana.apply(do.Insert(third))
+        assert (stored.record.id, stored.record.created_at) == (first.id, first.created_at)
 
     @given(namespace=NAMESPACE, key=TEXT.filter(str.strip), text=TEXT)
     @ONE_STORE
@@ -127,9 +124,9 @@ class ItemContract(Contract):
         old = ana.put("k", "old")
         new = ana.put("k", "new")
         row = {old.id: vector(1, 0, 0, 0)}
-        ana.apply(do.PutVectors(MODEL, row, {old.id: old.content_hash}))
+        ana.apply(do.put_vectors(MODEL, row, hashes={old.id: old.content_hash}))
         assert waiting(ana) == ["new"]
-        ana.apply(do.PutVectors(MODEL, row, {old.id: new.content_hash}))
+        ana.apply(do.put_vectors(MODEL, row, hashes={old.id: new.content_hash}))
         assert waiting(ana) == []
 
     def test_the_same_content_keeps_its_vector(self, store: Store, ana: User) -> None:
@@ -186,12 +183,6 @@ class ItemContract(Contract):
         (fact,) = ana.remember("tea")
         ana.erase(item)
         assert (ana.found(fact), ana.item("other").content) == (fact, "tea")
-
-    def test_an_item_is_never_added_beside_another(self, ana: User) -> None:
-        """An action that only adds refuses one: there may be one under its key by then."""
-        item = ana.put("k", "value")
-        with pytest.raises(InvalidInput, match="PutItem"):
-            ana.apply(insert(replace(item, id=new_id("item"))))
 
     def test_threads_that_write_one_key_leave_one_item(self, ana: User) -> None:
         """Whoever comes first gives it its id; the last write of somebody is its content."""

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 from samples import ALL, EXTRACTOR, MODEL, UNREAD, User, moment, record
+from steps import do
 
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
-from memoranda.model import actions as do
 from memoranda.model import capabilities
 from memoranda.model.models import Kind, Record
-from memoranda.model.ports import ENTITIES, VECTORS, Store
+from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import Filter
 from memoranda.model.sessions import JobRun, StageLease
+from memoranda.store.sql.store import Store
 
 DUE, NEXT = moment(0), moment(60)
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
+from steps import Step, do
 
 from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import NotFound
-from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import UNSET, Kind, Mention, Trust
 from memoranda.model.ports import ENTITIES, VECTORS
@@ -243,7 +243,7 @@ class RecordContract(Contract):
         records += ana.remember("f")
         assert [item.position for item in records] == [0, 1, 0, 0, 2, None]
         told = ana.insertion("g", session_id="s"), ana.insertion("h")
-        assert ana.apply(*told) == [do.PlacedRecord(told[0].record.id, 3)]
+        assert [each.record.position for each in ana.apply(*told)] == [3, None]
 
 
 def same(one: Any, other: Any) -> bool:
@@ -348,7 +348,9 @@ class FilterContract(Contract):
             known |= {"kind": kind, "session_id": session, "tags": tags, "metadata": metadata}
             found = None if names is None else tuple(Mention(each, "other", 0, 1) for each in names)
             insert = do.Insert(record(text, **known), found)
-            recalled = [do.Touch((insert.record.id,), moment(9), "trip")] if text in "bd" else []
+            recalled = (
+                [do.RecordAccess((insert.record.id,), moment(9), "trip")] if text in "bd" else []
+            )
             ana.apply(insert, *recalled)
         known = {"kind": said, "session_id": "s", "tags": both}
         ana.planner.remember("hers", metadata=city, **known)
@@ -390,7 +392,7 @@ class FilterContract(Contract):
         ):
             ana.remember(text, **more)
         ids = {item.content: item.id for item in ana.records(ALL)}
-        plan: list[do.Action] = [
+        plan: list[Step] = [
             do.Enrich(ids["f"], moment(1), ()),
             do.Retire(ids["i"], moment(1_001), "expired"),
             do.Close(ids["j"], moment(2), "corrected", ids["c"]),

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
+from steps import do
 
 from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Close, PutVectors
+from memoranda.model.changes import Close
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import VECTORS, Store
+from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter, IndexChanges, IndexRow, IndexVersion
+from memoranda.store.sql.store import Store
 
 Step = tuple[str, int, int]
 DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]
@@ -151,7 +153,7 @@ class IndexContract(Contract):
         old, new = (np.full((2, 3), number, np.int8) for number in (1, -127))
         for tokens in (old, new):
             put = {each.id: vector(1, 0, 0, 0) for each in (one, two)}
-            ana.apply(PutVectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
+            ana.apply(do.put_vectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals)
         assert [ana.get([ordinal])[ordinal].id for ordinal in found.ordinals] == [one.id]

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ALL, NOTES, SOON, User, moment, noted, on_record, record
+from steps import do
 
 from laws.base import ONE_STORE, Contract, Reopen
-from memoranda.errors import InvalidInput, NotFound
-from memoranda.model import actions as do
+from memoranda.errors import Conflict, NotFound
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.model.notes import NotesBase
-from memoranda.model.ports import Store
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
+from memoranda.store.sql.store import Store
 
 
-def done(session: str, through: int, *, finished: bool = True) -> do.AdvanceSession:
-    """Return the action that says how far a session was read."""
-    return do.AdvanceSession(session, through, SOON, finished)
+def done(session: str, through: int, *, finished: bool = True) -> Any:
+    """Return the step that says how far a session was read."""
+    return do.advance_session(session, through=through, at=SOON, finished=finished)
 
 
 def progress(user: User, session: str) -> tuple[int, bool, int]:
@@ -66,10 +67,10 @@ class SessionContract(Contract):
         """How far a session is read and noted is kept apart; neither goes back; it may go on."""
         ana.turns("a", "one", "two", "three")
         half, back = done("a", 1, finished=False), done("a", 0, finished=False)
-        plans: list[tuple[list[do.Action], tuple[int, bool, int]]] = [
+        plans: list[tuple[list[Step], tuple[int, bool, int]]] = [
             ([], (-1, False, -1)),
-            ([half, do.AdvanceNotes("a", 2)], (1, False, 2)),
-            ([done("a", 2), back, do.AdvanceNotes("a", 0)], (2, True, 2)),
+            ([half, do.advance_notes("a", 2)], (1, False, 2)),
+            ([done("a", 2), back, do.advance_notes("a", 0)], (2, True, 2)),
         ]
         for actions, expected in plans:
             ana.apply(*actions)
@@ -88,21 +89,21 @@ class SessionContract(Contract):
     def test_nothing_is_learned_twice(self, ana: User) -> None:
         """What was planned from where another has read on since is refused, with all its plan."""
         ana.turns("a", "one", "two")
-        read = do.AdvanceSession("a", 1, SOON, finished=True, after=-1)
+        read = do.advance_session("a", through=1, at=SOON, finished=True, after=-1)
         ana.apply(ana.insertion("learned"), read)
-        with pytest.raises(InvalidInput, match="'a'"):
+        with pytest.raises(Conflict, match="'a'"):
             ana.apply(ana.insertion("again"), read)
         assert ana.page() == ["one", "two", "learned"]
 
     def test_tries_are_counted_until_a_page_is_done(self, ana: User, reopen: Reopen) -> None:
         """How often a page took too long is known until it is passed; what was left, for good."""
         ana.turns("a", "one", "two")
-        ana.apply(do.CountTry("a"), do.CountTry("a"), do.CountTry("nowhere"))
+        ana.apply(do.count_try("a"), do.count_try("a"), do.count_try("nowhere"))
         ana.store = reopen(ana.store)
         assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (2, 0)
-        ana.apply(do.AdvanceSession("a", 0, SOON, finished=False, unread=1))
+        ana.apply(do.advance_session("a", through=0, at=SOON, finished=False, unread=1))
         assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
-        ana.apply(do.CountTry("a"), do.AdvanceSession("a", 1, SOON, finished=True))
+        ana.apply(do.count_try("a"), do.advance_session("a", through=1, at=SOON, finished=True))
         assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
 
     def test_an_unknown_session(self, ana: User, ben: User) -> None:
@@ -110,7 +111,7 @@ class SessionContract(Contract):
         ana.planner.turns("a", "hello")
         ana.remember("fact", session_id="b")
         for user, name in ((ana, "b"), (ana, "c"), (ben, "a"), (ana.writer, "a")):
-            user.apply(do.AdvanceNotes(name, 0), user.insertion("kept"))
+            user.apply(do.advance_notes(name, 0), user.insertion("kept"))
             with pytest.raises(NotFound):
                 user.apply(done(name, 0))
         assert progress(ana, "a") == (-1, False, -1)
@@ -120,10 +121,10 @@ class SessionContract(Contract):
         ana.turns("a", "shared")
         ana.planner.turns("a", "planned")
         ana.writer.turns("a", "written")
-        ana.writer.apply(done("a", 2), do.AdvanceNotes("a", 2))
+        ana.writer.apply(done("a", 2), do.advance_notes("a", 2))
         for user, expected in ((ana.writer, 2), (ana.planner, -1), (ana, -1)):
             assert progress(user, "a") == (expected, user.scope == ana.writer.scope, expected)
-        ana.apply(done("a", 2), do.AdvanceNotes("a", 2))
+        ana.apply(done("a", 2), do.advance_notes("a", 2))
         for user in (ana.writer, ana.planner, ana):
             assert progress(user, "a") == (2, True, 2)
 
@@ -131,17 +132,17 @@ class SessionContract(Contract):
         """Who has nothing more to tell, is new, or took it back, holds back no other."""
         ana.planner.turns("a", "planned")
         ana.writer.turns("a", "written")
-        ana.apply(do.AdvanceNotes("a", 1))
+        ana.apply(do.advance_notes("a", 1))
         (more,) = ana.writer.turns("a", "more")
         last = more.position or 0
-        ana.writer.apply(do.AdvanceNotes("a", last))
+        ana.writer.apply(do.advance_notes("a", last))
         assert progress(ana, "a")[2] == last
         (new,) = User(ana.store, Scope("ana", "new")).turns("a", "new")
         assert progress(ana, "a")[2] == last
         assert ana.episodes("a", after=last) == [new]
         (planned,) = ana.planner.turns("b", "planned")
         ana.writer.turns("b", "written")
-        ana.writer.apply(do.AdvanceNotes("b", 1))
+        ana.writer.apply(do.advance_notes("b", 1))
         assert progress(ana, "b")[2] == -1
         ana.close(planned)
         assert progress(ana, "b")[2] == 1
@@ -149,7 +150,7 @@ class SessionContract(Contract):
     def test_what_comes_after_an_erased_end_is_new(self, ana: User) -> None:
         """An episode that comes where one that was read was erased has not been read, or told."""
         _, two = ana.turns("a", "one", "two")
-        ana.apply(done("a", 1), do.AdvanceNotes("a", 1))
+        ana.apply(done("a", 1), do.advance_notes("a", 1))
         ana.erase(two)
         (three,) = ana.turns("a", "three")
         read, finished, noted = progress(ana, "a")
@@ -169,7 +170,7 @@ class SessionContract(Contract):
             (ana, "enrich", "m", second),
             (ana, "reflect", "a", second),
         ):
-            user.apply(do.Spend(stage, model, usage, SOON))
+            user.apply(do.add_usage(stage, model, usage))
         others = [StageUsage("enrich", "m", second), StageUsage("reflect", "a", second)]
         ana.store = reopen(ana.store)
         assert ana.usage() == [*others, StageUsage("reflect", "m", first + second + first)]
@@ -185,7 +186,7 @@ class NotesBaseContract(Contract):
         assert ana.notes_bases() == {}
         base = noted(two, one, two)
         for each in (noted(one, two), NotesBase(NOTES), base):
-            ana.apply(do.KeepNotes(each))
+            ana.apply(do.keep_notes_base(each))
             assert ana.notes_bases() == {(ana.scope, NOTES): each}
         ana.store = reopen(ana.store)
         assert ana.notes_bases() == {(ana.scope, NOTES): base}
@@ -195,7 +196,7 @@ class NotesBaseContract(Contract):
         kept: dict[Scope, dict[tuple[Scope, str], NotesBase]] = {}
         for user in (ana, ana.planner, ana.writer, ben, ben.planner):
             bases = [noted(record(f"{user.scope}"), folder=folder) for folder in ("/a", "/A")]
-            user.apply(*map(do.KeepNotes, bases))
+            user.apply(*map(do.keep_notes_base, bases))
             kept[user.scope] = {(user.scope, base.folder): base for base in bases}
         assert (
             ana.notes_bases() == kept[ana.scope] | kept[ana.planner.scope] | kept[ana.writer.scope]
@@ -208,13 +209,13 @@ class NotesBaseContract(Contract):
     ) -> None:
         """An erasure leaves the base, or the line would count as a new one; ``verify`` tells."""
         gone, kept = ana.remember("secret", "tea")
-        ana.apply(do.KeepNotes(noted(gone, kept)))
+        ana.apply(do.keep_notes_base(noted(gone, kept)))
         assert store.verify() == []
         ana.erase(gone)
         store.purge()
         assert ana.notes_bases() == {(ana.scope, NOTES): noted(gone, kept)}
         assert any(NOTES in line for line in store.verify())
-        ana.apply(do.KeepNotes(noted(kept)))
+        ana.apply(do.keep_notes_base(noted(kept)))
         store.purge()
         assert store.verify() == []
 
@@ -227,7 +228,7 @@ STEPS = st.lists(
 TRUSTS = (Trust.PERSON, Trust.AGENT, Trust.EXTERNAL)
 
 
-def plan_of(user: User, step: Step) -> list[do.Action]:
+def plan_of(user: User, step: Step) -> list[Step]:
     """Return what a drawn step does to what the user has by now: adding, correcting, restoring.
 
     Or one action on a record. Every third fact is none that stands; texts come again.
@@ -278,6 +279,6 @@ class NoteworthyVersionContract(Contract):
             assert len(set(versions)) == len(versions[0::2])
         before = ana.noteworthy_version(now=SOON)
         (said,) = ana.turns("a", "said")
-        notes = do.KeepNotes(NotesBase(NOTES))
-        ana.apply(do.AdvanceNotes("a", 0), do.Touch((said.id,), moment(1)), notes)
+        notes = do.keep_notes_base(NotesBase(NOTES))
+        ana.apply(do.advance_notes("a", 0), do.RecordAccess((said.id,), moment(1)), notes)
         assert reopen(ana.store).noteworthy_version(ana.scope, now=SOON) == before

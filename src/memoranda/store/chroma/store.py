@@ -24,7 +24,7 @@ from memoranda.store.chroma.old_journal import OLD_JOURNAL, SCHEMA, read_old_jou
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sql.health import meta, report
-from memoranda.store.sql.store import DatabaseStore
+from memoranda.store.sql.store import Store
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import (
     DIALECT,
@@ -86,8 +86,8 @@ class StoredTerms(Fts5):
         connection.run("DELETE FROM record_terms")
 
 
-class ChromaStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
-    """Implements :class:`memoranda.model.ports.Store` in a folder of Chroma.
+class ChromaStore(SqliteDatabase, Store):
+    """Implements :class:`memoranda.store.sql.store.Store` in a folder of Chroma.
 
     What a transaction changes is recorded by SQLite's session extension, and is added to the
     journal just before the transaction is committed in memory.
@@ -289,7 +289,7 @@ class ChromaStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
             asked = meta(connection, PURGE)
             self._journal.begin_anew(self._everything(connection))
             self.folder.clean((JOURNAL, MEMORIES))
-            with self.write() as writing:
+            with self.transact() as writing:
                 values = {"name": PURGE, "asked": asked}
                 writing.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
         return None

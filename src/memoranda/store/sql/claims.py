@@ -8,9 +8,9 @@ claiming.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TypeVar
 
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Record, Scope
@@ -19,7 +19,6 @@ from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import OBJECT, RECORD, dump, optional_ms, optional_time, record
 
-T = TypeVar("T")
 # The start of the name of a lease on the run of a stage; stage and user follow.
 RUN = "job:"
 CLAIM = """
@@ -66,11 +65,11 @@ WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
 class SqlClaims(SqlReads):
     """The claims of a store, each one transaction."""
 
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        raise NotImplementedError(scope, work, patience)
+    def transact(
+        self, scope: Scope | None = None, patience: float | None = None
+    ) -> AbstractContextManager[SqlConnection]:
+        """Lend a connection inside one transaction: committed, or undone."""
+        raise NotImplementedError(scope, patience)
 
     def claim(
         self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
@@ -83,7 +82,8 @@ class SqlClaims(SqlReads):
             "now": to_ms(now),
             "until": to_ms(until),
         }
-        return self._write(None, lambda connection: connection.change(CLAIM, values)) > 0
+        with self.transact() as connection:
+            return connection.change(CLAIM, values) > 0
 
     def complete(
         self, name: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
@@ -96,7 +96,8 @@ class SqlClaims(SqlReads):
             "at": to_ms(at),
             "counts": dump(dict(counts)),
         }
-        self._write(None, lambda connection: connection.change(COMPLETE, values))
+        with self.transact() as connection:
+            connection.change(COMPLETE, values)
 
     def stage_leases(self, stage: str) -> dict[str, StageLease]:
         """Return the lease on the runs of a stage of each user who has one."""
@@ -133,8 +134,7 @@ class SqlClaims(SqlReads):
         with self._reading(None) as (connection, _):  # So that who finds none waits for nobody.
             if connection.value(IS_WAITED, values) is None:
                 return []
-
-        def claim(connection: SqlConnection) -> list[Record]:
+        with self.transact() as connection:
             while rows := connection.all(CLAIM_RECORDS, values):
                 users, keys = map(set, zip(*rows, strict=True))
                 made = connection.made(
@@ -145,6 +145,4 @@ class SqlClaims(SqlReads):
                 )
                 if found := [each for each in made if each is not None]:
                     return found
-            return []
-
-        return self._write(None, claim)
+        return []

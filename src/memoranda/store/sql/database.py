@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed
+from memoranda.model.models import Scope
 from memoranda.store.sql.rows import DAMAGE
 
 log = logging.getLogger("memoranda.store")
@@ -252,12 +253,19 @@ class Database(ABC, Generic[C]):
         """Raise one of our errors in place of any of the driver's."""
 
     @abstractmethod
-    def write(self, patience: float | None = None) -> AbstractContextManager[C]:
-        """Lend a connection inside one transaction: committed, or never begun.
+    def transact(
+        self, scope: Scope | None = None, patience: float | None = None
+    ) -> AbstractContextManager[C]:
+        """Lend a connection inside one transaction: committed, or undone.
 
         Args:
+            scope: whose rows are changed; ``None`` is those of the store itself.
             patience: seconds to wait for other writers, at most.
         """
+
+    def transact_alone(self) -> AbstractContextManager[C]:
+        """Lend a connection inside a transaction beside which nobody writes."""
+        return self.transact()
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the database itself; a server checks its own pages."""

@@ -9,6 +9,7 @@ cannot be guessed, and these macros, which a :class:`Dialect` puts into its own 
 - ``@attribute(x, y)``: whether the JSON object x holds the only member of the JSON object y;
 - ``@ordered(x, y, <)``: whether the JSON object x has a number or text under the name of the only
   member of y that stands so to it; a number never does to a text;
+- ``@lock_row()``: after a query for one row, so that others who ask so wait for it;
 - ``@skip_locked()``: after a query that takes rows, so that it passes over those that others are
   just taking;
 - ``least(…)`` and ``greatest(…)``, never of NULL.
@@ -30,7 +31,7 @@ COMMENT = re.compile(r" *--[^\n]*")
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
-    r"@(texts|ints|members|same|attribute|ordered|skip_locked)\(([^()]*)\)"
+    r"@(texts|ints|members|same|attribute|ordered|skip_locked|lock_row)\(([^()]*)\)"
     r"|\b(least|greatest)\("
 )
 

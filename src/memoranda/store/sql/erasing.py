@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memoranda.model.actions import DeleteConversation, DeleteUser, Erase, Forget
+from memoranda.errors import NotFound
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ChangeAction, Erasure
-from memoranda.model.query import RecordRelation
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
-from memoranda.store.sql.conversation_actions import change_spans, recount_messages
+from memoranda.store.sql.conversation_writes import ConversationWrites
 from memoranda.store.sql.dialect import user_tables
-from memoranda.store.sql.record_actions import end
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import NEXT_EPOCH, Transaction, name_digest
+from memoranda.store.sql.transaction import NEXT_EPOCH, name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -89,6 +88,7 @@ UPDATE conversations SET deleted_at = :at, ended_at = coalesce(ended_at, :at),
     cleared_through = next_position - 1, revision = revision + 1
 WHERE user_key = :user AND deleted_at IS NULL
 """
+USER_NAME = "SELECT name FROM users WHERE key = :user"
 FORGET_NAME = "UPDATE users SET name = NULL, digest = :digest WHERE key = :user"
 FORGET_LEASES = """
 DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :name
@@ -99,172 +99,193 @@ UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key 
 """
 
 
-def forget(tx: Transaction, action: Forget) -> Erasure:
-    """End the validity of records in all their versions that the scope may see."""
-    named = _named(tx, action)
-    versions = list(tx.get(tx.scope, tx.related(tx.scope, named, RecordRelation.VERSIONS)))
-    end(tx, [*named, *versions], action.at, action.reason, by=action.superseded_by)
-    return Erasure(
-        id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
-    )
+class ErasingWrites(ConversationWrites):
+    """Forgets and erases what a user has, in an open transaction."""
 
-
-def _named(tx: Transaction, action: Forget | Erase) -> list[str]:
-    """Return the records that an action names, in the order in which it does."""
-    if action.where is None:
-        return [each.id for each in tx.targets(list(dict.fromkeys(action.ids or ())))]
-    found = [each.id for each in tx.records(tx.scope, action.where)]
-    return found if action.ids is None else [each for each in found if each in action.ids]
-
-
-def erase(tx: Transaction, action: Erase) -> Erasure:
-    """Remove records with their other versions, what was derived from these, and copies.
-
-    By any agent of the user: the text is gone for good, or it is not.
-    """
-    named, scope = _named(tx, action), tx.scope.whole_user
-    versions = tx.related(scope, named, RecordRelation.VERSIONS)
-    known = {*named, *versions}
-    copies = [each for each in tx.get(scope, list(action.copies)) if each not in known]
-    spoken = [*named, *versions, *copies]
-    derived = tx.related(scope, spoken, RecordRelation.DERIVED)
-    every = [*spoken, *derived]
-    return Erasure(
-        id=next(iter(named), ""),
-        records=len(every),
-        versions=tuple(versions),
-        copies=tuple(copies),
-        derived=tuple(derived),
-        messages=_remove(tx, every, action.at, action.reason),
-    )
-
-
-def delete_conversation(tx: Transaction, action: DeleteConversation) -> Erasure:
-    """Take a conversation off every list; remove it for good where that is wanted."""
-    key = tx.conversation(action.id, deleted=action.erase)
-    values = {"user": tx.user, "key": key, "session": action.id, "at": to_ms(action.at)}
-    episodes = [row[0] for row in tx.connection.all(EPISODES, values)]
-    learned = tx.related(tx.scope.whole_user, episodes, RecordRelation.LEARNED)
-    every = [*episodes, *learned]
-    messages = int(tx.connection.value(COUNT_MESSAGES, values))
-    tx.connection.run(FORGET_RECALLS, values)
-    if not action.erase:
-        ended = end(tx, every, action.at, action.reason)
-        tx.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
-        tx.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
-        learned = [each for each in ended if each not in set(episodes)]
-        return Erasure(
-            records=len(ended), derived=tuple(learned), messages=messages, conversations=1
+    def forget(
+        self,
+        ids: Sequence[str] | None,
+        *,
+        at: datetime,
+        reason: str,
+        where: Filter | None = None,
+        superseded_by: str | None = None,
+    ) -> Erasure:
+        """End the validity of records in all their versions that the scope may see."""
+        named = self._named(ids, where)
+        versions = list(
+            self.get(self.scope, self.related(self.scope, named, RecordRelation.VERSIONS))
         )
-    _remove(tx, every, action.at, action.reason)
-    tx.connection.run(REMOVE_CONVERSATION, values)
-    return Erasure(records=len(every), derived=tuple(learned), messages=messages, conversations=1)
+        self.end([*named, *versions], at, reason, by=superseded_by)
+        return Erasure(
+            id=next(iter(named), ""), records=len(named) + len(versions), versions=tuple(versions)
+        )
 
+    def _named(self, ids: Sequence[str] | None, where: Filter | None) -> list[str]:
+        """Return the records that an action names, in the order in which it does."""
+        if where is None:
+            return [each.id for each in self.targets(list(dict.fromkeys(ids or ())))]
+        found = [each.id for each in self.records(self.scope, where)]
+        return found if ids is None else [each for each in found if each in ids]
 
-def delete_user(tx: Transaction, action: DeleteUser) -> Erasure:
-    """Take a user off every list; remove every row of theirs where that is wanted."""
-    values = {"user": tx.user, "at": to_ms(action.at), "digest": name_digest(tx.scope.user)}
-    rows = tx.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
-    keys, ids = [row[0] for row in rows], [row[1] for row in rows]
-    messages, conversations = tx.connection.all(COUNT_CONVERSATIONS, values)[0]
-    records = len(keys)
-    if action.erase:
-        tx.full_text.remove(tx.connection, tx.user, keys)
-        tx.connection.keep_last_key()
-        tx.connection.drop_indexed_vectors(tx.user)
-        for table in reversed(user_tables()):
-            tx.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
-        tx.connection.run(FORGET_NAME, values)
-        tx.connection.run(FORGET_LEASES, {"name": tx.scope.user})
-        tx.ask_for_purge()
-    else:
-        records = len(end(tx, ids, action.at, action.reason))
-        tx.connection.run(HIDE_CONVERSATIONS, values)
-        tx.connection.run(FINISH_SESSIONS, values)
-    tx.connection.run(MARK_DELETED, values)
-    return Erasure(records=records, messages=messages, conversations=conversations)
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        *,
+        at: datetime,
+        reason: str,
+        where: Filter | None = None,
+        copies: Sequence[str] = (),
+    ) -> Erasure:
+        """Remove records with their other versions, what was derived from these, and copies.
 
+        By any agent of the user: the text is gone for good, or it is not.
+        """
+        named, scope = self._named(ids, where), self.scope.whole_user
+        versions = self.related(scope, named, RecordRelation.VERSIONS)
+        known = {*named, *versions}
+        alike = [each for each in self.get(scope, list(copies)) if each not in known]
+        spoken = [*named, *versions, *alike]
+        derived = self.related(scope, spoken, RecordRelation.DERIVED)
+        every = [*spoken, *derived]
+        return Erasure(
+            id=next(iter(named), ""),
+            records=len(every),
+            versions=tuple(versions),
+            copies=tuple(alike),
+            derived=tuple(derived),
+            messages=self._remove(every, at, reason),
+        )
 
-def _remove(tx: Transaction, ids: Sequence[str], at: datetime, reason: str) -> int:
-    """Remove these records with every trace of their texts; return how many messages went."""
-    targets = replace(tx, scope=tx.scope.whole_user).targets(ids)
-    keys = [target.key for target in targets]
-    touched = tx.entity_writer.of_records(keys)
-    named = _decided_names(tx, keys)
-    tx.raise_epoch()
-    tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
-    messages = _erase_messages(tx, ids)
-    tx.full_text.remove(tx.connection, tx.user, keys)
-    values = {"user": tx.user, "ids": dump(list(ids)), "keys": dump(keys)}
-    tx.connection.keep_last_key()
-    tx.drop("derivations", keys)
-    gone = tx.connection.all(DELETE, values)
-    values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
-    tx.connection.run(
-        "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
-    )
-    tx.log(targets, at, ChangeAction.ERASE, reason)
-    tx.entity_writer.forget_unmentioned(touched)
-    tx.entity_writer.forget_decisions(named)
-    tx.entity_writer.rename(touched)
-    _forget_sources(tx, ids)
-    freed = tx.connection.all(FORGET_REPLACEMENTS, values)
-    tx.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
-    tx.connection.run(FORGET_SESSIONS, values)
-    tx.connection.run(SHORTEN_SESSIONS, values)
-    # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
-    # MEMORY.md, which without them would be read back as additions of a person. It cleans the
-    # file and replaces the base right after; until then `verify` says that it has not.
-    tx.ask_for_purge()
-    return messages
+    def delete_conversation(
+        self, id: str, *, at: datetime, erase: bool, reason: str = "conversation deleted"
+    ) -> Erasure:
+        """Take a conversation off every list; remove it for good where that is wanted."""
+        key = self.conversation(id, deleted=erase)
+        values = {"user": self.user, "key": key, "session": id, "at": to_ms(at)}
+        episodes = [row[0] for row in self.connection.all(EPISODES, values)]
+        learned = self.related(self.scope.whole_user, episodes, RecordRelation.LEARNED)
+        every = [*episodes, *learned]
+        messages = int(self.connection.value(COUNT_MESSAGES, values))
+        self.connection.run(FORGET_RECALLS, values)
+        if not erase:
+            ended = self.end(every, at, reason)
+            self.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
+            self.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
+            learned = [each for each in ended if each not in set(episodes)]
+            return Erasure(
+                records=len(ended), derived=tuple(learned), messages=messages, conversations=1
+            )
+        self._remove(every, at, reason)
+        self.connection.run(REMOVE_CONVERSATION, values)
+        return Erasure(
+            records=len(every), derived=tuple(learned), messages=messages, conversations=1
+        )
 
+    def delete_user(self, *, at: datetime, erase: bool, reason: str = "user deleted") -> Erasure:
+        """Take a user off every list; remove every row of theirs where that is wanted."""
+        if self.connection.value(USER_NAME, {"user": self.user}) is None:
+            raise NotFound(f"there is no user {self.scope.user!r}")
+        values = {"user": self.user, "at": to_ms(at), "digest": name_digest(self.scope.user)}
+        rows = self.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
+        keys, ids = [row[0] for row in rows], [row[1] for row in rows]
+        messages, conversations = self.connection.all(COUNT_CONVERSATIONS, values)[0]
+        records = len(keys)
+        if erase:
+            self.full_text.remove(self.connection, self.user, keys)
+            self.connection.keep_last_key()
+            self.connection.drop_indexed_vectors(self.user)
+            for table in reversed(user_tables()):
+                self.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
+            self.connection.run(FORGET_NAME, values)
+            self.connection.run(FORGET_LEASES, {"name": self.scope.user})
+            self.ask_for_purge()
+        else:
+            records = len(self.end(ids, at, reason))
+            self.connection.run(HIDE_CONVERSATIONS, values)
+            self.connection.run(FINISH_SESSIONS, values)
+        self.connection.run(MARK_DELETED, values)
+        return Erasure(records=records, messages=messages, conversations=conversations)
 
-def _forget_sources(tx: Transaction, ids: Sequence[str]) -> None:
-    values = {"user": tx.user, "ids": dump(ids)}
-    gone = set(ids)
-    rows = [
-        {"user": tx.user, "key": key}
-        | {"sources": dump([each for each in json.loads(text) if each not in gone])}
-        for key, text in tx.connection.all(CITING, values)
-    ]
-    tx.connection.run_many(CITE, rows)
-    tx.connection.run(
-        "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))", values
-    )
+    def _remove(self, ids: Sequence[str], at: datetime, reason: str) -> int:
+        """Remove these records with every trace of their texts; return how many messages went."""
+        targets = replace(self, scope=self.scope.whole_user).targets(ids)
+        keys = [target.key for target in targets]
+        touched = self.entity_writer.of_records(keys)
+        named = self._decided_names(keys)
+        self.raise_epoch()
+        self.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
+        messages = self._erase_messages(ids)
+        self.full_text.remove(self.connection, self.user, keys)
+        values = {"user": self.user, "ids": dump(list(ids)), "keys": dump(keys)}
+        self.connection.keep_last_key()
+        self.drop("derivations", keys)
+        gone = self.connection.all(DELETE, values)
+        values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
+        self.connection.run(
+            "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
+        )
+        self.log(targets, at, ChangeAction.ERASE, reason)
+        self.entity_writer.forget_unmentioned(touched)
+        self.entity_writer.forget_decisions(named)
+        self.entity_writer.rename(touched)
+        self._forget_sources(ids)
+        freed = self.connection.all(FORGET_REPLACEMENTS, values)
+        self.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
+        self.connection.run(FORGET_SESSIONS, values)
+        self.connection.run(SHORTEN_SESSIONS, values)
+        # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
+        # MEMORY.md, which without them would be read back as additions of a person. It cleans the
+        # file and replaces the base right after; until then `verify` says that it has not.
+        self.ask_for_purge()
+        return messages
 
+    def _forget_sources(self, ids: Sequence[str]) -> None:
+        values = {"user": self.user, "ids": dump(ids)}
+        gone = set(ids)
+        rows = [
+            {"user": self.user, "key": key}
+            | {"sources": dump([each for each in json.loads(text) if each not in gone])}
+            for key, text in self.connection.all(CITING, values)
+        ]
+        self.connection.run_many(CITE, rows)
+        self.connection.run(
+            "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))",
+            values,
+        )
 
-def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
-    """Return the names of decisions that these records use, also where they have no links."""
-    decided = tx.entity_writer.decided_names()
-    if not decided:
-        return set()
-    values = {"user": tx.user, "keys": dump(keys)}
-    rows = tx.connection.all(
-        "SELECT content FROM records r WHERE r.user_key = :user AND key IN (@ints(:keys))", values
-    )
-    texts = [tx.names.fold(row[0]) for row in rows]
-    named = {name for name in decided if any(name in text for text in texts)}
-    links = tx.connection.all(
-        "SELECT DISTINCT folded FROM record_entities l "
-        "WHERE l.user_key = :user AND record_key IN (@ints(:keys))",
-        values,
-    )
-    return named | decided.intersection(row[0] for row in links)
+    def _decided_names(self, keys: Sequence[int]) -> set[str]:
+        """Return the names of decisions that these records use, also where they have no links."""
+        decided = self.entity_writer.decided_names()
+        if not decided:
+            return set()
+        values = {"user": self.user, "keys": dump(keys)}
+        rows = self.connection.all(
+            "SELECT content FROM records r WHERE r.user_key = :user AND key IN (@ints(:keys))",
+            values,
+        )
+        texts = [self.names.fold(row[0]) for row in rows]
+        named = {name for name in decided if any(name in text for text in texts)}
+        links = self.connection.all(
+            "SELECT DISTINCT folded FROM record_entities l "
+            "WHERE l.user_key = :user AND record_key IN (@ints(:keys))",
+            values,
+        )
+        return named | decided.intersection(row[0] for row in links)
 
-
-def _erase_messages(tx: Transaction, records: Sequence[str]) -> int:
-    removed = tx.connection.change(
-        "DELETE FROM removed_messages WHERE user_key = :user "
-        "AND record_id IN (@texts(:records)) AND tombstone_key IN (SELECT t.key FROM tombstones t "
-        "JOIN conversations c ON c.key = t.conversation_key "
-        "WHERE c.user_key = :user AND t.user_key = :user)",
-        {"records": dump(records), "user": tx.user},
-    )
-    gone: defaultdict[int, list[int]] = defaultdict(list)
-    rows = tx.connection.all(MESSAGES, {"records": dump(records), "user": tx.user})
-    for conversation, position in sorted(rows):
-        gone[conversation].append(position)
-    for conversation, positions in gone.items():
-        recount_messages(tx, conversation, -len(positions))
-        change_spans(tx, conversation, Replacement(positions))
-    return len(rows) + removed
+    def _erase_messages(self, records: Sequence[str]) -> int:
+        removed = self.connection.change(
+            "DELETE FROM removed_messages WHERE user_key = :user "
+            "AND record_id IN (@texts(:records)) AND tombstone_key IN ("
+            "SELECT t.key FROM tombstones t JOIN conversations c ON c.key = t.conversation_key "
+            "WHERE c.user_key = :user AND t.user_key = :user)",
+            {"records": dump(records), "user": self.user},
+        )
+        gone: defaultdict[int, list[int]] = defaultdict(list)
+        rows = self.connection.all(MESSAGES, {"records": dump(records), "user": self.user})
+        for conversation, position in sorted(rows):
+            gone[conversation].append(position)
+        for conversation, positions in gone.items():
+            self.recount_messages(conversation, -len(positions))
+            self.change_spans(conversation, Replacement(positions))
+        return len(rows) + removed

@@ -195,7 +195,7 @@ def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
     with database.read() as connection:
         if meta(connection, ANALYZER) == analyzer.name:
             return
-    with database.write() as connection:
+    with database.transact_alone() as connection:
         if meta(connection, ANALYZER) != analyzer.name:
             reindex(connection, database, analyzer)
             connection.run(SET_META, {"name": ANALYZER, "value": analyzer.name})
@@ -333,7 +333,7 @@ def rebuild(
         StoreError: rows that nothing derives would have been lost; nothing was changed.
     """
     problems = verify(database)
-    with database.write() as connection:
+    with database.transact_alone() as connection:
         before = _count_canonical(connection)
         reindex(connection, database, analyzer)
         # The text is canonical: its hash follows it, and its vector is of another text.

@@ -2,73 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.errors import InvalidInput, NotFound, StoreError, UserDeleted
-from memoranda.model import actions as act
-from memoranda.model.actions import Action
+from memoranda.errors import Conflict, InvalidInput, StoreError, UserDeleted
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
+from memoranda.model.changes import (
+    Close,
+    Enrich,
+    Fade,
+    Insert,
+    RecordAccess,
+    RecordChange,
+    Reinforce,
+    Retire,
+    Reweigh,
+    StoredRecord,
+    Supersede,
+)
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.query import Filter, TermMatches
-from memoranda.store.sql import (
-    conversation_actions,
-    erasing,
-    health,
-    record_actions,
-    redacting,
-    traces,
-)
+from memoranda.model.query import Filter, TermMatches, TokenVectors, Vector
+from memoranda.store.sql import health
 from memoranda.store.sql.claims import SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
-    C,
     Database,
     FullText,
     Postings,
-    Row,
     SqlConnection,
     indexed,
 )
+from memoranda.store.sql.entity_writes import EntityWrites
+from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.redacting import RedactingWrites
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
-from memoranda.store.sql.traces import TransferReads
-from memoranda.store.sql.transaction import NEXT_EPOCH, SET_META, Transaction, name_digest
+from memoranda.store.sql.session_writes import SessionWrites
+from memoranda.store.sql.traces import TraceWrites, TransferReads
+from memoranda.store.sql.transaction import (
+    NEXT_EPOCH,
+    NOBODY,
+    SET_META,
+    ScopedTransaction,
+    name_digest,
+)
 
-T = TypeVar("T")
 USERS = """
 SELECT name FROM users u
 WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-# Another may have registered the user just before, where writers of different users do not wait.
-REGISTER = """
-INSERT INTO users (name) VALUES (:name)
-ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING key
+# By the name, or by its digest once they were erased.
+KNOWN_USER = """
+SELECT key, deletions, deleted, name FROM users WHERE name = :name OR digest = :digest
 """
-# The key of a user who has nothing.
-NOBODY = 0
-KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
-USER_AND_TEXT = """
-SELECT key, deletions, deleted, name, EXISTS (
-    SELECT 1 FROM records r WHERE r.user_key = users.key AND r.content_hash = :hash)
-FROM users WHERE name = :name
-"""
-ERASED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
-RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
-# What a user begins with, and what changes nothing where nothing is.
-FIRST_ACTIONS = (act.Insert, act.PutItem, act.OpenConversation)
-DERIVING_ACTIONS = (act.PutVectors, act.LinkEntities)
+# Writers of one user take turns.
+LOCKED_USER = f"{KNOWN_USER} @lock_row()"
+REVISION = "SELECT revision FROM users WHERE key = :user"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -105,84 +105,124 @@ def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None
         connection.run(sql, {"work": VECTORS})
 
 
-def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
-    """Store the embeddings of records and take them off the queue."""
-    model, dimensions = vector_model(tx.connection) or (None, 0)
-    if model != action.model:
-        message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
-        raise InvalidInput(message)
-    for record, vector in action.vectors.items():
-        if vector.shape != (dimensions,):
-            message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+class VectorWrites(ScopedTransaction):
+    """Stores the vectors of records in an open transaction."""
+
+    def put_vectors(
+        self,
+        model: str,
+        vectors: Mapping[str, Vector],
+        *,
+        hashes: Mapping[str, str] | None = None,
+        tokens: Mapping[str, TokenVectors] | None = None,
+    ) -> None:
+        """Store the embeddings of records and take these off the queue.
+
+        Args:
+            model: name of the model that made them.
+            vectors: record id → its vector. Records that are gone by now are passed over.
+            hashes: record id → the hash of the content that the vector is of, where that can
+                change. A record with another content by now waits on.
+            tokens: record id → the vectors of its tokens, where the model gives some.
+
+        Raises:
+            InvalidInput: they are not of the store's model, or of another length.
+        """
+        self._require_vectors(model, vectors)
+        asked = {"user": self.user, "ids": dump(list(vectors))}
+        found = {row[0]: row[1:] for row in self.connection.all(TO_EMBED, asked)}
+        made: dict[int, bytes] = {}
+        new: dict[int, bytes] = {}
+        token_rows: list[tuple[int, int, int, bytes]] = []
+        for record, vector in vectors.items():
+            key, content, held = found.get(record, (None, None, None))
+            if key is None or (hashes or {}).get(record, content) != content:
+                continue
+            made[key] = vector.astype(STORED_FLOAT).tobytes()
+            # Two processes may have made the same one: readers need not read it twice.
+            if held != made[key]:
+                new[key] = made[key]
+            rows = (tokens or {}).get(record)
+            if rows is not None and len(rows):
+                token_rows.append((key, self.user, rows.shape[1], rows.astype(np.int8).tobytes()))
+        self._add_vectors(new)
+        self.drop("token_vectors", made)
+        self.connection.run_many(ADD_TOKENS, token_rows)
+        self.drop("derivations", made, VECTORS)
+        self.connection.index_vectors(self.user, made)
+
+    def _require_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
+        name, dimensions = vector_model(self.connection) or (None, 0)
+        if name != model:
+            message = f"the vectors of this store are of {name!r}, not of {model!r}"
             raise InvalidInput(message)
-    asked = {"user": tx.user, "ids": dump(list(action.vectors))}
-    found = {row[0]: row[1:] for row in tx.connection.all(TO_EMBED, asked)}
-    made: dict[int, bytes] = {}
-    new: dict[int, bytes] = {}
-    tokens: list[tuple[int, int, int, bytes]] = []
-    for record, vector in action.vectors.items():
-        key, content, held = found.get(record, (None, None, None))
-        if key is None or action.hashes.get(record, content) != content:
-            continue
-        made[key] = vector.astype(STORED_FLOAT).tobytes()
-        # Two processes may have made the same one: readers need not read it twice.
-        if held != made[key]:
-            new[key] = made[key]
-        rows = action.tokens.get(record)
-        if rows is not None and len(rows):
-            tokens.append((key, tx.user, rows.shape[1], rows.astype(np.int8).tobytes()))
-    tx.drop("vectors", new)
-    if new:
-        counted = {"user": tx.user, "count": len(new)}
-        first = tx.connection.value(NEXT_VECTORS, counted) - len(new) + 1
-        numbered = enumerate(new.items(), first)
-        tx.connection.run_many(ADD_VECTOR, [(tx.user, seq, *each) for seq, each in numbered])
-    tx.drop("token_vectors", made)
-    tx.connection.run_many(ADD_TOKENS, tokens)
-    tx.drop("derivations", made, VECTORS)
-    tx.connection.index_vectors(tx.user, made)
+        for record, vector in vectors.items():
+            if vector.shape != (dimensions,):
+                message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+                raise InvalidInput(message)
+
+    def _add_vectors(self, new: Mapping[int, bytes]) -> None:
+        self.drop("vectors", new)
+        if new:
+            counted = {"user": self.user, "count": len(new)}
+            first = self.connection.value(NEXT_VECTORS, counted) - len(new) + 1
+            numbered = enumerate(new.items(), first)
+            self.connection.run_many(
+                ADD_VECTOR, [(self.user, seq, *each) for seq, each in numbered]
+            )
 
 
-CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], act.Outcome | None]] = {
-    act.KeepUserMetadata: traces.keep_user_metadata,
-    act.OpenConversation: conversation_actions.open_conversation,
-    act.ReplaceMessages: conversation_actions.replace_messages,
-    act.KeepTombstone: conversation_actions.keep_tombstone,
-    act.Pin: conversation_actions.pin,
-    act.Prune: conversation_actions.prune,
-    act.Recount: conversation_actions.recount,
-    act.UpdateConversation: conversation_actions.update_conversation,
-    act.Summarize: conversation_actions.summarize,
-    act.Close: record_actions.close,
-    act.AdvanceSession: record_actions.advance_session,
-    act.CountTry: record_actions.count_try,
-    act.Reinforce: record_actions.reinforce,
-    act.KeepNameDecision: record_actions.decide,
-    act.Enrich: record_actions.enrich,
-    act.Fade: record_actions.fade,
-    act.KeepNotes: record_actions.keep_notes,
-    act.LinkEntities: record_actions.link_entities,
-    act.MergeEntities: record_actions.merge_entities,
-    act.AdvanceNotes: record_actions.advance_notes,
-    act.PutVectors: put_vectors,
-    act.Retire: record_actions.retire,
-    act.Reweigh: record_actions.reweigh,
-    act.Spend: record_actions.spend,
-    act.SplitEntity: record_actions.split_entity,
-    act.Supersede: record_actions.supersede,
-    act.Touch: record_actions.touch,
-    act.UpdateRecord: record_actions.update,
-    act.PutItem: record_actions.put_item,
-    act.Forget: erasing.forget,
-    act.Erase: erasing.erase,
-    act.Redact: redacting.redact,
-    act.DeleteConversation: erasing.delete_conversation,
-    act.DeleteUser: erasing.delete_user,
-}
-# Those that follow each other, each statement once for all of them.
-CARRY_OUT_TOGETHER: dict[type[Action], Callable[[Transaction, Any], Sequence[act.Outcome]]] = {
-    act.Append: conversation_actions.append,
-    act.Insert: record_actions.insert,
+class Transaction(
+    ErasingWrites, RedactingWrites, SessionWrites, EntityWrites, VectorWrites, TraceWrites
+):
+    """An open write transaction of a user: all that can be changed, as one unit of work.
+
+    It is committed when its block ends, and undone when anything in the block raises.
+    """
+
+    def require(self, *, revision: int) -> None:
+        """Refuse a plan that was made when the user's rows had another revision.
+
+        Raises:
+            Conflict: something of the user was changed since; plan again.
+        """
+        found = self.connection.value(REVISION, {"user": self.user}) or 0
+        if found != revision:
+            message = f"{self.scope.user!r} changed meanwhile ({revision} → {found}); plan again"
+            raise Conflict(message)
+
+    def carry_out(self, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records that were planned before, in order.
+
+        Returns what the changes that store a record have stored, each of them one.
+        """
+        stored: list[StoredRecord] = []
+        for kind, group in groupby(changes, type):
+            if kind is Insert:
+                stored += self._store_records(group)
+                continue
+            for change in group:
+                CARRY_OUT[kind](self, change)
+        return stored
+
+    def _store_records(self, changes: Iterable[Any]) -> Iterator[StoredRecord]:
+        """Store records, and let items take the place of those of their keys."""
+        for replaces, group in groupby(changes, lambda each: each.replaces_item):
+            if replaces:
+                yield from map(self.put_item, group)
+            else:
+                yield from self.insert(list(group))
+
+
+CARRY_OUT: Mapping[type, Callable[[Transaction, Any], None]] = {
+    Close: Transaction.close,
+    Reweigh: Transaction.reweigh,
+    Fade: Transaction.fade,
+    Retire: Transaction.retire,
+    Reinforce: Transaction.reinforce,
+    Supersede: Transaction.supersede,
+    Enrich: Transaction.enrich,
+    RecordAccess: Transaction.record_access,
 }
 
 
@@ -193,23 +233,16 @@ class KnownUser(NamedTuple):
     deletions: int
     deleted: int
     name: str | None
-    has_text: bool = True
 
 
-def _known_user(
-    connection: SqlConnection, scope: Scope, rows: Sequence[Row | None] | None = None
-) -> KnownUser:
-    """Return the user of a scope; raise ``UserDeleted`` if it was deleted since that was opened.
+def _known_user(connection: SqlConnection, scope: Scope, asked: str = KNOWN_USER) -> KnownUser:
+    """Return the user of a scope.
 
-    Args:
-        connection: an open one.
-        scope: of the user.
-        rows: what was found of the user, where that was asked for before.
+    Raises:
+        UserDeleted: they were deleted since the scope was opened.
     """
-    found = connection.rows(KNOWN_USER, {"name": scope.user}) if rows is None else rows
-    row = next(iter(found), None)
-    if row is None:  # Erased, or never there.
-        row = connection.one(ERASED_USER, {"digest": name_digest(scope.user)})
+    values = {"name": scope.user, "digest": name_digest(scope.user)}
+    row = connection.one(asked, values)
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
@@ -217,53 +250,22 @@ def _known_user(
     return known
 
 
-def _registered(
-    connection: SqlConnection, scope: Scope, actions: Sequence[Action], found: Sequence[Row | None]
-) -> KnownUser:
-    """Return the user of whom actions are, who may be new or begin anew.
+class Store(Database[Any], SqlClaims, TransferReads):
+    """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
-    ``NOBODY``, if that is a user of whom there is nothing, and nothing is stored.
+    Common to every method:
 
-    Args:
-        connection: an open transaction.
-        scope: of the user.
-        actions: what is to be done.
-        found: what ``USER_AND_TEXT`` found, for the text of the only record.
+    - ``scope`` bounds what is read and changed. A record of another user, or of another agent of
+      the same user when the scope names an agent, is as if it did not exist. A scope whose user
+      was deleted raises ``UserDeleted``.
+    - Errors are those of :mod:`memoranda.errors`; none of a driver gets out.
+    - Methods may be called from any thread, and by several processes on one store.
+
+    Attributes:
+        details: how the database does what memoranda needs, by the names of capabilities.
     """
-    known = _known_user(connection, scope, found)
-    if known.name is not None and not known.deleted:
-        return known if len(actions) == 1 else known._replace(has_text=True)
-    if any(isinstance(each, act.DeleteUser) for each in actions) and known.name is None:
-        raise NotFound(f"there is no user {scope.user!r}")
-    if known.key == NOBODY:
-        if all(isinstance(each, DERIVING_ACTIONS) for each in actions):
-            return known
-        known = known._replace(key=connection.value(REGISTER, {"name": scope.user}))
-    if known.deleted and any(isinstance(each, FIRST_ACTIONS) for each in actions):
-        connection.run(RETURN, {"name": scope.user, "user": known.key})
-    return known
 
-
-def _outcomes(tx: Transaction, actions: Sequence[Action]) -> list[act.Outcome]:
-    """Carry out actions; return what came of them."""
-    done: list[act.Outcome] = []
-    for kind, group in groupby(actions, type):
-        if kind in CARRY_OUT_TOGETHER:
-            done += CARRY_OUT_TOGETHER[kind](tx, list(group))
-            continue
-        for action in group:
-            if kind not in CARRY_OUT:
-                message = f"not an action: {action!r}"
-                raise InvalidInput(message)
-            outcome = CARRY_OUT[kind](tx, action)
-            if outcome is not None:
-                done.append(outcome)
-    return done
-
-
-class SqlStore(SqlClaims, TransferReads):
-    """What a store does beside reading, over transactions that are given by whoever has them."""
-
+    details: ClassVar[Mapping[str, str]]
     _analyzer: Analyzer
     full_text: FullText
 
@@ -276,37 +278,52 @@ class SqlStore(SqlClaims, TransferReads):
         """Return that there was nothing to adopt."""
         return 0
 
-    def _user_key(self, connection: SqlConnection, scope: Scope) -> int:
-        """Return the number of the scope's user; ``NOBODY`` where there is none."""
-        return _known_user(connection, scope).key
-
     def scope(self, user: str, agent: str | None = None) -> Scope:
-        """Return the scope of a user as it is now."""
+        """Return the scope of a user as it is now: it cannot be used once they are deleted."""
         scope = Scope(user, agent)
         with self._reading(scope) as (connection, _):
             return replace(scope, deletions=_known_user(connection, scope).deletions)
 
-    def apply(
-        self, scope: Scope, actions: Sequence[Action], *, patience: float | None = None
-    ) -> list[act.Outcome]:
-        """Carry out ``actions`` in one transaction; return what came of them."""
-        if not actions:
-            return []
-        return self._write(scope, partial(self._carry_out, scope=scope, actions=actions), patience)
+    @contextmanager
+    def write(self, scope: Scope, *, patience: float | None = None) -> Iterator[Transaction]:
+        """Open a unit of work: all that is done to it is stored together, or none of it.
 
-    def _carry_out(
-        self, connection: SqlConnection, scope: Scope, actions: Sequence[Action]
-    ) -> list[act.Outcome]:
-        """Carry out ``actions`` in an open transaction; return what came of them."""
-        only = actions[0] if len(actions) == 1 else None
-        text = only.record.content_hash if isinstance(only, act.Insert) else None
-        found = connection.rows(USER_AND_TEXT, {"name": scope.user, "hash": text})
-        user = _registered(connection, scope, actions, found)
-        if user.key == NOBODY:
-            return []
-        made_by = self._analyzer, self.names, self.full_text
-        tx = Transaction(connection, scope, user.key, user.has_text, *made_by)
-        return _outcomes(tx, actions)
+        When its block ends, that survives a kill of the process, and every other reader sees it.
+
+        Args:
+            scope: whose rows are changed.
+            patience: seconds to wait for other writers, at most; ``None`` is as long as the store
+                waits for them.
+
+        Raises:
+            StoreBusy: others wrote for longer than that; nothing was changed.
+            StoreError: the storage failed; nothing was changed.
+        """
+        with ExitStack() as afterwards:
+            connection, user = self._begin_write(afterwards, scope, patience)
+            yield Transaction(
+                connection=connection,
+                scope=scope,
+                user=user.key,
+                is_listed=user.name is not None and not user.deleted,
+                analyzer=self._analyzer,
+                names=self.names,
+                full_text=self.full_text,
+            )
+
+    def _begin_write(
+        self, afterwards: ExitStack, scope: Scope, patience: float | None
+    ) -> tuple[SqlConnection, KnownUser]:
+        """Begin a transaction in which other writers of the user wait; return what is known."""
+        connection = afterwards.enter_context(self.transact(patience=patience))
+        return connection, _known_user(connection, scope, LOCKED_USER)
+
+    def apply(
+        self, scope: Scope, changes: Sequence[RecordChange], *, patience: float | None = None
+    ) -> list[StoredRecord]:
+        """Carry out changes of records in a unit of work of their own."""
+        with self.write(scope, patience=patience) as tx:
+            return tx.carry_out(changes)
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""
@@ -321,7 +338,8 @@ class SqlStore(SqlClaims, TransferReads):
 
     def _name_model(self, model: str, dimensions: int) -> None:
         """Drop all vectors, name the model and queue every record."""
-        self._write(None, lambda connection: drop_vectors(connection, model, dimensions))
+        with self.transact_alone() as connection:
+            drop_vectors(connection, model, dimensions)
 
     def match_terms(
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
@@ -330,16 +348,6 @@ class SqlStore(SqlClaims, TransferReads):
         with self.snapshot(), self._reading(scope) as (connection, user):
             postings = self.full_text.postings(connection, user, indexed(terms, items=items))
             return match_postings(terms, postings, limit)
-
-
-class DatabaseStore(Database[C], SqlStore):
-    """Implements :class:`memoranda.model.ports.Store` on a database that holds all users.
-
-    Attributes:
-        details: how it does what memoranda needs, by the names of capabilities.
-    """
-
-    details: ClassVar[Mapping[str, str]]
 
     def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
         """Index everything anew, where another analyzer made the index.
@@ -361,15 +369,28 @@ class DatabaseStore(Database[C], SqlStore):
         with self.read() as connection:
             known = self.known
             if scope is not None and scope not in known:
-                known[scope] = self._user_key(connection, scope)
+                known[scope] = _known_user(connection, scope).key
             yield connection, NOBODY if scope is None else known[scope]
 
-    def _write(
-        self, scope: Scope | None, work: Callable[[SqlConnection], T], patience: float | None = None
-    ) -> T:
-        del scope
-        with self.write(patience) as connection:
-            return work(connection)
+    @abstractmethod
+    def purge(self, *, large: bool = False) -> str | None:
+        """Overwrite the remains of erased text in free space; return why they could not all be.
+
+        Args:
+            large: also where others would have to wait for long.
+        """
+
+    @abstractmethod
+    def backup(self, path: str) -> None:
+        """Write a consistent copy to ``path`` while others go on reading and writing.
+
+        Raises:
+            InvalidInput: ``path`` exists already, or a server has a tool of its own for that.
+        """
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the bytes that the store takes."""
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what the database does by itself: all but finding the nearest vectors."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from memoranda.model import actions as act
 from memoranda.model.models import Change, Scope
 from memoranda.model.traces import (
     AgentSession,
@@ -30,7 +29,7 @@ from memoranda.store.sql.rows import (
     insertion,
     optional_time,
 )
-from memoranda.store.sql.transaction import Transaction
+from memoranda.store.sql.transaction import ScopedTransaction
 
 SESSIONS = Columns(
     AgentSession,
@@ -159,16 +158,21 @@ def _erased(row: Row) -> ErasedRecord:
     return ErasedRecord(**ERASED.fields(row))
 
 
-# Keeping
+class TraceWrites(ScopedTransaction):
+    """Keeps what another store has of a user beside records, transcripts and notes."""
 
+    def keep_user_metadata(self, kept: UserMetadata) -> None:
+        """Keep what another store has of the user as a whole.
 
-def keep_user_metadata(tx: Transaction, action: act.KeepUserMetadata) -> None:
-    """Keep what another store has of the user as a whole."""
-    own = {"user_key": tx.user, "user": tx.user}
-    for session in action.kept.sessions:
-        tx.connection.run(KEEP_SESSION, own | SESSIONS.values(session))
-    for used in action.kept.usage:
-        whose = {"agent": used.agent or "", "stage": used.stage, "model": used.model}
-        tx.connection.run(KEEP_USAGE, own | whose | asdict(used.usage))
-    for gone in action.kept.erased:
-        tx.connection.run(KEEP_ERASED, own | ERASED.values(gone))
+        Sessions are as far as they are there, of usage the larger figures stay, and a record that
+        is here was not erased. What agents own is not told by this.
+        """
+        self.register()
+        own = {"user_key": self.user, "user": self.user}
+        for session in kept.sessions:
+            self.connection.run(KEEP_SESSION, own | SESSIONS.values(session))
+        for used in kept.usage:
+            whose = {"agent": used.agent or "", "stage": used.stage, "model": used.model}
+            self.connection.run(KEEP_USAGE, own | whose | asdict(used.usage))
+        for gone in kept.erased:
+            self.connection.run(KEEP_ERASED, own | ERASED.values(gone))

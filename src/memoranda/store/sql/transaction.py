@@ -47,6 +47,14 @@ INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
 ON CONFLICT (user_key, agent) DO UPDATE SET epoch = noteworthy_epochs.epoch + 1
 """
 
+# The key of a user who has nothing.
+NOBODY = 0
+# Another may have registered the user just before, where writers of different users do not wait.
+REGISTER = """
+INSERT INTO users (name) VALUES (:name)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING key
+"""
+RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 TARGETS = "SELECT r.key, r.id, r.agent, r.kind, r.trust FROM records r"
 
 
@@ -83,14 +91,14 @@ class RecordRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class Transaction(SqlReads):
-    """An open write transaction: its scope, its connection, and what indexes texts and names.
+class ScopedTransaction(SqlReads):
+    """An open write transaction of a user, with what several verbs share.
 
     Attributes:
         connection: the open transaction.
         scope: whose it is.
-        user: key of the scope's user.
-        has_text: whether the user may have the text of the plan's only record already.
+        user: key of the scope's user; ``NOBODY`` before anything of theirs is stored.
+        is_listed: whether the user is on the list of users.
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
@@ -99,10 +107,23 @@ class Transaction(SqlReads):
     connection: SqlConnection
     scope: Scope
     user: int
-    has_text: bool
+    is_listed: bool
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
+
+    def register(self, *, begins: bool = True) -> None:
+        """Give the user a key, if they have none yet.
+
+        Args:
+            begins: whether what is stored next puts a user who was deleted on the list again.
+        """
+        if self.user == NOBODY:
+            self.user = self.connection.value(REGISTER, {"name": self.scope.user})
+            self.is_listed = True
+        if begins and not self.is_listed:
+            self.connection.run(RETURN, {"name": self.scope.user, "user": self.user})
+            self.is_listed = True
 
     @property
     def own(self) -> dict[str, Any]:

@@ -1,0 +1,167 @@
+"""Changes of records that are planned first and carried out later, in one unit of work.
+
+Learning and upkeep plan them, so that a dry run can show them. What nobody looks at before it is
+done is a verb of :class:`memoranda.store.sql.store.Transaction`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoranda.model.models import Kind, Mention, Record
+from memoranda.model.traces import AuditTrail
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Add a record. Its position is given by the store. An item takes the place of that of its key.
+
+    Attributes:
+        record: what is added.
+        mentions: the entities it mentions; ``None`` where these are to be found later.
+        reason: why, for its history.
+        unless_known: pass over a fact that is known already (see :func:`says_all`). The known one
+            gets its tags; if a person says it, it is also as sure and as lasting as the new one.
+        trail: what was done to it in another store, of which it keeps also its position, if that
+            is free: a copy.
+    """
+
+    record: Record
+    mentions: tuple[Mention, ...] | None = ()
+    reason: str = "remembered"
+    unless_known: bool = False
+    trail: AuditTrail | None = None
+
+    @property
+    def replaces_item(self) -> bool:
+        """Whether it takes the place of the item under its namespace and key, if there is one."""
+        return self.record.kind is Kind.ITEM and self.trail is None
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End the validity of a record; it stays for ``as_of`` and history.
+
+    Attributes:
+        id: the record.
+        at: when.
+        reason: why, for its history.
+        superseded_by: what takes its place.
+        only_open: refuse the plan with ``InvalidInput`` where it was closed meanwhile.
+    """
+
+    id: str
+    at: datetime
+    reason: str
+    superseded_by: str | None = None
+    only_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reweigh:
+    """Set confidence and decay rate, from which it fades anew: a confirmation, a conflict."""
+
+    id: str
+    at: datetime
+    confidence: float
+    decay_rate: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fade:
+    """Set the confidence that decay has left of a record's strength. Leaves no history.
+
+    Passed over where the record was recalled or said again after ``at``.
+    """
+
+    id: str
+    at: datetime
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """End the validity of a record, if it has not ended, and drop its vector and its links.
+
+    It stays for ``as_of``, where words find it, and for history. Passed over if it was recalled
+    after ``at``.
+    """
+
+    id: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reinforce:
+    """Add sources to a record that was stated again; its decay starts anew from its strength.
+
+    Sources that it has already are passed over; where none is left, nothing happens.
+    """
+
+    id: str
+    at: datetime
+    sources: tuple[str, ...]
+    reason: str = "said again"
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """Record that ``by`` superseded a record, whose confidence is lowered.
+
+    It is not closed: it stays findable, behind what replaced it, whose field ``supersedes``
+    names it if it names no other (requirement S4.24).
+    """
+
+    id: str
+    by: str
+    at: datetime
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enrich:
+    """Link a record to more entities, and stamp its ``enriched_at`` (S4.13)."""
+
+    id: str
+    at: datetime
+    mentions: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAccess:
+    """Count one recall of each record, whose confidence goes back to its full strength.
+
+    Leaves no history; unknown ids are passed over.
+
+    Attributes:
+        ids: the records.
+        at: when they were recalled.
+        session: the conversation into which they were recalled, if it was one.
+    """
+
+    ids: tuple[str, ...]
+    at: datetime
+    session: str | None = None
+
+
+RecordChange = (
+    Insert | Close | Reweigh | Fade | Retire | Reinforce | Supersede | Enrich | RecordAccess
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """What a store has after a change that stores a record.
+
+    Attributes:
+        record: as it is stored, with its position in its session; or the known fact that says the
+            same, which was kept in its place.
+        is_new: whether it was stored now.
+    """
+
+    record: Record
+    is_new: bool

@@ -1,0 +1,512 @@
+"""Changes records: stores, ends, weighs and links them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.changes import (
+    Close,
+    Enrich,
+    Fade,
+    Insert,
+    RecordAccess,
+    Reinforce,
+    Retire,
+    Reweigh,
+    StoredRecord,
+    Supersede,
+)
+from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.models import (
+    UNSET,
+    ChangeAction,
+    Kind,
+    Mention,
+    Record,
+    Trust,
+    Unset,
+    ended,
+    says_all,
+)
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
+from memoranda.model.traces import AuditTrail
+from memoranda.store.sql.database import indexed
+from memoranda.store.sql.reads import owned
+from memoranda.store.sql.rows import (
+    RECORD,
+    RECORDS,
+    VECTOR_TABLES,
+    dump,
+    insertion,
+    optional_ms,
+    record,
+    record_values,
+)
+from memoranda.store.sql.transaction import LOG, RecordRow, ScopedTransaction, TargetRecord
+
+INSERT = insertion(
+    "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
+)
+# One of a key: by the unique index on what is no longer forgotten.
+ITEM_OF_KEY = """
+(user_key, namespace, item_key, (coalesce(agent, '')),
+    (CASE WHEN closed_at IS NULL THEN 0 ELSE key END)) WHERE kind = 'item'
+"""
+REPLACED = ("term_count", "reason", *(
+    name for name in RECORDS.names if name not in {
+        "id", "kind", "agent", "namespace", "item_key", "created_at",
+        "access_count", "last_accessed", "enriched_at",
+    }
+))  # fmt: skip
+PUT_ITEM = f"""
+{INSERT} ON CONFLICT {ITEM_OF_KEY}
+DO UPDATE SET indexed = 1, {", ".join(f"{name} = excluded.{name}" for name in REPLACED)}
+RETURNING key, id, created_at
+"""
+HELD_ITEM = """
+SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
+    AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
+    AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
+"""
+SAME_FACTS = f"""
+SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
+    AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
+    AND (r.agent IS NULL OR r.agent = :agent) ORDER BY r.key
+"""
+NEXT_POSITION = """
+SELECT coalesce(max(position) + 1, 0) FROM records
+WHERE user_key = :user AND session_id = :session
+"""
+ADD_SOURCE = """
+INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :source, :record)
+ON CONFLICT (user_key, source_id, record_key) DO NOTHING
+"""
+QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
+QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
+# The key of a record of the user, unless it was retired.
+INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
+UNQUEUE = """
+DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
+"""
+# Of one record.
+THIS = "user_key = :user AND key = :key"
+# What came to a session before an agent did was not said to it. One that was done waits again.
+REGISTER = """
+INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
+SELECT :user, :session, :agent, :at, coalesce(max(noted), -1)
+FROM sessions WHERE user_key = :user AND session_id = :session
+ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
+    first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
+"""
+REMEMBER_RECALL = """
+INSERT INTO recalls (user_key, session_id, record_key, at) VALUES (:user, :session, :record, :at)
+ON CONFLICT (user_key, session_id, record_key) DO UPDATE SET at = greatest(recalls.at, excluded.at)
+"""
+# Who holds a view of a conversation in memory reads it again.
+SEE_AGAIN = """
+UPDATE conversations SET revision = revision + 1
+WHERE user_key = :user AND key IN (
+    SELECT conversation_key FROM messages WHERE user_key = :user AND record_id = :id)
+"""
+END = """
+UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
+    superseded_by = coalesce(:by, superseded_by)
+WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
+RETURNING key, id, agent, kind, trust
+"""
+
+
+def make_row(analyzer: Analyzer, item: Record) -> RecordRow:
+    """Return what is stored of a record, as far as nothing that is stored decides it."""
+    terms = indexed(analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+    return RecordRow(terms, record_values(item) | {"term_count": len(terms)})
+
+
+def trail_values(trail: AuditTrail) -> dict[str, Any]:
+    """Return the columns of a record that tell what was done to it."""
+    closed_at = optional_ms(trail.closed_at)
+    return {"reason": trail.reason, "closed_at": closed_at, "indexed": int(not trail.retired)}
+
+
+def _derived_later(change: Insert) -> tuple[str, ...]:
+    """Return the kinds of work that a new record waits for."""
+    if change.trail is not None and change.trail.retired:
+        return ()
+    known = change.mentions is not None or change.record.kind is Kind.ITEM
+    return (VECTORS,) if known else (VECTORS, ENTITIES)
+
+
+def _placed(item: Record, position: int | None) -> Record:
+    return item if item.session_id is None else replace(item, position=position)
+
+
+class RecordWrites(ScopedTransaction):
+    """Changes the records of a user in an open transaction."""
+
+    def insert(self, changes: Sequence[Insert]) -> list[StoredRecord]:
+        """Store new records, in order, each statement once for all of them.
+
+        Returns of each what is stored now: the record, or the known fact that says the same.
+        """
+        known = self._known_facts(changes)
+        new = [each for each in changes if each.record.id not in known]
+        placed = self._insert_new(new) if new else {}
+        for again, held in known.values():
+            self._restate(held, again)
+        restated = self.get(self.scope, [held.id for _, held in known.values()]) if known else {}
+
+        def stored(item: Record) -> StoredRecord:
+            if item.id in known:
+                return StoredRecord(restated[known[item.id][1].id], is_new=False)
+            # A later one of the same plan may have restated it.
+            return StoredRecord(
+                restated.get(item.id) or _placed(item, placed[item.id]), is_new=True
+            )
+
+        return [stored(each.record) for each in changes]
+
+    def _known_facts(self, actions: Sequence[Insert]) -> dict[str, tuple[Record, Record]]:
+        """Return facts that others say already, or those before them, each with the known one."""
+        asked = [
+            each.record for each in actions if each.unless_known and each.record.kind is Kind.FACT
+        ]
+        if not asked:
+            return {}
+        hashes = dump([each.content_hash for each in asked])
+        values = self.own | {"now": to_ms(asked[0].created_at), "hashes": hashes}
+        rows = self.connection.all(SAME_FACTS, values)
+        alike: dict[str, list[Record]] = {}
+        for row in rows:
+            held = record(self.scope.user, row)
+            alike.setdefault(held.content_hash, []).append(held)
+        known = {}
+        for new in asked:
+            same = alike.setdefault(new.content_hash, [])
+            held = next((each for each in same if says_all(each, new)), new)
+            if held is new:
+                same.append(new)
+            else:
+                known[new.id] = new, held
+        return known
+
+    def _restate(self, known: Record, new: Record) -> None:
+        """Give a known fact the tags of the new one; if a person says it, as sure and lasting, too.
+
+        What an agent says may come from the fact itself, which nothing confirms so.
+        """
+        known = self.get(self.scope, [known.id])[
+            known.id
+        ]  # Others of the plan may have changed it.
+        at, reason = new.created_at, "said again"
+        tags: Any = tuple(dict.fromkeys((*known.tags, *new.tags)))
+        ends: Any = UNSET
+        if new.trust is Trust.PERSON:
+            surer = max(known.confidence, new.confidence), min(known.decay_rate, new.decay_rate)
+            if surer != (known.confidence, known.decay_rate):
+                self.reweigh(Reweigh(known.id, at, *surer, reason))
+            if known.valid_until and new.valid_until and new.valid_until > known.valid_until:
+                ends = new.valid_until
+        changed = UNSET if tags == known.tags else tags
+        self.update_record(known.id, at=at, tags=changed, valid_until=ends, reason=reason)
+
+    def _insert_new(self, changes: Sequence[Insert]) -> dict[str, int | None]:
+        """Store records that are not known; return their positions in their sessions, by id."""
+        self.register()
+        gone = set(self.erased({source for each in changes for source in each.record.source_ids}))
+        for change in changes:
+            self.require_own(change.record, gone)
+        known: dict[str, int] = {}
+        positions = [
+            self._next_position(each.record, known, keep=each.trail is not None) for each in changes
+        ]
+        keyed = list(zip(self.connection.record_keys(len(changes)), changes, strict=True))
+        made: list[dict[str, Any]] = []
+
+        def texts() -> Iterator[tuple[int, int, str]]:
+            for key, change in keyed:
+                terms, values = make_row(self.analyzer, change.record)
+                made.append(values)
+                yield key, self.user, " ".join(terms)
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for (key, change), position, values in zip(keyed, positions, made, strict=True):
+                values["key"], values["user_key"], values["reason"] = key, self.user, change.reason
+                values["closed_at"], values["indexed"] = None, 1
+                values["position"] = position
+                if change.trail is not None:
+                    values.update(trail_values(change.trail))
+                yield tuple(values.values())
+
+        self.full_text.add(self.connection, texts())
+        self.connection.run_many(INSERT, rows())
+        sources = [
+            (self.user, source, key) for key, each in keyed for source in each.record.source_ids
+        ]
+        if sources:
+            self.connection.run_many(ADD_SOURCE, sources)
+        queued = [(work, key, self.user) for key, each in keyed for work in _derived_later(each)]
+        self.connection.run_many(QUEUE_NEW, queued)
+        self.keep_trails(keyed)
+        for key, change in keyed:
+            if change.mentions:
+                self.entity_writer.link(key, change.mentions)
+        self._register_sessions([each.record for each in changes])
+        ids = [each.record.id for each in changes]
+        return dict(zip(ids, positions, strict=True))
+
+    def _register_sessions(self, items: Iterable[Record]) -> None:
+        """Let the sessions of new episodes wait for consolidation, by agent."""
+        sessions: dict[tuple[str, str], int] = {}
+        for item in items:
+            if item.session_id is not None and item.kind is Kind.EPISODE:
+                sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
+        for (session, agent), at in sessions.items():
+            place = {"user": self.user, "session": session, "agent": agent, "at": at}
+            self.connection.run(REGISTER, place)
+
+    def put_item(self, change: Insert) -> StoredRecord:
+        """Store an item, or let it take the place of the one under its namespace and key.
+
+        The one that is there keeps its id and the moment it was created at; of its former content
+        nothing stays, nor a line of history.
+        """
+        item = change.record
+        self.require_own(item, self.erased(item.source_ids))
+        self.register()
+        terms, values = make_row(self.analyzer, item)
+        values |= {"key": self.connection.record_keys(1)[0], "user_key": self.user}
+        values |= {"reason": change.reason, "closed_at": None, "indexed": 1}
+        before = self.connection.one(HELD_ITEM, values)
+        key, id_, created_at = self.connection.all(PUT_ITEM, values)[0]
+        stored = StoredRecord(replace(item, id=id_, created_at=from_ms(created_at)), is_new=True)
+        if before:
+            self.raise_epoch(only_items=True)
+            if before == (item.content_hash, 1):
+                return stored  # What is derived from it is of this content.
+            self.full_text.remove(self.connection, self.user, [key])
+            for table in VECTOR_TABLES:
+                self.drop(table, [key])
+        self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
+        self.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": self.user})
+        return stored
+
+    def keep_trails(self, kept: Iterable[tuple[int, Insert]]) -> None:
+        """Write the history and the recalls that records, by their keys, have in another store."""
+        changes: list[dict[str, Any]] = []
+        recalls: list[dict[str, Any]] = []
+        for key, change in kept:
+            item = {"user": self.user, "record": change.record.id, "agent": change.record.agent}
+            for past in change.trail.changes if change.trail else ():
+                told = {"action": past.action, "reason": past.reason}
+                detail = dump(dict(past.detail))
+                changes.append(item | told | {"at": to_ms(past.at), "detail": detail})
+            for recall in change.trail.recalls if change.trail else ():
+                place = {"user": self.user, "session": recall.session, "record": key}
+                recalls.append(place | {"at": to_ms(recall.at)})
+        if changes:
+            self.connection.run_many(LOG, changes)
+        if recalls:
+            self.connection.run_many(REMEMBER_RECALL, recalls)
+
+    def require_own(self, item: Record, erased: Collection[str]) -> None:
+        """Refuse a record of another scope, and one that rests on an erased one."""
+        if item.user != self.scope.user or (
+            self.scope.agent and item.agent not in {None, self.scope.agent}
+        ):
+            message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
+            raise InvalidInput(message)
+        for source in item.source_ids:
+            if source in erased:
+                # Read before the erasure, written after it: its text would come back.
+                message = (
+                    f"record {item.id!r} rests on {source!r}, which was erased; derive it anew"
+                )
+                raise NotFound(message)
+
+    def _next_position(self, item: Record, known: dict[str, int], *, keep: bool) -> int | None:
+        """Return the position of a record in its session; its own, if kept and free."""
+        # What was drawn from a session was not said in it; what was, may have got sources since.
+        said = item.kind is Kind.EPISODE or item.position is not None
+        said = said or not (item.source_ids or keep)
+        session = item.session_id
+        if session is None or not said:
+            return None
+        if session not in known:
+            values = {"user": self.user, "session": session}
+            known[session] = int(self.connection.value(NEXT_POSITION, values))
+        place = max(known[session], item.position or 0) if keep else known[session]
+        known[session] = place + 1
+        return place
+
+    def close(self, change: Close) -> None:
+        """End the validity of a record; what had ended before stays ended."""
+        target = self.target(change.id)
+        values = {"at": to_ms(change.at), "by": change.superseded_by} | self.this(target)
+        only_open = " AND closed_at IS NULL" if change.only_open else ""
+        changed = self.connection.change(
+            "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
+            f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE {THIS}{only_open}",
+            values,
+        )
+        if not changed:
+            raise InvalidInput(ended(self.get(self.scope, [change.id])[change.id]))
+        detail = {"superseded_by": change.superseded_by} if change.superseded_by else {}
+        self.tell_end([target], change.at, "close", change.reason, **detail)
+
+    def end(
+        self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
+    ) -> list[str]:
+        """End the validity of these records for good; return those that had not been ended so."""
+        values = {"user": self.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
+        targets = [TargetRecord(*row) for row in sorted(self.connection.all(END, values))]
+        self.tell_end(
+            targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {})
+        )
+        return [target.id for target in targets]
+
+    def reweigh(self, change: Reweigh) -> None:
+        """Set confidence and decay rate."""
+        target = self.target(change.id)
+        detail = {"confidence": change.confidence, "decay_rate": change.decay_rate}
+        self.connection.run(
+            "UPDATE records SET confidence = :confidence, strength = :confidence, "
+            f"strength_at = :at, decay_rate = :decay_rate WHERE {THIS}",
+            detail | self.this(target) | {"at": to_ms(change.at)},
+        )
+        self.tell_revised([target.key])
+        self.log([target], change.at, "reweigh", change.reason, **detail)
+
+    def fade(self, change: Fade) -> None:
+        """Set the confidence that is left, if the record was not used since."""
+        target = self.target(change.id)
+        changed = self.connection.change(
+            "UPDATE records SET confidence = :confidence "
+            f"WHERE {THIS} AND confidence <> :confidence AND strength_at <= :at",
+            self.this(target) | {"confidence": change.confidence, "at": to_ms(change.at)},
+        )
+        if changed:
+            self.tell_revised([target.key])
+
+    def retire(self, change: Retire) -> None:
+        """End the validity of a record by itself, and drop all that is derived but its terms."""
+        target = self.target(change.id)
+        changed = self.connection.change(
+            "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
+            f"WHERE {THIS} AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
+            "AND (last_accessed IS NULL OR last_accessed <= :at) "
+            # An item may have been replaced by one that has not ended.
+            "AND (kind <> 'item' OR valid_until <= :at)",
+            self.this(target) | {"at": to_ms(change.at)},
+        )
+        if not changed:
+            return  # Another process has just done it, or it was recalled since.
+        mentioned = self.entity_writer.of_records([target.key])
+        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
+            self.drop(table, [target.key])
+        self.entity_writer.forget_unmentioned(mentioned)
+        self.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
+        self.tell_end([target], change.at, "retire", change.reason)
+
+    def reinforce(self, change: Reinforce) -> None:
+        """Add sources to a record that was stated again."""
+        target = self.target(change.id)
+        held: list[str] = json.loads(
+            self.connection.value(f"SELECT source_ids FROM records WHERE {THIS}", self.this(target))
+        )
+        passed = {*held, target.id, *self.erased(change.sources)}
+        new = [source for source in dict.fromkeys(change.sources) if source not in passed]
+        if not new:
+            return
+        self.connection.run(
+            f"UPDATE records SET source_ids = :sources, strength_at = :at WHERE {THIS}",
+            self.this(target) | {"sources": dump([*held, *new]), "at": to_ms(change.at)},
+        )
+        filed = {"user": self.user, "record": target.key}
+        self.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
+        self.restore_confidence([target.key])
+        self.log([target], change.at, "credit", change.reason, sources=len(new))
+
+    def supersede(self, change: Supersede) -> None:
+        """Let one record take the place of another, which stays findable behind it."""
+        target, by = self.target(change.id), self.target(change.by)
+        if target == by:
+            message = f"{change.id!r} cannot take its own place; name the record that replaces it"
+            raise InvalidInput(message)
+        detail = {"by": by.id, "confidence": change.confidence}
+        # What a person closed meanwhile keeps the word of the person on what replaced it.
+        self.connection.run(
+            "UPDATE records SET confidence = :confidence, strength = :confidence, "
+            "strength_at = :at, superseded_by = "
+            "CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
+            f"WHERE {THIS}",
+            detail | self.this(target) | {"at": to_ms(change.at)},
+        )
+        self.connection.run(
+            f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}",
+            self.this(by) | {"target": target.id},
+        )
+        self.tell_end([target], change.at, "supersede", change.reason, **detail)
+
+    def enrich(self, change: Enrich) -> None:
+        """Link a record to more entities, and stamp when."""
+        target = self.target(change.id)
+        indexed = self.connection.value(INDEXED, {"id": change.id, "user": self.user})
+        added = self.entity_writer.link(target.key, change.mentions) if indexed else 0
+        stamp = self.this(target) | {"at": to_ms(change.at)}
+        self.connection.run(f"UPDATE records SET enriched_at = :at WHERE {THIS}", stamp)
+        self.log([target], change.at, "enrich", "enriched", links=added)
+
+    def record_access(self, change: RecordAccess) -> None:
+        """Count one recall of each record, whose confidence goes back to its full strength."""
+        where = owned(self.scope, self.user)
+        rows = self.connection.all(
+            "UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, "
+            f"strength_at = :at WHERE r.id IN (@texts(:ids)) AND {where.sql} RETURNING key",
+            where.values | {"at": to_ms(change.at), "ids": dump(list(change.ids))},
+        )
+        keys = [row[0] for row in rows]
+        self.restore_confidence(keys)
+        if change.session is not None:
+            base = {"user": self.user, "session": change.session, "at": to_ms(change.at)}
+            self.connection.run_many(REMEMBER_RECALL, [base | {"record": key} for key in keys])
+
+    def update_record(
+        self,
+        id: str,
+        *,
+        at: datetime,
+        metadata: Mapping[str, Any] | Unset = UNSET,
+        tags: tuple[str, ...] | Unset = UNSET,
+        valid_until: datetime | Unset | None = UNSET,
+        reason: str = "updated",
+    ) -> None:
+        """Change what a caller attached to a record, in place; what is not given stays."""
+        target = self.target(id)
+        given = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
+        given = {name: value for name, value in given.items() if value is not UNSET}
+        if not given:
+            return
+        changes = ", ".join(f"{name} = :{name}" for name in given)
+        values = RECORDS.encode(given) | self.this(target)
+        self.connection.run(f"UPDATE records SET {changes} WHERE {THIS}", values)
+        if "valid_until" in given:
+            self.connection.run(SEE_AGAIN, {"user": self.user, "id": id})
+            self.tell_end([target], at, "update", reason, changed=sorted(given))
+        else:
+            self.log([target], at, "update", reason, changed=sorted(given))
+
+    def link_entities(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
+        """Link records to the entities that they mention, and take them off the queue.
+
+        Passed over are records that wait no longer.
+        """
+        for id_, mentioned in mentions.items():
+            key = self.connection.value(INDEXED, {"id": id_, "user": self.user})
+            done = {"user": self.user, "work": ENTITIES, "record": key}
+            if key is not None and self.connection.change(UNQUEUE, done):
+                self.entity_writer.link(key, mentioned)
