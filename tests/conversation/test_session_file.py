@@ -211,7 +211,7 @@ def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
         '{"_type":"metadata"}\n',
         '{"_type":"metadata","created_at":"2026-02-27T14:30:00Z"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00"}\n',
-        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","clearedBefore":"1"}\n',
+        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","clearedBefore":"x"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","prunings":[{}]}\n',
         '{"format":"memoranda","version":1}\n{"role":"user","content":"torn',
         '{"_type":"metadata","createdAt":"2026-',

@@ -219,7 +219,7 @@ def test_another_conversation_of_that_name_is_left_alone(tmp_path):
         ([HEAD, HI, {**DONE, "images": [{"url": "ftp://x"}]}], "line 3: the image .*no address"),
         ([HEAD, "", HI, {**HI, "toolResult": {"callId": "c"}}], "line 4: role='user' cannot"),
         ([{**HEAD, "createdAt": "today"}, HI], "first line is wrong: createdAt='today' is no"),
-        ([{"_type": "metadata", "created_at": CREATED}, HI], "the key createdAt is missing"),
+        ([{"_type": "metadata", "created_at": CREATED}, HI], "createdAt=None is no time"),
         ([{**HEAD, "prunings": [{"id": "prn_1"}]}, HI], "first line is wrong: the key at"),
     ],
 )

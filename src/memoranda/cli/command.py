@@ -28,7 +28,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.model.json_object import parse_moment
+from memoranda.model.checks import parse_moment
 from memoranda.model.ports import Progress
 from memoranda.rendering.forms import format_json
 from memoranda.rendering.layout import Display, safe_text

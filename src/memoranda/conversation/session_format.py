@@ -14,32 +14,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from memoranda.conversation.formats.parse import count_message, parse_role
 from memoranda.errors import InvalidInput
-from memoranda.model.json_object import JsonObject, iso, json_value, read_dataclass
+from memoranda.model.checks import MOST, clean, iso, parse_moment
 from memoranda.model.models import (
     NO_METADATA,
     Calibration,
     ConversationInfo,
-    Image,
     Message,
     PrunedSpan,
     Pruning,
     Tombstone,
-    ToolCall,
-    ToolResult,
 )
 from memoranda.model.ports import MessageMeter
+from memoranda.text.json_values import list_of, object_of, parse_as, to_object
 
 METADATA = "metadata"
 FIRST_LINE = 2  # of the messages: the metadata are line 1
 # How a line ends that is not whole without the next one: a last key that no text can imitate.
 CONTINUED = b',"continued":true}'
 UNCALIBRATED = Calibration()
+# The fields of a message by the keys that its line has for them.
+FIELDS = {
+    "content": "content",
+    "tokens": "tokens",
+    "importance": "importance",
+    "pinned": "pinned",
+    "toolCalls": "tool_calls",
+    "images": "images",
+    "task": "task",
+    "recordId": "record_id",
+    "raw": "raw",
+    "part": "part",
+}
 BOM = b"\xef\xbb\xbf"  # Editors of Windows put it before the first line.
 Json = dict[str, Any]
 
@@ -103,9 +114,9 @@ def message_value(message: Message) -> Json:
         "importance": message.importance,
         "pinned": message.pinned or None,
         "toolsUsed": list(dict.fromkeys(call.name for call in calls)) or None,
-        "toolCalls": json_value(calls) or None,
+        "toolCalls": [asdict(call) for call in calls] or None,
         "toolResult": result and {"callId": result.call_id, "isError": result.is_error},
-        "images": json_value(message.images) or None,
+        "images": [asdict(image) for image in message.images] or None,
         "task": message.task,
         "recordId": message.record_id,
         "raw": message.raw,
@@ -149,39 +160,29 @@ def parse_message(
     Raises:
         InvalidInput: it is no message; what is wrong is named.
     """
-    line = JsonObject(value)
-    message = Message(
-        id=line.optional_text("id") or f"msg_{position:012d}",
-        role=parse_role(line.get("role")),
-        content=line.text("content", blank=True),
-        timestamp=line.optional_moment("timestamp") or said,
-        tokens=line.whole("tokens"),
-        importance=line.share("importance"),
-        pinned=line.flag("pinned"),
-        tool_calls=tuple(
-            ToolCall(*(call.text(name, blank=True) for name in ("id", "name", "arguments")))
-            for call in line.objects("toolCalls")
-        ),
-        tool_result=_tool_result(line.get("toolResult")),
-        images=tuple(
-            read_dataclass(Image, image, blank=("url",)) for image in line.objects("images")
-        ),
-        task=line.optional_text("task"),
-        position=position,
-        record_id=line.optional_text("recordId"),
-        raw=line.optional_object("raw"),
-        part=line.whole("part"),
-    )
-    if meter is None or line.get("tokens") is not None:
+    line = _present(object_of(value))
+    given = {name: line[key] for key, name in FIELDS.items() if key in line}
+    if "toolResult" in line:
+        result = object_of(line["toolResult"])
+        given["tool_result"] = {
+            "call_id": result.get("callId"),
+            "is_error": result.get("isError", False),
+        }
+    at = parse_moment(line["timestamp"], "timestamp") if "timestamp" in line else said
+    name = clean(line.get("id", f"msg_{position:012d}"), "id")
+    own = {"id": name, "role": parse_role(line.get("role")), "timestamp": at, "position": position}
+    message = parse_as(Message, {"tokens": 0} | given | own)
+    _require_range("tokens", message.tokens)
+    _require_range("part", message.part)
+    _require_range("importance", message.importance or 0, most=1)
+    if meter is None or "tokens" in line:
         return message
     return replace(message, tokens=count_message(meter, message))
 
 
-def _tool_result(value: object) -> ToolResult | None:
-    if value is None:
-        return None
-    result = JsonObject(value)
-    return ToolResult(result.text("callId", blank=True), result.flag("isError"))
+def _require_range(name: str, value: float, most: float = MOST) -> None:
+    if not 0 <= value <= most:
+        raise InvalidInput(f"{name}={value!r} must be a number between 0 and {most:,}")
 
 
 # Metadata
@@ -221,7 +222,7 @@ def metadata_value(
         "tokenScale": None if scale == UNCALIBRATED.scale else scale,
         "tokenOverhead": None if overhead == UNCALIBRATED.overhead else overhead,
         "prunings": [
-            json_value(item) | {"cuts": [_cut_value(cut) for cut in item.cuts]} for item in prunings
+            to_object(item) | {"cuts": [_cut_value(cut) for cut in item.cuts]} for item in prunings
         ]
         or None,
         "tombstones": [_tombstone_value(item) for item in tombstones] or None,
@@ -230,7 +231,7 @@ def metadata_value(
 
 
 def _cut_value(cut: PrunedSpan) -> Json:
-    return _present(json_value(cut) | {"torn": cut.torn or None, "named": list(cut.named) or None})
+    return _present(to_object(cut) | {"torn": cut.torn or None, "named": list(cut.named) or None})
 
 
 def _tombstone_value(item: Tombstone) -> Json:
@@ -240,13 +241,15 @@ def _tombstone_value(item: Tombstone) -> Json:
     return {"id": item.id, "at": iso(item.at), "count": item.count, "messages": messages}
 
 
-def _parse_tombstone(item: JsonObject) -> Tombstone:
-    at = item.moment("at")
+def _parse_tombstone(value: object) -> Tombstone:
+    item = object_of(value)
+    at = parse_moment(item.get("at"), "at")
     messages = tuple(
-        parse_message(each, JsonObject(each).whole("position"), at)
-        for each in item.list("messages")
+        parse_message(each, position if isinstance(position, int) else 0, at)
+        for each in list_of(item, "messages")
+        for position in [object_of(each).get("position")]
     )
-    return Tombstone(id=item.text("id"), at=at, count=item.whole("count"), messages=messages)
+    return replace(parse_as(Tombstone, {**item, "messages": ()}), messages=messages)
 
 
 def parse_metadata(
@@ -266,31 +269,38 @@ def parse_metadata(
             f"expected metadata such as "
             f'{{"_type":"{METADATA}","createdAt":"2026-02-27T14:30:00.000Z"}}, found {value!r:.80}'
         )
-    line = JsonObject(value)
-    info = ConversationInfo(
-        id=line.optional_text("key") or name,
-        created_at=line.moment("createdAt"),
-        system=line.optional_text("system"),
-        model=line.optional_text("model"),
-        context_limit=line.whole("contextLimit") or None,
-        ended_at=line.optional_moment("endedAt"),
-        start=line.whole("clearedBefore"),
-        calibration=Calibration(
-            line.number("tokenScale", UNCALIBRATED.scale) or UNCALIBRATED.scale,
-            line.whole("tokenOverhead", UNCALIBRATED.overhead),
-        ),
+    line = _present(object_of(value))
+    info = parse_as(
+        ConversationInfo,
+        {
+            "id": line.get("key") or name,
+            "created_at": parse_moment(line.get("createdAt"), "createdAt"),
+            "system": line.get("system"),
+            "model": line.get("model"),
+            "context_limit": line.get("contextLimit") or None,
+            "ended_at": parse_moment(line["endedAt"], "endedAt") if "endedAt" in line else None,
+            "start": line.get("clearedBefore", 0),
+            "calibration": {
+                "scale": line.get("tokenScale") or UNCALIBRATED.scale,
+                "overhead": line.get("tokenOverhead", UNCALIBRATED.overhead),
+            },
+        },
     )
+    _require_range("contextLimit", info.context_limit or 0)
+    _require_range("clearedBefore", info.start)
+    _require_range("tokenScale", info.calibration.scale)
+    _require_range("tokenOverhead", info.calibration.overhead)
     return (
         info,
-        [_parse_pruning(item) for item in line.objects("prunings")],
-        [_parse_tombstone(item) for item in line.objects("tombstones")],
+        [_parse_pruning(item) for item in list_of(line, "prunings")],
+        [_parse_tombstone(item) for item in list_of(line, "tombstones")],
     )
 
 
-def _parse_pruning(item: JsonObject) -> Pruning:
-    pruning = read_dataclass(Pruning, item, blank=("id", "trigger", "why", "strategy"))
+def _parse_pruning(value: object) -> Pruning:
+    pruning = parse_as(Pruning, value)
     for cut in pruning.cuts:
-        if not 1 <= cut.messages <= cut.last - cut.first + 1:
+        if not cut.first >= 0 or not 1 <= cut.messages <= cut.last - cut.first + 1:
             message = f"a cut from {cut.first} to {cut.last} cannot hold {cut.messages} messages"
             raise InvalidInput(message)
     return pruning

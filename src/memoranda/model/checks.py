@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -100,6 +100,38 @@ def require_aware(moment: object, name: str) -> datetime:
     except OverflowError as error:
         message = f"{name}={moment.isoformat()} lies outside the years 1 to 9999 in UTC"
         raise InvalidInput(message) from error
+
+
+def parse_moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:
+    """Return the moment of an ISO 8601 text, in UTC.
+
+    Args:
+        value: the text.
+        name: what it is called in an error.
+        zone: where a text without a time zone was written; without it, one is required.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    try:
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        parsed = None
+    if parsed is None:
+        forms = "2025-03-31 or 2025-03-31T18:30" if zone else "2026-02-27T14:30:00.000Z"
+        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as {forms}")
+    local = zone is not None and parsed.tzinfo is None
+    return require_aware(parsed.replace(tzinfo=zone) if local else parsed, name)
+
+
+def iso(moment: datetime) -> str:
+    """Return a moment as files have it: ``2026-02-27T14:30:00.000Z``.
+
+    Raises:
+        InvalidInput: it has no time zone.
+    """
+    at = require_aware(moment, "a time")
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 LARGEST = sys.float_info.max

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
-from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed, UserDeleted
+from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, UserDeleted
 from memoranda.model.checks import content_hash, storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
@@ -524,29 +524,12 @@ class SyncedNotes(Notes):
     def _all_files(self) -> list[str]:
         return [name for pattern in NOTES_FILES for name in self._files.names(pattern)]
 
-    def keep(self, content: NotesContent, *, update: bool = False) -> list[Path]:
-        """Write what the notes of another store say; return files that stay as they were.
-
-        Args:
-            content: what they say.
-            update: let it take the place of what is there, but for a MEMORY.md with edits of a
-                person that were not read yet, and for a history with entries of its own.
-
-        Raises:
-            InvalidInput: it is no content of notes.
-        """
-        given: object = content
-        if not isinstance(given, NotesContent):
-            message = f"content={content!r:.80} is no NotesContent; take what content() returns"
-            raise InvalidInput(message)
+    def keep(self, content: NotesContent) -> list[Path]:
+        """Write what the notes of another store say; return files that stay as they were."""
         with self._state.lock, self.locked():
             kept = []
             for name, text in content.files.items():
-                there = self._files.read(name)
-                own = not update or not text.startswith(there)
-                if update and name == MEMORY_FILE:
-                    own = self._has_unread(there)
-                if there not in {"", text} and own:
+                if self._files.read(name) not in {"", text}:
                     kept.append(self.folder / name)
                 else:
                     self._files.write(name, text)
@@ -556,11 +539,6 @@ class SyncedNotes(Notes):
                 self._state.text = self._state.stamp = None
             self._make_known()
             return kept
-
-    def _has_unread(self, text: str) -> bool:
-        said = {digest_of(item.text) for item in parse(text).bullets}
-        base = {line.digest for line in self._base().lines}
-        return said != base - {OMITTED, WAITING}
 
     # Erasing
 

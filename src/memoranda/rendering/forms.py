@@ -7,13 +7,14 @@ record has its kind also as the ``type`` that requirements S1.30 and S1.31 ask f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import datetime
-from functools import partial
+from enum import Enum
+from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from memoranda.model.json_object import fields_of, json_value
 from memoranda.model.models import Entity, ForgetReceipt, Hit, Kind, Recall, Record
 from memoranda.text.patterns import compile_pattern
 
@@ -23,6 +24,7 @@ TYPES = {Kind.EPISODE: "conversation"}
 FIRST = ("id", "type", "kind", "content", "created_at", "event_time", "tags", "metadata")
 # What the upkeep of a record needs, and nobody else.
 INNER = ("content_hash", "strength", "strength_at", "enriched_at")
+PLAIN = {str, int, float, bool, NoneType}
 LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
 
 
@@ -37,15 +39,19 @@ def form_of(result: Any) -> Mapping[str, object]:
             ids = [hit.record.id for hit in result.hits]
             return {"text": result.text, "ids": ids, "tokens": result.tokens}
         case ForgetReceipt():
-            return {"success": True, **fields_of(result)}
+            return {"success": True, **_fields_of(result)}
         case Entity():
-            return {"known": True, **fields_of(result)}
+            return {"known": True, **_fields_of(result)}
         case _:
             return {each.name: getattr(result, each.name) for each in fields(result) if each.repr}
 
 
+def _fields_of(value: Any) -> dict[str, object]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
 def _form_of_record(record: Record) -> dict[str, object]:
-    values = {"type": TYPES.get(record.kind, record.kind.value), **fields_of(record)}
+    values = {"type": TYPES.get(record.kind, record.kind.value), **_fields_of(record)}
     rest = (name for name in values if name not in (*FIRST, *INNER))
     return {
         **{name: values[name] for name in FIRST},
@@ -58,8 +64,21 @@ def explain_hit(hit: Hit) -> Mapping[str, object]:
     return {**form_of(hit), "why": hit.why}
 
 
-# A result as what JSON can hold, its moments in the zone that they came in.
-to_json = partial(json_value, moment=datetime.isoformat, form=form_of)
+def to_json(value: object) -> Any:
+    """Return a result as what JSON can hold, its moments in the zone that they came in."""
+    if type(value) in PLAIN:  # Most are, and the questions below take long.
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
+        return [to_json(item) for item in value]
+    if is_dataclass(value):
+        value = form_of(value)
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    return str(value) if isinstance(value, Path) else value
 
 
 def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.model.checks import clean, json_text
-from memoranda.model.json_object import parse_moment
+from memoranda.model.checks import clean, json_text, parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.query import Filter

@@ -16,17 +16,19 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.changes import Insert, Supersede
-from memoranda.model.checks import located, several
-from memoranda.model.json_object import JsonObject
+from memoranda.model.checks import clean, located, number, parse_moment, several
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
+from memoranda.text.json_values import object_of
 from memoranda.text.secrets import has_secret
 from memoranda.tools.agent import find_fact
 from memoranda.tools.tool import TEXT, Tool, described
 
 MOST_TURNS = 2**31
+# Of a fact whose confidence the caller does not say.
+CONFIDENCE = 0.8
 SESSION = described("Id of the session.")
 AFTER = described("Position of the last turn of the page before.", {"type": "integer"})
 FACT = {
@@ -109,15 +111,19 @@ class ConsolidatorTools:
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
 
     def _claim(self, session: str, fact: object) -> Claim:
-        fields = JsonObject(fact)
+        fields = object_of(fact)
         sources = self._sources(session, fields.get("source_ids"))
         first, speaker = sources[0], sources[0].source_role or SPEAKER
         category = Category.STATE if fields.get("category") is None else fields.get("category")
         if not isinstance(category, str) or category not in set(Category):
             raise InvalidInput(f"category={category!r} is none of {', '.join(Category)}")
-        content = fields.text("content")
+        content = clean(fields.get("content"), "content")
         if has_secret(content) or is_refused(content):
             raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
+        at, confidence = fields.get("event_time"), number(fields.get("confidence"), "confidence")
+        confidence = CONFIDENCE if confidence is None else confidence
+        if not 0 <= confidence <= 1:
+            raise InvalidInput(f"confidence={confidence!r} must be a number between 0 and 1")
         return Claim(
             content=content,
             subject=str(fields.get("subject") or speaker),
@@ -126,8 +132,8 @@ class ConsolidatorTools:
             speaker=speaker,
             person=first.trust is Trust.PERSON,
             said_at=first.event_time,
-            event_time=fields.optional_moment("event_time") or first.event_time,
-            confidence=fields.number("confidence", 0.8, most=1.0),
+            event_time=parse_moment(at, "event_time") if at is not None else first.event_time,
+            confidence=confidence,
         )
 
     def _sources(self, session: str, ids: object) -> list[Record]:

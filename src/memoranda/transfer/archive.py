@@ -22,8 +22,7 @@ from typing import Any, TypeAlias, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model.changes import Insert
-from memoranda.model.checks import content_hash, located, storable
-from memoranda.model.json_object import iso
+from memoranda.model.checks import content_hash, iso, located, storable
 from memoranda.model.models import (
     ConversationInfo,
     Kind,
@@ -38,9 +37,9 @@ from memoranda.model.query import Filter, Subset
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
+from memoranda.text.json_values import list_of, object_of, parse_as, to_object
 from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget, batched
-from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonItem, list_of, object_of
-from memoranda.transfer.json_values import parse_as, to_object
+from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.checks import located
+from memoranda.text.json_values import object_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.conversations import ForeignMessage, joined
-from memoranda.transfer.json_files import LeftOut, moment_of, object_of
+from memoranda.transfer.json_files import LeftOut, moment_of
 
 # Where a conversation has its id, its time and its title.
 KEYS = ("id", "create_time", "title")

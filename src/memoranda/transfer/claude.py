@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.checks import located
+from memoranda.text.json_values import list_of
 from memoranda.transfer.conversations import ForeignMessage, joined
-from memoranda.transfer.json_files import NAMES, LeftOut, list_of, moment_of, text_of
+from memoranda.transfer.json_files import NAMES, LeftOut, moment_of, text_of
 
 # Where a conversation has its id, its time and its title.
 KEYS = ("uuid", "created_at", "name")

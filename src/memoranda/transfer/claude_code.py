@@ -21,20 +21,13 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ToolCall, ToolResult
+from memoranda.text.json_values import object_of
 from memoranda.text.linear_patterns import LinearPattern
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, FENCE, OPENING
 from memoranda.transfer.batches import ImportTarget
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct, joined
-from memoranda.transfer.json_files import (
-    NAMES,
-    FileFormat,
-    JsonFile,
-    LeftOut,
-    moment_of,
-    object_of,
-    recognise,
-)
+from memoranda.transfer.json_files import NAMES, FileFormat, JsonFile, LeftOut, moment_of, recognise
 
 _NAMES = NAMES["claude_code"]
 WRAPPING = compile_pattern(rf"<({'|'.join(_NAMES['wrappers'])})(?:\s[^<>]*)?>")

@@ -7,7 +7,7 @@ import tomllib
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -22,6 +22,7 @@ from memoranda.conversation.session_format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware
 from memoranda.records.drafts import DRAFT_KEYS
+from memoranda.text.json_values import object_of
 from memoranda.text.patterns import compile_pattern
 
 
@@ -360,17 +361,6 @@ def plain_text(text: str) -> str:
     return SURROGATE.sub(REPLACEMENT, text.replace(NUL, NUL_PICTURE))
 
 
-def object_of(value: object) -> Mapping[str, Any]:
-    """Return a JSON object.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"expected an object with keys, found {value!r:.80}")
-    return value
-
-
 def text_of(value: object, name: str) -> str:
     """Return a text of an object, its characters that no store can hold replaced.
 
@@ -379,18 +369,6 @@ def text_of(value: object, name: str) -> str:
     """
     found = object_of(value).get(name)
     return clean(plain_text(found) if isinstance(found, str) else found, name)
-
-
-def list_of(value: object, name: str) -> Sequence[Any]:
-    """Return a list of an object, an empty one where there is none.
-
-    Raises:
-        InvalidInput: it is something else.
-    """
-    found = object_of(value).get(name)
-    if found is not None and not isinstance(found, list):
-        raise InvalidInput(f"{name} must be a list, got {found!r:.80}")
-    return found or ()
 
 
 def moment_of(value: object, name: str) -> datetime | None:

@@ -13,9 +13,10 @@ from memoranda.model.checks import located
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
+from memoranda.text.json_values import list_of, object_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.batches import ImportTarget, PlacedDraft
-from memoranda.transfer.json_files import JsonFile, LeftOut, list_of, object_of, text_of
+from memoranda.transfer.json_files import JsonFile, LeftOut, text_of
 
 # Such as ``1:56 pm on 8 May, 2023``.
 DATE = compile_pattern(

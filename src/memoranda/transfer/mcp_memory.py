@@ -13,17 +13,9 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Mention
 from memoranda.records.drafts import Draft
+from memoranda.text.json_values import list_of, object_of
 from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
-from memoranda.transfer.json_files import (
-    NAMES,
-    JsonFile,
-    JsonItem,
-    LeftOut,
-    list_of,
-    object_of,
-    plain_text,
-    text_of,
-)
+from memoranda.transfer.json_files import NAMES, JsonFile, JsonItem, LeftOut, plain_text, text_of
 
 TYPE_OF = {
     word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()

@@ -15,8 +15,9 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_aware
 from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
+from memoranda.text.json_values import list_of
 from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
-from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, list_of, moment_of, text_of
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, moment_of, text_of
 
 # What is kept with a fact, as ``mem0_id`` and so on.
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")

@@ -9,10 +9,10 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.models import Message
+from memoranda.text.json_values import list_of, to_object
 from memoranda.transfer.batches import ImportTarget
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage
-from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, list_of
-from memoranda.transfer.json_values import to_object
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut
 
 # What a message says, whenever and by whichever counting it was taken.
 SAID = ("role", "content", "images", "tool_calls", "tool_result")

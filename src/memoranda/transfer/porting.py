@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreError
-from memoranda.model.checks import located, refuse_unknown
-from memoranda.model.json_object import parse_moment
+from memoranda.model.checks import located, parse_moment, refuse_unknown
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -14,6 +14,29 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import MOST, require_aware, require_shallow, storable
 
 Value = TypeVar("Value")
+
+
+def object_of(value: object) -> Mapping[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"expected an object with keys, found {value!r:.80}")
+    return value
+
+
+def list_of(value: object, name: str) -> Sequence[Any]:
+    """Return a list of an object, an empty one where there is none.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    found = object_of(value).get(name)
+    if found is not None and not isinstance(found, list):
+        raise InvalidInput(f"{name} must be a list, got {found!r:.80}")
+    return found or ()
 
 
 @cache
