@@ -1101,7 +1101,7 @@ class Memory:
             NotFound: there is no such user, or nobody at all.
         """
         services, told = self._services, required_callable(progress, "progress")
-        from memoranda.transfer.copying import CopySource, copy_users, existing_users  # noqa: PLC0415 - see the module
+        from memoranda.transfer.copying import copy_users, existing_users  # noqa: PLC0415 - see the module
 
         names = existing_users(services.store, users)
         quiet = {"embedding": {"background": False}, "schedule": {"expire_at_start": False}}
@@ -1114,10 +1114,14 @@ class Memory:
         ) as other:
             if services_of(other).store.identity == services.store.identity:
                 raise InvalidInput(refuse_same(services.store.location))
-            source = CopySource(services.store, services.notes, services.clock.now)
-            scope_there = services_of(other).store.scope
-            targets = {name: other._import_target(scope_there(name)) for name in names}
-            return copy_users(source, targets, told)
+            pairs = [
+                (
+                    self._import_target(services.store.scope(name)),
+                    other._import_target(services_of(other).store.scope(name)),
+                )
+                for name in names
+            ]
+            return copy_users(pairs, told)
 
     def _import_target(self, scope: Scope) -> ImportTarget:
         services = self._services
@@ -1127,7 +1131,6 @@ class Memory:
             services.records(scope),
             services.conversations,
             self.settings.zone,
-            services.extractor,
             services.notes,
             self.settings.secrets.remember,
         )

@@ -301,56 +301,53 @@ def restore(target: ImportTarget, parts: Iterable[ArchivedPart], counts: ImportC
     episodes: Counter[str] = Counter()
     for kind, group in groupby(parts, type):
         for batch in batched(group, 1 if kind is ArchivedConversation else BATCH):
-            _restore_batch(target, batch, counts, episodes)
+            if kind is NotesContent:
+                _keep_notes(target, batch, counts)
+            else:
+                with target.store.write(target.scope) as tx:
+                    _keep(target, tx, batch, counts, episodes)
             counts.advance(len(batch))
 
 
-def _restore_batch(
-    target: ImportTarget, batch: list[Any], counts: ImportCounts, episodes: Counter[str]
+def _keep(
+    target: ImportTarget,
+    tx: Transaction,
+    batch: Sequence[Any],
+    counts: ImportCounts,
+    episodes: Counter[str],
 ) -> None:
     """Store parts of one type; count the episodes of each session among them."""
     match batch[0]:
         case ArchivedRecord():
-            _keep_records(target, batch, counts)
+            new = _new_records(target, batch)
+            tx.carry_out(new)
+            counts.records += len(new)
+            counts.skipped += len(batch) - len(new)
             told = (part.record for part in batch)
             episodes.update(each.session_id for each in told if each.kind is Kind.EPISODE)
         case ArchivedConversation():
-            _keep_conversation(target, batch[0], counts)
-        case AgentSession():
-            _keep_sessions(target, batch, episodes)
-        case NotesContent():
-            _keep_notes(target, batch, counts)
+            _keep_conversation(target, tx, batch[0], counts)
         case NameDecision():
-            with target.store.write(target.scope) as tx:
-                for each in batch:
-                    tx.keep_name_decision(each.name, each.target)
+            for each in batch:
+                tx.keep_name_decision(each.name, each.target)
+        case AgentSession():
+            tx.keep_user_metadata(UserMetadata(sessions=_read_sessions(target, batch, episodes)))
         case AgentUsage():
-            _keep(target, UserMetadata(usage=tuple(batch)))
+            tx.keep_user_metadata(UserMetadata(usage=tuple(batch)))
         case ErasedRecord():
-            _keep(target, UserMetadata(erased=tuple(batch)))
+            tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
 
 
-def _keep(target: ImportTarget, kept: UserMetadata) -> None:
-    with target.store.write(target.scope) as tx:
-        tx.keep_user_metadata(kept)
-
-
-def _keep_records(
-    target: ImportTarget, batch: Sequence[ArchivedRecord], counts: ImportCounts
-) -> None:
-    def plan() -> list[Insert]:
-        known = target.known(each.record.id for each in batch)
-        return [
-            Insert(each.record, None, each.trail.reason, trail=each.trail)
-            for each in batch
-            if each.record.id not in known
-            and not target.erased.intersection(each.record.source_ids)
-            and not _has_item(target, each)
-        ]
-
-    new = target.insert_new(plan)
-    counts.records += new
-    counts.skipped += len(batch) - new
+def _new_records(target: ImportTarget, batch: Sequence[ArchivedRecord]) -> list[Insert]:
+    """Return what stores the records that are not there, and rest on nothing that was erased."""
+    known = target.known(each.record.id for each in batch)
+    return [
+        Insert(each.record, None, each.trail.reason, trail=each.trail)
+        for each in batch
+        if each.record.id not in known
+        and not target.erased.intersection(each.record.source_ids)
+        and not _has_item(target, each)
+    ]
 
 
 def _has_item(target: ImportTarget, part: ArchivedRecord) -> bool:
@@ -363,19 +360,15 @@ def _has_item(target: ImportTarget, part: ArchivedRecord) -> bool:
 
 
 def _keep_conversation(
-    target: ImportTarget, part: ArchivedConversation, counts: ImportCounts
+    target: ImportTarget, tx: Transaction, part: ArchivedConversation, counts: ImportCounts
 ) -> None:
-    name = part.info.id
-    with target.store.write(target.scope) as tx:
-        if target.store.conversations(target.everyone, name):
-            new = _append_missing(target, tx, part)
-        elif name in target.deleted or target.erased.intersection(
-            each.record_id or "" for each in part.messages.values()
-        ):
-            new = 0
-        else:
-            new = len(part.messages)
-            _create_conversation(tx, part)
+    name, new = part.info.id, 0
+    episodes = {each.record_id or "" for each in part.messages.values()}
+    if target.store.conversations(target.everyone, name):
+        new = _append_missing(target, tx, part)
+    elif name not in target.deleted and not target.erased.intersection(episodes):
+        new = len(part.messages)
+        _create_conversation(tx, part)
     counts.messages += new
     counts.skipped += len(part.messages) - new
 
@@ -412,22 +405,25 @@ def _create_conversation(tx: Transaction, part: ArchivedConversation) -> None:
     tx.update_conversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
 
 
-def _keep_sessions(
+def _read_sessions(
     target: ImportTarget, batch: Sequence[AgentSession], episodes: Counter[str]
-) -> None:
-    """Say how far sessions were read of which the store has what was read here, no more.
+) -> tuple[AgentSession, ...]:
+    """Return how far sessions were read of which the store has what was read here, no more.
 
     Of any other, the store has episodes that were never read.
     """
+
+    def held(session: str) -> int:
+        where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
+        return target.store.count(target.everyone, where).get(Kind.EPISODE, 0)
+
     pending = target.store.sessions(target.scope, pending=True)
-    for session in (each for each in batch if each.id in pending):
-        where = Filter.at_any_time(session=session.id, kinds=(Kind.EPISODE,))
-        held = target.store.count(target.everyone, where).get(Kind.EPISODE, 0)
-        if held == episodes[session.id]:
-            _keep(target, UserMetadata(sessions=(session,)))
+    return tuple(
+        each for each in batch if each.id in pending and held(each.id) == episodes[each.id]
+    )
 
 
-def _keep_notes(target: ImportTarget, batch: Sequence[NotesContent], counts: ImportCounts) -> None:
+def _keep_notes(target: ImportTarget, batch: Sequence[Any], counts: ImportCounts) -> None:
     for content in batch:
         owner = replace(target.scope, agent=content.agent)
         notes = target.notes.find(owner)

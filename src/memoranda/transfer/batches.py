@@ -23,7 +23,7 @@ from memoranda.model.changes import Insert
 from memoranda.model.checks import EPOCH, located, to_ms
 from memoranda.model.clock import RANDOM_BITS, encode_id
 from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
-from memoranda.model.ports import EntityExtractor, Progress
+from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.traces import UserMetadata
 from memoranda.notes.service import NotesService
@@ -56,7 +56,6 @@ class ImportTarget:
         records: changes the records of its scope.
         conversations: opens the stored conversations of a scope.
         zone: the zone of times that name none.
-        extractor: finds the names in a text.
         notes: finds the notes of a scope.
         secrets: what becomes of records that hold secrets; a memoranda export is stored as it is.
     """
@@ -64,7 +63,6 @@ class ImportTarget:
     records: RecordService
     conversations: Callable[[Scope], ConversationStore]
     zone: tzinfo
-    extractor: EntityExtractor
     notes: NotesService
     secrets: SecretPolicy = "keep"
 
@@ -105,15 +103,6 @@ class ImportTarget:
         """Return which of these records are stored, believed or not, or were erased."""
         asked = list(ids)
         return {*self.store.get(self.everyone, asked), *self.erased.intersection(asked)}
-
-    def insert_new(self, plan: Callable[[], Sequence[Insert]]) -> int:
-        """Store what a plan inserts; return how much was not known.
-
-        Args:
-            plan: makes it of what is stored by then, while nobody else writes.
-        """
-        with self.store.write(self.scope) as tx:
-            return sum(each.is_new for each in tx.carry_out(plan()))
 
     def id_of(self, prefix: str, format: str, key: str, at: datetime | None) -> str:
         """Return the id of what has this key in a file of this format, and happened then."""
@@ -246,18 +235,19 @@ def _store(target: ImportTarget, format: str, batch: Sequence[PlacedDraft]) -> i
         if placed.once and insert.record.kind is Kind.FACT:
             once.add(insert.record.content_hash)
 
-    def plan() -> list[Insert]:
+    with target.store.write(target.scope) as tx:
         known = target.known(new)
         where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
         told = target.store.records(target.everyone, where, limit=None) if once else ()
         said = once.intersection(each.content_hash for each in told)
-        return [
-            insert
-            for name, insert in new.items()
-            if name not in known and insert.record.content_hash not in said
-        ]
-
-    return target.insert_new(plan)
+        stored = tx.carry_out(
+            [
+                insert
+                for name, insert in new.items()
+                if name not in known and insert.record.content_hash not in said
+            ]
+        )
+    return sum(each.is_new for each in stored)
 
 
 def _planned(target: ImportTarget, format: str, placed: PlacedDraft) -> Insert:
@@ -269,15 +259,8 @@ def _planned(target: ImportTarget, format: str, placed: PlacedDraft) -> Insert:
         at = None
     key = placed.key or f"{at}\n{record.content}"
     name = target.id_of(record.kind.prefix, format, key, at)
-    insert = replace(insert, record=replace(record, id=name))
-    if not placed.mentions:
-        return insert
-    others = (
-        item
-        for item in target.extractor.extract(record.content)
-        if not any(item.start < own.end and own.start < item.end for own in placed.mentions)
-    )
-    return replace(insert, mentions=(*placed.mentions, *others))
+    mentions = placed.mentions or insert.mentions
+    return replace(insert, record=replace(record, id=name), mentions=mentions)
 
 
 def is_kept(text: str, left_out: LeftOut) -> bool:

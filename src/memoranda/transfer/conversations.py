@@ -157,7 +157,7 @@ def import_conversations(
     """
     work = ConversationImport(target, format, counts)
     for found in read(counts.left_out):
-        work.check(found)
+        work.prepare(found)
         counts.total += 1
     for found in read(LeftOut()):
         work.store(found)
@@ -178,8 +178,8 @@ class ConversationImport:
     format: str
     counts: ImportCounts
 
-    def check(self, found: ForeignConversation) -> None:
-        """Refuse what could not be stored; what is there already was looked at before.
+    def prepare(self, found: ForeignConversation) -> list[Message]:
+        """Return the messages that are not there yet, as the store takes them.
 
         Raises:
             InvalidInput: a message cannot be kept, or the conversation of that name is another.
@@ -193,23 +193,21 @@ class ConversationImport:
                 f"{place}: another conversation {found.id!r} is stored already; rename "
                 f"{found.file} to import it beside that one"
             )
-        for batch in batched(_whole(new), BATCH):
-            self._measured(batch, found)
+        batches = batched(_whole(new), BATCH)
+        return [message for batch in batches for message in self._measured(batch, found)]
 
     def store(self, found: ForeignConversation) -> None:
         """Store what is not there yet, a transaction for each batch."""
-        new = self._new(found)
-        self.counts.skipped += len(_whole(found.messages)) - len(_whole(new))
-        while new:
+        before = self.counts.messages
+        while new := self.prepare(found):
             try:
                 self._append(found, new)
                 break
             except StoreError:
                 # Perhaps another process has stored them meanwhile; then fewer are new now.
-                rest = self._new(found)
-                if len(rest) == len(new):
+                if len(self.prepare(found)) == len(new):
                     raise
-                new = rest
+        self.counts.skipped += len(_whole(found.messages)) - (self.counts.messages - before)
         self._end(found)
 
     def _new(self, found: ForeignConversation) -> Sequence[ForeignMessage]:
@@ -236,7 +234,7 @@ class ConversationImport:
         messages = self.target.store.messages(self.target.everyone, found.id, cleared=True)
         return {message.id[-KEY_LETTERS:] for message in messages}
 
-    def _append(self, found: ForeignConversation, new: Sequence[ForeignMessage]) -> None:
+    def _append(self, found: ForeignConversation, new: Sequence[Message]) -> None:
         """Append in batches."""
         store, scope = self.target.store, self.target.scope
         if not store.conversations(scope, found.id):
@@ -245,8 +243,8 @@ class ConversationImport:
             with store.write(scope) as tx:
                 tx.open_conversation(ConversationInfo(id=found.id, created_at=begun))
         transcript = self.target.transcript(found.id)
-        for batch in batched(_whole(new), BATCH):
-            transcript.append(self._measured(batch, found))
+        for batch in batched(new, BATCH):
+            transcript.append(batch)
             transcript.announce()
             self.counts.messages += len(batch)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import blake2b
 
 from memoranda.conversation.conversation_store import name_similar
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, several
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.notes.service import NotesService
 from memoranda.store.sql.store import Store
 from memoranda.transfer.archive import archive_lines, read_archive, restore
 from memoranda.transfer.batches import ImportCounts, ImportTarget
@@ -58,21 +56,6 @@ class CopyReport:
         return tuple(f"{each.user}: {what}" for each in self.users for what in each.differences)
 
 
-@dataclass(frozen=True, slots=True)
-class CopySource:
-    """Where a copy comes from.
-
-    Attributes:
-        store: where everybody's memory is.
-        notes: finds the notes of a user.
-        now: tells the time.
-    """
-
-    store: Store
-    notes: NotesService
-    now: Callable[[], datetime]
-
-
 def existing_users(store: Store, users: Iterable[str] | None) -> list[str]:
     """Return these users, or all of the store.
 
@@ -90,46 +73,31 @@ def existing_users(store: Store, users: Iterable[str] | None) -> list[str]:
 
 
 def copy_users(
-    source: CopySource, targets: Mapping[str, ImportTarget], progress: Progress | None = None
+    pairs: Sequence[tuple[ImportTarget, ImportTarget]], progress: Progress | None = None
 ) -> CopyReport:
     """Copy users with all that they have, one after the other, and compare.
 
     What is there already stays as it is, so a copy that was cut short goes on.
 
     Args:
-        source: where they are.
-        targets: who, each with the memory that the copy goes to.
+        pairs: of each user the memory that is copied, and the one that it goes to.
         progress: told after each batch.
     """
     counts = ImportCounts(progress)
-    counts.total = sum(_size(source.store, Scope(user)) for user in targets)
-    return CopyReport(users=tuple(_copy(source, targets[user], counts) for user in targets))
+    for source, _ in pairs:  # About how many parts the exports have.
+        records = source.store.count(source.everyone, Filter.at_any_time(kinds=tuple(Kind)))
+        counts.total += len(source.store.conversations(source.everyone)) + sum(records.values())
+    return CopyReport(users=tuple(_copy(source, target, counts) for source, target in pairs))
 
 
-def _size(store: Store, scope: Scope) -> int:
-    """Return about how many parts an export has."""
-    records = store.count(scope, Filter.at_any_time(kinds=tuple(Kind)))
-    return len(store.conversations(scope)) + sum(records.values())
-
-
-def _copy(source: CopySource, target: ImportTarget, counts: ImportCounts) -> UserCopyReport:
-    scope = Scope(target.scope.user)
+def _copy(source: ImportTarget, target: ImportTarget, counts: ImportCounts) -> UserCopyReport:
     records, messages, counts.left_out = counts.records, counts.messages, LeftOut()
     theirs, ours = Sums(), Sums()
-
-    def lines(store: Store, notes: NotesService, sums: Sums, left: LeftOut) -> Iterator[JsonItem]:
-        place = f"{store.location}, user {scope.user!r}"
-        with one_moment(store, scope, notes, left) as told:
-            for kind, line in archive_lines(store, scope, source.now(), told):
-                _add(sums, kind, line)
-                yield JsonItem(place, json.loads(line))
-
-    from_there = lines(source.store, source.notes, theirs, counts.left_out)
-    restore(target, read_archive(from_there, target.scope), counts)
-    deque(lines(target.store, target.notes, ours, LeftOut()), maxlen=0)
+    restore(target, read_archive(_lines(source, theirs, counts.left_out), target.scope), counts)
+    deque(_lines(target, ours, LeftOut()), maxlen=0)
     kinds = (kind for kind in (theirs | ours) if theirs.get(kind) != ours.get(kind))
     return UserCopyReport(
-        user=scope.user,
+        user=target.scope.user,
         records=counts.records - records,
         messages=counts.messages - messages,
         lines={kind: number for kind, (number, _) in theirs.items()},
@@ -138,11 +106,17 @@ def _copy(source: CopySource, target: ImportTarget, counts: ImportCounts) -> Use
     )
 
 
-def _add(sums: Sums, kind: str, line: bytes) -> None:
-    if kind not in {"header", "notes"}:  # Of the notes, what was not written is told.
-        number, total = sums.get(kind, (0, 0))
-        digest = int.from_bytes(blake2b(line, digest_size=8).digest())
-        sums[kind] = number + 1, total + digest
+def _lines(memory: ImportTarget, sums: Sums, left_out: LeftOut) -> Iterator[JsonItem]:
+    """Yield the lines of an export of a user; count and digest those of each type."""
+    store, scope = memory.store, memory.everyone
+    place = f"{store.location}, user {scope.user!r}"
+    with one_moment(store, scope, memory.notes, left_out) as told:
+        for kind, line in archive_lines(store, scope, memory.records.now(), told):
+            if kind not in {"header", "notes"}:  # Of the notes, what was not written is told.
+                number, total = sums.get(kind, (0, 0))
+                digest = int.from_bytes(blake2b(line, digest_size=8).digest())
+                sums[kind] = number + 1, total + digest
+            yield JsonItem(place, json.loads(line))
 
 
 def _difference(kind: str, theirs: Sums, ours: Sums) -> str:

@@ -8,15 +8,15 @@ that is outside the folder: such a folder may come from anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_aware
 from memoranda.model.models import Kind
+from memoranda.notes.document import parse
 from memoranda.records.drafts import Draft
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import secret_kind
@@ -41,70 +41,38 @@ STAMP = compile_pattern(
     rf"(?:#{{1,4}}\s+)?\[?{DAY}(?:[ T]+(\d{{1,2}}:\d{{2}}(?::\d{{2}})?)(?:\.\d+)?"
     rf"(Z|[+-]\d{{2}}:?\d{{2}})?)?\]?(?:\s+(.*))?"
 )
-BULLET = compile_pattern(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
-HEADING = compile_pattern(r"#{1,6}\s+(.*?)[\s#]*")
-# What is no statement: comments, rules, tables, quotes, a link to a file for each topic, an import
-# of a file, and what a template holds where nothing was learned yet.
-NO_TEXT = compile_pattern(
-    r"<!--.*|-{3,}|\*{3,}|_{3,}|\|.*|>.*|\W*\[[^\]]*\]\([^)]*\.md\).*|@\S+|[*_]*\([^()]*\)[*_]*"
-)
-FENCES = ("```", "~~~")
+HEADING = compile_pattern(r"#{1,6}\s+.*")
+CHECKBOX = compile_pattern(r"\[[ xX]\]\s+")
+# What is no statement: a link to a file for each topic, an import of a file, and what a
+# template holds where nothing was learned yet.
+NO_TEXT = compile_pattern(r"\W*\[[^\]]*\]\([^)]*\.md\).*|@\S+|[*_]*\([^()]*\)[*_]*")
 # Words of an item that names what the items below it are about.
 HEAD_WORDS = 3
 
 
-class MarkdownStatement(NamedTuple):
-    """A bullet or a paragraph, with the heading above it."""
+def statements(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the bullets and paragraphs of a file, each with the heading above it.
 
-    text: str
-    section: str | None
-
-
-def statements(text: str) -> Iterator[MarkdownStatement]:
-    """Yield the bullets and paragraphs of a file; a bullet under a name begins with it.
-
-    Headings, code, tables, quotes, comments and front matter are neither.
+    A bullet under a name begins with the name.
     """
-    section: str | None = None
+    lines = ("" if _is_frame(line.strip()) else line for line in text.splitlines())
     parents: list[tuple[int, str]] = []
-    lines: list[str] = []
-    for line in [*_body(text), ""]:
-        bullet, heading = BULLET.fullmatch(line), HEADING.fullmatch(line)
-        if bullet or heading or not line.strip():
-            yield from _statement(lines, section)
-            lines = []
-        if heading:
-            section, parents = heading[1] or None, []
-        elif bullet:
-            indent = len(bullet[1].expandtabs())
-            parents = [each for each in parents if each[0] < indent]
-            owner = "".join(name for _, name in parents)
-            lines = [f"{owner}{bullet[2]}"]
-            is_name = bullet[2].endswith(":") or len(bullet[2].split()) <= HEAD_WORDS
-            parents.append((indent, f"{bullet[2].strip(' :*_')}: " if is_name else ""))
-        elif line.strip():
-            lines.append(line.strip())
+    above: str | None = None
+    for item in parse("\n".join(lines)).items:
+        goes_on = item.listed and item.section == above
+        parents = [each for each in parents if goes_on and each[0] < item.indent]
+        above = item.section
+        said = CHECKBOX.sub("", item.text, 1) if CHECKBOX.match(item.text) else item.text
+        if _is_frame(said):
+            continue
+        yield "".join(name for _, name in parents) + said, item.section
+        is_name = item.listed and (said.endswith(":") or len(said.split()) <= HEAD_WORDS)
+        parents += [(item.indent, f"{said.strip(' :*_')}: ")] if is_name else []
 
 
-def _statement(lines: Iterable[str], section: str | None) -> Iterator[MarkdownStatement]:
-    text = " ".join(line for line in lines if not NO_TEXT.fullmatch(line))
-    of_itself = _EN.pattern("of_itself", 0)  # What a template says of its own file.
-    if text and not NO_TEXT.fullmatch(text) and not of_itself.fullmatch(text):
-        yield MarkdownStatement(text, section)
-
-
-def _body(text: str) -> Iterator[str]:
-    """Yield the lines of a file without its front matter and its code."""
-    lines = text.splitlines()
-    if lines and lines[0].strip() == "---" and "---" in lines[1:]:
-        lines = lines[lines.index("---", 1) + 1 :]
-    fence: str | None = None
-    for line in lines:
-        mark = line.strip()[:3]
-        if mark in FENCES and fence in {None, mark}:
-            fence = None if fence else mark
-        elif fence is None:
-            yield line
+def _is_frame(text: str) -> bool:
+    """Return whether a text is none of a person's own: a template says it of its own file, say."""
+    return bool(NO_TEXT.fullmatch(text) or _EN.pattern("of_itself", 0).fullmatch(text))
 
 
 def entries(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:
