@@ -158,17 +158,14 @@ def test_a_resumed_session_repeats_nothing(plain, tmp_path, together):
 
 
 def test_a_folder_of_projects_is_known_and_read_whole(plain, tmp_path):
-    """All sessions of all projects come in; strange files and Markdown are told of."""
+    """All sessions of all projects come in; strange files are passed over."""
     transcript(tmp_path / "one", TALK)
     other = [each | {"sessionId": "b", "uuid": f"b{each.get('uuid')}"} for each in TALK[2:]]
     transcript(tmp_path / "two", other, name="b")
-    (tmp_path / "two" / "memory").mkdir()
     (tmp_path / "two" / "notes.jsonl").write_text('{"content": "x"}\n')
     report = plain.import_(tmp_path)
     assert (report.format, report.messages) == ("claude-code", 10)
     assert {info.id for info in plain.conversations()} == {SESSION, "b"}
-    assert "two/notes.jsonl: no transcript of Claude Code" in report.left_out
-    assert "folders of Markdown memory, to be imported by themselves: 1" in report.left_out
 
 
 def test_what_was_erased_stays_erased(plain, tmp_path):

@@ -58,40 +58,29 @@ def read_conversations(
     Raises:
         InvalidInput: there is nothing at ``path``, or no transcript in the folder.
     """
-    begun = [(_start(file), file) for file in _candidates(path)]
-    for file in (file for start, file in begun if start is None):
-        left_out.tell(f"{file.relative_to(path)}: no transcript of Claude Code")
-    files = [file for start, file in sorted((start, file) for start, file in begun if start)]
-    if path.is_dir() and not files:
+    files = _transcripts(path) if path.is_dir() else [path]
+    if not files:
         raise InvalidInput(f"{path} holds no transcript of Claude Code; looked for {PATTERNS}")
-    aside = sum(folder.is_dir() for folder in {file.parent / "memory" for file in files})
-    left_out.add("folders of Markdown memory, to be imported by themselves", aside)
-    for file in files if path.is_dir() else [path]:
+    for file in sorted(files, key=lambda each: each.stat().st_mtime_ns if each.exists() else 0):
         yield from _read_file(JsonFile(file, by_lines=True), left_out)
 
 
 def holds_transcripts(path: Path) -> bool:
     """Return whether a folder is one of transcripts: of a project, or of all projects."""
-    if any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md")):
-        return False
-    return any(_start(file) for file in _candidates(path))
+    memories = ((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
+    return not any(memories) and bool(_transcripts(path))
 
 
-def _candidates(path: Path) -> list[Path]:
-    found = (file for pattern in PATTERNS for file in path.glob(pattern) if path.is_dir())
-    return sorted(file for file in found if file.is_file() and not file.is_symlink())
+def _transcripts(path: Path) -> list[Path]:
+    found = sorted(file for pattern in PATTERNS for file in path.glob(pattern))
+    return [file for file in found if file.is_file() and not file.is_symlink() and _is_one(file)]
 
 
-def _start(path: Path) -> str | None:
-    """Return the first time in a transcript, a dash without one; ``None`` where it is none."""
-    known = False
+def _is_one(path: Path) -> bool:
     with suppress(InvalidInput):
-        for _, line in islice(JsonFile(path, by_lines=True).items(LeftOut()), FIRST_LINES):
-            known = known or recognise(line) == FileFormat.CLAUDE_CODE
-            match line:
-                case {"timestamp": str(began)} if known:
-                    return began
-    return "-" if known else None
+        lines = islice(JsonFile(path, by_lines=True).items(LeftOut()), FIRST_LINES)
+        return any(recognise(line) == FileFormat.CLAUDE_CODE for _, line in lines)
+    return False
 
 
 def _read_file(file: JsonFile, left_out: LeftOut) -> Iterator[ForeignConversation]:
@@ -155,19 +144,17 @@ class _LineReader:
                     if asks_memory(name, block.get("input")):
                         self._memory_calls.add(id)
                 case {"type": "tool_result", "tool_use_id": str(id)}:
-                    outcome = self._outcome(block.get("content"))
-                    outcome = fenced(outcome) if id in self._memory_calls else outcome
                     result = ToolResult(id, bool(block.get("is_error")))
                     number = f"{key}:{results}" if results else key
-                    yield told(key=number, role="tool", text=outcome, result=result)
+                    text = self._outcome(id, block.get("content"))
+                    yield told(key=number, role="tool", text=text, result=result)
                     results += 1
                 case _:
                     self._count(block)
-        if joined(texts) or calls:
+        if (text := joined(texts)) or calls:
             answer = message.get("id") if role == "assistant" else None
             key = f"{key}:said" if results else key
-            text, made = joined(texts), tuple(calls)
-            yield told(key=key, role=str(role), text=text, calls=made, answer=answer)
+            yield told(key=key, role=str(role), text=text, calls=tuple(calls), answer=answer)
 
     def _person(self, text: str) -> str:
         """Return what a person said in a text: no reminders, commands or output of commands."""
@@ -176,12 +163,14 @@ class _LineReader:
             self._left_out.add("commands and notices")
         return said
 
-    def _outcome(self, content: Any) -> str:
+    def _outcome(self, call: str, content: Any) -> str:
         """Return what a tool gave back, without the reminders that were put behind it."""
-        for block in _blocks(content):
-            if not isinstance(block, Mapping) or not isinstance(block.get("text"), str):
-                self._count(block)
-        return joined(without(text, REMINDING) for text in _texts(content))
+        text = joined(without(text, REMINDING) for text in _texts(content))
+        if call not in self._memory_calls or not text.strip():
+            return text
+        # In the fence of what memory told, by which it is known as told and never as new.
+        inner = OPENING.sub("", CLOSING.sub("", text)).strip()
+        return f"<{FENCE}>\n{inner}\n</{FENCE}>"
 
     def _count(self, block: Any) -> None:
         kind = block.get("type") if isinstance(block, Mapping) else None
@@ -233,11 +222,3 @@ def asks_memory(name: str, arguments: Any) -> bool:
     command = arguments.get("command") if isinstance(arguments, dict) else None
     asked = isinstance(command, str) and OWN_COMMAND.search(command) is not None
     return asked or name.rpartition("__")[2] in OWN_TOOLS
-
-
-def fenced(text: str) -> str:
-    """Return what memory told in its fence, by which it is known as told and never as new."""
-    if not text.strip():
-        return text
-    inner = OPENING.sub("", CLOSING.sub("", text)).strip()
-    return f"<{FENCE}>\n{inner}\n</{FENCE}>"
