@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -126,40 +126,39 @@ def export(
     path: Path | BinaryIO
     is_open = not isinstance(to, str | Path | TextIOBase) and hasattr(to, "writelines")
     path = cast("BinaryIO", to) if is_open else file_path(to)
-    counts: Counter[str] = Counter()
-    left_out = LeftOut()
-    form = FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION
-
-    def lines(told: Sequence[NotesContent]) -> Iterator[bytes]:
-        found = (
-            archive_lines(store, scope, now, told)
-            if conversation is None
-            else session_lines(store, scope, conversation)
-        )
-        for kind, line in found:
-            counts[kind] += 1
-            yield line if isinstance(line, bytes) else line.encode()
-
+    counts, left_out = Counter[str](), LeftOut()
     try:
         if isinstance(path, Path) and path.exists():
             raise InvalidInput(f"{path} exists already; choose a new name for the export")
         with one_moment(store, scope, notes, left_out) as told:
+            found = (
+                archive_lines(store, scope, now, told)
+                if conversation is None
+                else session_lines(store, scope, conversation)
+            )
+            lines = _counted(found, counts)
             if isinstance(path, Path):
-                write_whole(path, lines(told))
+                write_whole(path, lines)
             else:
-                path.writelines(lines(told))
+                path.writelines(lines)
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
         message = f"{path} cannot be written ({error}); choose another folder or free some space"
         raise InvalidInput(message) from error
     return PortingReport(
-        format=form,
+        format=FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION,
         users=(scope.user,),
         records=counts["record"],
         messages=counts["message"],
         left_out=left_out.lines(),
     )
+
+
+def _counted(found: Iterable[tuple[str, bytes]], counts: Counter[str]) -> Iterator[bytes]:
+    for kind, line in found:
+        counts[kind] += 1
+        yield line
 
 
 # In

@@ -29,7 +29,7 @@ from memoranda.transfer.batches import ImportCounts, ImportTarget
 # Out
 
 
-def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, str]]:
+def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, bytes]]:
     """Yield type and text of each line of a session file that holds a stored conversation.
 
     Positions are those of the lines, so receipts and what was cleared are as in the store,
@@ -47,9 +47,9 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, st
     prunings = _moved(store.prunings(scope, id), places)
     line = {"lastConsolidated": _count_consolidated(store, scope, id, messages)}
     value = metadata_value(settings, prunings, line, store.tombstones(scope, id))
-    yield "metadata", dump_line(value).decode() + "\n"
+    yield "metadata", dump_line(value) + b"\n"
     for message in messages:
-        yield "message", dump_line(message_value(message)).decode() + "\n"
+        yield "message", dump_line(message_value(message)) + b"\n"
 
 
 def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[Message]) -> int:
@@ -57,13 +57,13 @@ def _count_consolidated(store: Store, scope: Scope, id: str, messages: Sequence[
     info = store.sessions(scope, id=id).get(id)
     if info is None or info.through < 0:
         return 0
-    ids = [message.record_id for message in messages if message.record_id is not None]
-    positions = {id_: record.position for id_, record in store.get(scope, ids).items()}
+    held = store.get(scope, [message.record_id for message in messages if message.record_id])
     done = [
         count
         for count, message in enumerate(messages, 1)
-        if (position := positions.get(message.record_id or "")) is not None
-        and position <= info.through
+        if (episode := held.get(message.record_id or "")) is not None
+        and episode.position is not None
+        and episode.position <= info.through
     ]
     return max(done, default=0)
 
