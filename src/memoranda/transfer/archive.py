@@ -189,14 +189,11 @@ def read_archive(lines: Iterable[JsonItem], scope: Scope) -> Iterator[ArchivedPa
             if kind in TRANSCRIPT:
                 _add(opened, kind, line)
                 continue
+            part = _read_part(kind, line, scope)
         if opened:
             yield opened
-        opened = None
-        with located(place):
-            part = _read_part(kind, line, scope)
-        if isinstance(part, ArchivedConversation):
-            opened = part
-        else:
+        opened = part if isinstance(part, ArchivedConversation) else None
+        if not opened:
             yield part
     if opened:
         yield opened

@@ -59,6 +59,7 @@ NAMES: Mapping[str, Any] = tomllib.loads(
     (files("memoranda.transfer") / "formats.toml").read_text("utf-8")
 )
 BOM = b"\xef\xbb\xbf"
+NOT_BLANK = compile_pattern(r"[^ \t\r\n]")
 CHAT = frozenset({*ROLES, *SAME_ROLE})
 # Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(DRAFT_KEYS) - {"content", "role"}
@@ -239,8 +240,8 @@ def parse_values(raw: bytes, place: str, *, line: bool = False) -> list[Any]:
     where = f"{place}: " if place else ""
     try:
         text = raw.removeprefix(BOM).decode()
-        while (end := _skip_blank(text, end)) < len(text):
-            value, end = DECODER.raw_decode(text, end)
+        while found := NOT_BLANK.search(text, end):
+            value, end = DECODER.raw_decode(text, found.start())
             values.append(value)
     except UnicodeDecodeError as error:
         raise InvalidInput(
@@ -255,12 +256,6 @@ def parse_values(raw: bytes, place: str, *, line: bool = False) -> list[Any]:
         remedy = f"; correct it and import again; {KNOWN}" if place else ""
         raise InvalidInput(f"{where}not valid JSON ({reason}){remedy}") from error
     return values
-
-
-def _skip_blank(text: str, start: int) -> int:
-    while start < len(text) and text[start] in " \t\r\n":
-        start += 1
-    return start
 
 
 def _refuse(constant: str) -> None:
