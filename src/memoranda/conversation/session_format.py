@@ -31,7 +31,7 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.ports import MessageMeter
-from memoranda.text.json_values import list_of, object_of, parse_as, to_object
+from memoranda.text.json_values import list_of, object_of, parse_as, refuse_constant, to_object
 
 METADATA = "metadata"
 FIRST_LINE = 2  # of the messages: the metadata are line 1
@@ -78,13 +78,9 @@ def parse_line(line: bytes) -> Any:
         InvalidInput: it is no JSON, or no UTF-8.
     """
     try:
-        return json.loads(line.removeprefix(BOM).decode(), parse_constant=_refuse)
+        return json.loads(line.removeprefix(BOM).decode(), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not valid JSON ({error})") from error
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
 
 
 def _present(value: Mapping[str, Any]) -> Json:

@@ -39,6 +39,22 @@ def list_of(value: object, name: str) -> Sequence[Any]:
     return found or ()
 
 
+def value_of(value: object, name: str) -> Any:
+    """Return what an object has under a name; ``None`` for what is no object."""
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def words_of(value: object, name: str) -> str:
+    """Return the text that an object has under a name; an empty one for anything else."""
+    found = value_of(value, name)
+    return found if isinstance(found, str) else ""
+
+
+def refuse_constant(constant: str) -> None:
+    """Refuse ``NaN`` and ``Infinity``, as a parser of JSON calls it."""
+    raise ValueError(f"{constant} is no JSON number")
+
+
 @cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     shape: Any = kind

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.checks import located
-from memoranda.text.json_values import object_of
+from memoranda.text.json_values import object_of, value_of, words_of
 from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.conversations import ForeignMessage, joined
 from memoranda.transfer.json_files import LeftOut, moment_of
@@ -35,48 +35,42 @@ def read_messages(
     """
     nodes = object_of(talk.get("mapping"))
     branch = _branch(nodes, talk.get("current_node"))
-    speaking = {key for key in nodes if _author(_at(nodes[key], "message")) in SPEAKERS}
+    speaking = {
+        key
+        for key in nodes
+        if words_of(value_of(value_of(nodes[key], "message"), "author"), "role") in SPEAKERS
+    }
     left_out.add("messages of branches that were given up", len(speaking.difference(branch)))
     for key in branch:
-        message = _at(nodes[key], "message")
+        message = value_of(nodes[key], "message")
         if not isinstance(message, Mapping):
             continue
         content = message.get("content")
-        kind = _at(content, "content_type")
-        hidden = _at(message.get("metadata"), "is_visually_hidden_from_conversation")
+        kind = value_of(content, "content_type")
+        hidden = value_of(message.get("metadata"), "is_visually_hidden_from_conversation")
         if key not in speaking:
             left_out.add("messages of the system and of tools")
         elif hidden or not isinstance(kind, str) or kind not in TEXTS:
             left_out.add("hidden messages and thoughts")
         elif message.get("recipient") not in (None, "all"):
             left_out.add("calls of tools")
-        elif text := _text(_at(content, "parts"), left_out):
+        elif text := _text(value_of(content, "parts"), left_out):
             with located(f"message {key}"):
                 at = moment_of(message.get("create_time"), "create_time")
-            where, role = f"{place}, message {key}", str(_author(message))
+            where, role = f"{place}, message {key}", words_of(message.get("author"), "role")
             yield ForeignMessage(place=where, key=key, role=role, text=text, at=at)
 
 
 def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:
     """Return the ids from the root to the current node; to the last leaf, where none is named."""
     if not isinstance(current, str) or current not in nodes:
-        parents = {str(_at(node, "parent")) for node in nodes.values()}
+        parents = {str(value_of(node, "parent")) for node in nodes.values()}
         current = next((key for key in reversed(list(nodes)) if key not in parents), None)
     found: dict[str, None] = {}
     while isinstance(current, str) and current in nodes and current not in found:
         found[current] = None
-        current = _at(nodes[current], "parent")
+        current = value_of(nodes[current], "parent")
     return list(reversed(found))
-
-
-def _at(value: object, name: str) -> Any:
-    """Return what an object has under a name; ``None`` for what is no object."""
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-def _author(message: object) -> str | None:
-    role = _at(_at(message, "author"), "role")
-    return role if isinstance(role, str) else None
 
 
 def _text(parts: object, left_out: LeftOut) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.checks import located
-from memoranda.text.json_values import list_of
+from memoranda.text.json_values import list_of, words_of
 from memoranda.transfer.conversations import ForeignMessage, joined
 from memoranda.transfer.json_files import NAMES, LeftOut, moment_of, text_of
 
@@ -36,7 +36,7 @@ def read_messages(
             at = moment_of(message.get("created_at"), "created_at")
         text = _text(message, left_out)
         if not text.strip():  # All of it was pasted.
-            pastes = [_at(each, "extracted_content") for each in pasted]
+            pastes = [words_of(each, "extracted_content") for each in pasted]
             pastes = [each for each in pastes if each.strip()]
             text, attached = joined(pastes), attached - len(pastes)
         left_out.add("attached files", attached)
@@ -51,7 +51,7 @@ def _text(message: Mapping[str, Any], left_out: LeftOut) -> str:
     """Return what was written; older exports have it in ``text`` alone."""
     blocks = message.get("content")
     if not isinstance(blocks, list) or not blocks:
-        return _at(message, "text")
+        return words_of(message, "text")
     texts = []
     for block in blocks:
         match block:
@@ -62,9 +62,3 @@ def _text(message: Mapping[str, Any], left_out: LeftOut) -> str:
             case _:
                 left_out.add("parts of other kinds")
     return joined(texts)
-
-
-def _at(value: object, name: str) -> str:
-    """Return the text that an object has under a name; an empty one for anything else."""
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, str) else ""

@@ -22,7 +22,7 @@ from memoranda.conversation.session_format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware
 from memoranda.records.drafts import DRAFT_KEYS
-from memoranda.text.json_values import object_of
+from memoranda.text.json_values import object_of, refuse_constant
 from memoranda.text.patterns import compile_pattern
 
 
@@ -258,11 +258,7 @@ def parse_values(raw: bytes, place: str, *, line: bool = False) -> list[Any]:
     return values
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
-
-
-DECODER = json.JSONDecoder(parse_constant=_refuse)
+DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def export_files(folder: Path) -> list[tuple[str, Path]]:

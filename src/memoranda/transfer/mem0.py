@@ -15,7 +15,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_aware
 from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
-from memoranda.text.json_values import list_of
+from memoranda.text.json_values import list_of, words_of
 from memoranda.transfer.batches import ImportTarget, PlacedDraft, is_kept
 from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, moment_of, text_of
 
@@ -30,8 +30,9 @@ def read_drafts(file: JsonFile, target: ImportTarget, left_out: LeftOut) -> Iter
     for place, memory in _memories(file, left_out):
         with left_out.reading(place):
             draft = _draft(memory, left_out, target.zone)
-            user, agent = _name(memory, "user_id"), _name(memory, "agent_id")
+            user, agent = words_of(memory, "user_id"), words_of(memory, "agent_id")
             if is_kept(draft.content, left_out):
+                user, agent = user.strip() and user, agent.strip() and agent
                 whose = Scope(user or scope.user, agent or scope.agent)
                 key = memory.get("id") and f"{memory['id']}\n{draft.content}"
                 yield PlacedDraft(place, whose, draft, key=key)
@@ -48,25 +49,20 @@ def _memories(file: JsonFile, left_out: LeftOut) -> Iterator[JsonItem]:
                 yield JsonItem(f"{place}, result {number}", result)
 
 
-def _name(memory: Mapping[str, Any], name: str) -> str | None:
-    value = memory.get(name)
-    return value if isinstance(value, str) and value.strip() else None
-
-
 def _draft(memory: Mapping[str, Any], left_out: LeftOut, zone: tzinfo) -> Draft:
     content, own = text_of(memory, "memory"), memory.get("metadata")
     if own is not None and not isinstance(own, Mapping):
         left_out.add("metadata that are no object")
     metadata: dict[str, Any] = dict(own) if isinstance(own, Mapping) else {}
     kept = {f"mem0_{name}": memory.get(name) for name in KEPT if memory.get(name) is not None}
-    tags = list_of(memory, "categories")
+    tags, role = list_of(memory, "categories"), words_of(memory, "role")
     return Draft(
         content=content,
         tags=[tag for tag in tags if isinstance(tag, str) and tag.strip()],
         metadata=metadata | kept,
         event_time=moment_of(memory.get("created_at"), "created_at"),
         valid_until=_end(memory.get("expiration_date"), zone),
-        role=_name(memory, "role"),
+        role=role if role.strip() else None,
     )
 
 
