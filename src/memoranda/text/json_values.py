@@ -94,21 +94,29 @@ def require_storable(value: object, name: str) -> None:
     Raises:
         InvalidInput: there is one; the message names its field.
     """
-    match value:
-        case str():
-            storable(value, name)
-        case datetime():
-            require_aware(value, name)
-        case int() | float() if not -MOST <= value <= MOST:
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        storable(value, name)
+    elif isinstance(value, datetime):
+        require_aware(value, name)
+    elif isinstance(value, int | float):
+        if not -MOST <= value <= MOST:
             raise InvalidInput(f"{name}={value!r:.80} must be a number between -2^53 and 2^53")
-        case Mapping():
-            require_shallow(dict(value), name)
-        case tuple():
-            for each in value:
-                require_storable(each, name)
-        case _ if is_dataclass(value):
-            for field in fields(value):
-                require_storable(getattr(value, field.name), field.name)
+    elif isinstance(value, tuple):
+        for each in value:
+            require_storable(each, name)
+    elif isinstance(value, Mapping):
+        require_shallow(dict(value), name)
+    else:
+        for field in _names(cast("Hashable", type(value))):
+            require_storable(getattr(value, field), field)
+
+
+@cache
+def _names(kind: Hashable) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass; none for any other type."""
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
 
 
 def to_object(value: object, *, leave_out: Any = None) -> dict[str, Any]:
