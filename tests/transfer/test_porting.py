@@ -377,15 +377,6 @@ def test_an_export_is_private_and_never_half_there(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["noa.jsonl"]
 
 
-def test_an_export_is_one_moment_of_a_file(tmp_path):
-    """A memory on disk gives the same lines as one without a file."""
-    with opened(location=tmp_path / "a.db") as disk, opened() as none:
-        disk.remember_many([f"note {number}" for number in range(1_100)])
-        disk.export(tmp_path / "a.jsonl")
-        none.import_(tmp_path / "a.jsonl")
-        assert exported(none, tmp_path / "two")[1:] == exported(disk, tmp_path / "one")[1:]
-
-
 # Plain lines
 
 
