@@ -351,8 +351,8 @@ class ScheduleSettings(Section):
     reflect: str = Field(default="0 3 * * sun", examples=["off"])
     """When the weekly insight is written."""
     expire: str = Field(default="0 * * * *", examples=["3600s"])  # S1.39: cleanup_interval
-    """When expired records are retired. Also when the process starts; ``3600s`` is that long
-    after the last run."""
+    """When expired records are retired. Also when the process starts; ``3600s`` is each full
+    hour."""
     expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
     """Whether opening a memory retires expired records. Commands that end at once do not."""
     in_background: bool = Field(default=True, examples=[False])
