@@ -66,7 +66,8 @@ def check_json(example: Example) -> None:
 class OtherBlocks:
     """Lets no code block pass unseen: each language is run, or listed as plain here."""
 
-    plain = frozenset({"text", "toml"})
+    # The scripts of SQL run in tests/store/test_postgres_schema.py.
+    plain = frozenset({"text", "toml", "sql"})
 
     def __call__(self, document: Document) -> Iterator[Region]:
         """Fail for a block of a language that nothing runs."""
