@@ -190,7 +190,7 @@ class Memory:
             store=services.store,
             notes=services.notes,
             clock=services.clock,
-            files_of=services.erased_files,
+            wipe=services.wipe_erased,
             maintenance=self._maintenance_of,
         )
 
@@ -927,6 +927,8 @@ class Memory:
             store=services.store,
             now=services.clock.now,
             retention=Retention.of_settings(services.settings),
+            remove=services.settings.retention.remove,
+            wipe=services.wipe,
             decay_threshold=services.settings.decay.threshold,
             names=partial(services.names, chosen),
             link_entities=partial(services.link_entities, chosen),

@@ -22,6 +22,7 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.background import start_thread
+from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -32,11 +33,11 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
-from memoranda.records.erasing import Eraser, NotesEraser
+from memoranda.records.erasing import Eraser, FileEraser
 from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
-from memoranda.store.locations import open_store
+from memoranda.store.locations import is_server, open_store
 from memoranda.store.sql.store import Store
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.reflection import ReflectionWriter
     from memoranda.maintenance.schedule import Schedule
-    from memoranda.notes.erasing import ErasedFileCleaner
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from memoranda.search.search import Retriever
     from memoranda.settings.settings import Settings
     from memoranda.text.dates.statements import DateParser
+    from memoranda.text.repetition import ErasedWords
     from memoranda.tokens.catalog import Catalog
 
 log = logging.getLogger("memoranda.consolidate")
@@ -265,16 +266,10 @@ class Services:
             scope=scope,
             store=self.store,
             clock=self.clock,
-            erase_from_notes=self.notes_erasure,
-            files=self.erased_files(scope),
+            erase_from_files=self.notes_erasure,
+            wipe=self.wipe_erased,
             count_tokens=self._count_tokens,
         )
-
-    def erased_files(self, scope: Scope) -> ErasedFileCleaner:
-        """Return the service that cleans and searches all files of what ``scope`` erased."""
-        from memoranda.notes.erasing import ErasedFileCleaner  # noqa: PLC0415 - see the module
-
-        return ErasedFileCleaner(scope=scope, store=self.store, forget=self.wipe)
 
     def _count_tokens(self, model: str | None, message: Message) -> int:
         from memoranda.conversation.formats.parse import count_message  # noqa: PLC0415 - see the module
@@ -468,14 +463,17 @@ class Services:
             stop=stop or Event(),
         )
 
-    def notes_erasure(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
-        """Return the service that removes the text of erased ``records`` from the notes."""
+    def notes_erasure(
+        self, scope: Scope, records: Sequence[Record], words: ErasedWords
+    ) -> FileEraser:
+        """Return the service that removes erased ``records`` from notes and typed prompts."""
         from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
 
         return NotesErasure(
             self.notes,
             scope,
             records,
+            words,
             store=self.store,
             entry_writer=self._entry_writer(),
             read_turns=self._read_turns,
@@ -521,6 +519,14 @@ class Services:
             self.embedder.clear()
         self.lazy.forget_index()
         return self.store.purge(large=large)
+
+    def wipe_erased(self) -> str | None:
+        """Wipe as :meth:`wipe`; of a server say that its files are out of reach."""
+        unpurged = self.wipe()
+        if unpurged is None and is_server(self.store.location):
+            able = next(each for each in self.store.capabilities() if each.name == PURGE)
+            return f"no row holds it, but the files of a server are out of reach: {able.detail}"
+        return unpurged
 
     def close(self) -> None:
         """Stop the background work and release the store."""

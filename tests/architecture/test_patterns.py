@@ -21,7 +21,7 @@ OWN_TEXT = {
 # They make the patterns of all others.
 ENGINE = {"text/linear_patterns.py", "text/patterns.py", "facts/forms.py"}
 # They read word by word, without going back.
-SCANNERS = {"text/erased.py", "text/terms.py", "tokens/estimate.py"}
+SCANNERS = {"text/repetition.py", "text/terms.py", "tokens/estimate.py"}
 COMPILING = {
     "compile",
     "search",

@@ -18,7 +18,6 @@ from steps import Step, carry_out, do
 
 from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash
-from memoranda.model.erasure import TextCut
 from memoranda.model.models import (
     Calibration,
     Change,
@@ -419,13 +418,14 @@ class User:
             do.erase((three.id,), at=moment(50), reason="asked"),
             do.redact(
                 (
-                    TextCut(TextPlace(PlaceKind.RECORD, two.id), ("eats",)),
-                    TextCut(TextPlace(PlaceKind.MESSAGE, message.id), ("b",), tokens=5),
-                    TextCut(TextPlace(PlaceKind.SYSTEM, "trip", "trip"), ("new",)),
-                    TextCut(TextPlace(PlaceKind.NAME, "talk"), ("talk",), new_id("erased")),
+                    TextPlace(PlaceKind.RECORD, two.id),
+                    TextPlace(PlaceKind.MESSAGE, message.id),
+                    TextPlace(PlaceKind.SYSTEM, "trip", "trip"),
+                    TextPlace(PlaceKind.NAME, "talk"),
                 ),
                 at=moment(51),
                 reason="asked",
+                tokens={message.id: 5},
             ),
         ]
 

@@ -379,6 +379,12 @@ EFFECTS = {
         see=ends("reflection"),
         without=dict.fromkeys(("agent", "chat", "mcp"), UPKEEP),
     ),
+    "retention.remove": Effect(
+        change=(False, True),
+        first=remember_expired,
+        beside={"schedule.expire_at_start": True},
+        see=lambda sight: [each["action"] for each in command("history", sight.made)],
+    ),
     "tokens.limits": Effect(
         change=(None, {"small": 5_000}),
         beside=SMALL,

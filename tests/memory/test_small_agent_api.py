@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from memoranda import AsyncMemory, Memory, Settings, errors
+from memoranda.maintenance.service import REMOVED
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.profile import MODEL
 from memoranda.testing.clocks import FrozenClock
@@ -190,7 +191,7 @@ def test_a_profile_of_the_user_is_facts_with_metadata(opened):
 
 
 def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog):
-    """S1.38, S1.40: retired when the memory is opened, the number logged; of none, no line."""
+    """S1.38, S1.40: removed when the memory is opened, the number logged; of none, no line."""
     with closing(opened()) as memory:
         said = memory.remember("Hello robot", kind="conversation")
         memory.remember("Alex likes robots")
@@ -201,9 +202,8 @@ def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog)
         clock.advance(30 * DAY)
         with closing(opened()) as memory:
             assert caplog.messages == ["memory_cleanup deleted=2 (expire: 1 episode, 1 context)"]
-            changes = memory.history(said.id)
-            assert [change.action for change in changes] == ["insert", "retire"]
-            assert changes[-1].reason == "expired: episode is kept for 30 days"
+            (change,) = memory.history(said.id)
+            assert (change.action, change.reason) == ("erase", REMOVED)
             assert memory.expire().count == 0
         caplog.clear()
         opened().close()
@@ -220,7 +220,7 @@ def test_only_who_asks_for_it_cleans_up_at_start(location, clock):
         assert memory.expire(dry_run=True).count == 1
 
 
-def test_four_that_start_at_once_retire_each_record_once(tmp_path, profile, clock):
+def test_four_that_start_at_once_remove_each_record_once(tmp_path, profile, clock):
     """Law 12: whoever comes second finds it done, and neither fails."""
     path = tmp_path / "memory.db"
 
@@ -247,7 +247,7 @@ def test_four_that_start_at_once_retire_each_record_once(tmp_path, profile, cloc
     assert failed == []
     with closing(start()) as memory:
         actions = [[change.action for change in memory.history(said)] for said in ids]
-        assert actions == [["insert", "retire"]] * 50
+        assert actions == [["erase"]] * 50
 
 
 def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):

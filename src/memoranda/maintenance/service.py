@@ -5,8 +5,12 @@ time, also after a crash.
 
 Expiry retires records whose retention is over. A record carries its end from when it was stored,
 and the policy of the present may end it sooner, never later: what had ended stays ended. The end
-of a day is the user's midnight. Enrichment reads records with few entities again, once, by
-providers that are too slow for each message, and stamps them, also where these found nothing.
+of a day is the user's midnight. With ``retention.remove`` the stage takes what has expired or was
+forgotten out for good, with its messages; what was learned from it stays, and so do the former
+versions of what is believed, as far as the retention of their kind keeps them.
+
+Enrichment reads records with few entities again, once, by providers that are too slow for each
+message, and stamps them, also where these found nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
 FEW: Final = 2
 # Records of one run.
 A_NIGHT: Final = 50
+REMOVED: Final = "expired or forgotten, and removed for good (retention.remove)"
 UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
 
 
@@ -65,6 +70,8 @@ class Maintenance:
         store: where it is.
         now: gives the present.
         retention: how long records of each kind are kept.
+        remove: whether what has expired or was forgotten is taken out for good.
+        wipe: clears caches and free space of what was removed.
         decay_threshold: confidence below which a fact is retired.
         names: gives what finds names.
         link_entities: links what waits for it to its entities.
@@ -76,6 +83,8 @@ class Maintenance:
     store: Store
     now: Callable[[], datetime]
     retention: Retention
+    remove: bool
+    wipe: Callable[[], object]
     decay_threshold: float
     names: Callable[[], EntityPipeline]
     link_entities: Callable[[], None]
@@ -138,7 +147,7 @@ class Maintenance:
             log.info("memory_cleanup deleted=%d (%s)", report.count, report)
 
     def expire(self, *, dry_run: bool = False) -> StageReport:
-        """Retire what is past its retention."""
+        """Retire what is past its retention; with ``remove``, take what is retired out for good."""
         now = self.now()
         older = [
             self._records(Order.NEWEST, now=now, kinds=(kind,), recorded_before=before)[::-1]
@@ -146,8 +155,39 @@ class Maintenance:
         ]
         ended = self._records(now=now, kinds=tuple(Kind), retired=True, subset=Subset.ENDED)
         over = plan_expiry(chain(ended, *older), self.retention, now)
+        if self.remove:
+            return self._remove(over, now, dry_run=dry_run)
         counts = Counter(record.kind.value for record, _ in over)
         return self._finish("expire", [each for _, each in over], counts, dry_run=dry_run)
+
+    def _remove(
+        self, over: Sequence[tuple[Record, Retire]], now: datetime, *, dry_run: bool
+    ) -> StageReport:
+        """Take what is past its retention, and what had been retired before, out for good."""
+        kinds = {record.id: record.kind.value for record in self._retired(now)}
+        lines = {id_: f"- {id_}: retired before" for id_ in kinds}
+        kinds |= {record.id: record.kind.value for record, _ in over}
+        lines |= {each.id: f"- {each.id}: {each.reason}" for _, each in over}
+        ids = [] if dry_run else list(kinds)
+        for start in range(0, len(ids), BATCH):
+            with self.store.write(self.scope) as tx:
+                tx.remove(ids[start : start + BATCH], at=now, reason=REMOVED)
+        if ids:
+            self.wipe()
+        return StageReport(
+            stage="expire",
+            count=len(kinds),
+            counts=Counter(kinds.values()),
+            lines=tuple(islice(lines.values(), MOST_LINES)),
+            dry_run=dry_run,
+        )
+
+    def _retired(self, now: datetime) -> Iterator[Record]:
+        """Yield what has expired or was forgotten; a former version only if it would have, too."""
+        yield from self._records(now=now, kinds=tuple(Kind), retired=True, subset=Subset.OVER)
+        for kind, before in cutoffs(self.retention, now).items():
+            old = self._records(now=now, kinds=(kind,), retired=True, recorded_before=before)
+            yield from (record for record in old if not is_active(record, now))
 
     def _records(self, order: Order = Order.RECORDED, **conditions: Any) -> list[Record]:
         return self.store.records(self.scope, Filter(**conditions), order=order)

@@ -10,14 +10,13 @@ from memoranda.errors import NotFound
 from memoranda.maintenance.service import STAGES, Maintenance, parse_stages
 from memoranda.model.checks import clean, required_callable, several
 from memoranda.model.clock import Clock
-from memoranda.model.models import ForgetReceipt, Kind, Scope
+from memoranda.model.models import ForgetReceipt, Scope
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
+from memoranda.notes.prompt_history import remove_prompts
 from memoranda.notes.service import NotesService
-from memoranda.records.erasing import ErasedFiles
 from memoranda.store.sql.store import Store
-from memoranda.text.erased import ErasedTexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +44,14 @@ class Admin:
         store: where everybody's memory is.
         notes: finds the notes of a user.
         clock: where the time comes from.
-        files_of: cleans and searches the files of a scope for what was erased.
+        wipe: clears caches and free space of what was erased; says why it could not.
         maintenance: gives the upkeep of one user.
     """
 
     store: Store
     notes: NotesService
     clock: Clock
-    files_of: Callable[[Scope], ErasedFiles]
+    wipe: Callable[[], str | None]
     maintenance: Callable[[str], Maintenance]
 
     def users(self) -> list[str]:
@@ -118,9 +117,7 @@ class Admin:
         """
         scope, removed = Scope(clean(name, "name")), 0
         known = [self.notes.at(owner, folder) for owner, folder in self.store.notes_bases(scope)]
-        texts = ErasedTexts({})
         if erase:
-            texts = self._texts(scope)
             removed = sum(notes.remove() for notes in known)
         try:
             with self.store.write(scope) as tx:
@@ -134,16 +131,7 @@ class Admin:
         self.notes.open_notes.forget(name)
         if not erase:
             return ForgetReceipt.of(name, done, erased=False)
-        files = self.files_of(scope)
-        places = tuple(files.clean(None))
-        unpurged = files.wipe(texts, ())
+        places = tuple(remove_prompts(scope, None))
         return ForgetReceipt.of(
-            name, done, erased=True, notes=removed, places=places, unpurged=unpurged
+            name, done, erased=True, notes=removed, places=places, unpurged=self.wipe()
         )
-
-    def _texts(self, scope: Scope) -> ErasedTexts:
-        """Return what a user has said and what is known of them."""
-        everything = Filter.at_any_time(kinds=tuple(Kind))
-        told = self.store.texts(scope, self.store.ordinals(scope, everything))
-        said = (each.message.content for each in self.store.kept_texts(scope) if each.message)
-        return ErasedTexts({str(at): text for at, text in enumerate((*told.values(), *said))})

@@ -1,19 +1,23 @@
-"""Texts beside the records, and what is cut out of them when it is erased."""
+"""Texts beside and in the records, and what is left of a message that is erased (law 7)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 
 from memoranda.model.models import Message, TextPlace
+
+# What stands in the place of a text that repeated what was erased.
+ERASED = "[erased]"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A text that is kept beside the records.
+    """A text that a store keeps.
 
     Attributes:
         place: where.
-        text: what it says; empty where that is in ``message``.
+        text: what it says, JSON as it is stored; empty where that is in ``message``.
         message: the message that it is.
         model: whose tokens count in its conversation.
     """
@@ -23,19 +27,19 @@ class KeptText:
     message: Message | None = None
     model: str | None = None
 
+    @property
+    def told(self) -> str:
+        """All that it says: of a message also its calls, its images and what a provider gave."""
+        said = self.message
+        if said is None:
+            return self.text
+        raw = "" if said.raw is None else json.dumps(said.raw, ensure_ascii=False)
+        calls = [call.arguments for call in said.tool_calls]
+        images = [image.url for image in said.images]
+        return "\n".join([said.content, said.task or "", *calls, *images, raw])
 
-@dataclass(frozen=True, slots=True)
-class TextCut:
-    """What is cut out of one place.
 
-    Attributes:
-        place: where.
-        pieces: the texts that go, exactly as they stand there.
-        name: what a conversation is called from then on, of the kind ``NAME``.
-        tokens: the length of the message after that.
-    """
-
-    place: TextPlace
-    pieces: tuple[str, ...]
-    name: str | None = None
-    tokens: int | None = None
+def erase_message(message: Message) -> Message:
+    """Return a message that says only that it was erased; its calls keep their ids and names."""
+    calls = tuple(replace(call, arguments="{}") for call in message.tool_calls)
+    return replace(message, content=ERASED, task=None, tool_calls=calls, images=(), raw=None)

@@ -157,6 +157,7 @@ class Subset(StrEnum):
 
     - standing: neither forgotten nor replaced; it may have ended by itself.
     - ended: its validity ended by itself, and it was not retired yet.
+    - over: its validity ended, by itself or by somebody, and nothing took its place.
     - decaying: facts that have a decay rate and were not retired.
     - unenriched: never enriched, and not retired (requirement S4.12).
     - noteworthy: facts that nothing took the place of and whose trust is not external.
@@ -164,6 +165,7 @@ class Subset(StrEnum):
 
     STANDING = "standing"
     ENDED = "ended"
+    OVER = "over"
     DECAYING = "decaying"
     UNENRICHED = "unenriched"
     NOTEWORTHY = "noteworthy"

@@ -7,26 +7,20 @@ turns that are left, by rules: a model may remember too well.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import unquote
 
-from memoranda.model.capabilities import PURGE
-from memoranda.model.models import Kind, PlaceKind, Record, Scope, TextPlace
+from memoranda.model.erasure import ERASED
+from memoranda.model.models import Kind, Record, Scope, TextPlace
 from memoranda.model.notes import HistoryEntry
 from memoranda.notes.history_entries import HistoryEntryWriter
-from memoranda.notes.prompt_history import erase_prompts, history_file
+from memoranda.notes.prompt_history import remove_prompts
 from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT, ReadTurns
 from memoranda.records.pages import session_episodes
-from memoranda.store.locations import is_server
 from memoranda.store.sql.store import Store
-from memoranda.text.erased import ERASED, ErasedTexts
 from memoranda.text.repetition import ErasedWords
-
-log = logging.getLogger("memoranda.notes")
 
 
 class NotesErasure:
@@ -35,13 +29,14 @@ class NotesErasure:
     Whatever a crash parts, nothing is left that nobody knows of: an erasure that did not come
     about is asked for again, and a line of MEMORY.md whose record is gone is known by its digest.
 
-    Both methods return how many entries or lines changed, and raise a ``StoreError`` if a file
-    cannot be written; the message says which.
+    ``history`` and ``lines`` return how many entries or lines changed, and raise a ``StoreError``
+    if a file cannot be written; the message says which.
 
     Args:
         notes: finds the notes.
         scope: whose they are.
         erased: the records that are erased.
+        words: what they say.
         store: has the turns that are left.
         entry_writer: makes an entry of them, by rules.
         read_turns: reads episodes as turns.
@@ -52,15 +47,14 @@ class NotesErasure:
         notes: NotesService,
         scope: Scope,
         erased: Sequence[Record],
+        words: ErasedWords,
         *,
         store: Store,
         entry_writer: HistoryEntryWriter,
         read_turns: ReadTurns,
     ) -> None:
         """Clean nothing yet."""
-        # The sentences of an insight are those of other facts, and no note quotes an insight.
-        own = [record.content for record in erased if record.kind is not Kind.REFLECTION]
-        self._words = ErasedWords(own)
+        self._scope, self._words = scope, words
         self._turns: dict[str, set[int]] = {}
         for record in erased:
             placed = record.kind is Kind.EPISODE and record.position is not None
@@ -82,6 +76,10 @@ class NotesErasure:
         """Remove the erased text from MEMORY.md, after the store has erased it."""
         return sum(notes.erase_lines(self._words) for notes in self._notes)
 
+    def prompts(self) -> list[TextPlace]:
+        """Remove what the user typed of it in ``memoranda chat``; return where it was."""
+        return remove_prompts(self._scope, self._words)
+
     def _rewrite(self, scope: Scope, entry: HistoryEntry) -> str:
         """Return what the text of an entry becomes."""
         text = entry.text
@@ -102,38 +100,3 @@ class NotesErasure:
         left = [x for x in found if (x.position or 0) <= last and x.position not in gone]
         turns = self._read_turns(scope, None, left) if left else ()
         return (turns and self._entry_writer.write(turns)) or ERASED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasedFileCleaner:
-    """Implements :class:`memoranda.records.erasing.ErasedFiles` for one scope.
-
-    Attributes:
-        scope: whose texts were erased.
-        store: where they were.
-        forget: clears caches, overwrites free space; says why it could not.
-    """
-
-    scope: Scope
-    store: Store
-    forget: Callable[[], str | None]
-
-    def clean(self, texts: ErasedTexts | None) -> list[TextPlace]:
-        """Take erased text (``None``: all of it) out of what was typed; say where it was."""
-        path = history_file(self.scope.user)
-        words = None if texts is None else ErasedWords(texts.own_contents())
-        try:
-            done = erase_prompts(path, words)
-        except OSError as error:
-            log.warning("%s was not cleaned of what was erased: %s", path, error)
-            return []
-        return [TextPlace(PlaceKind.TYPED, str(path))] if done else []
-
-    def wipe(self, texts: ErasedTexts, staying: Sequence[str]) -> str | None:
-        """Clear caches and free space; say why it is not all gone."""
-        del texts, staying
-        unpurged = self.forget()
-        if unpurged is None and is_server(self.store.location):
-            able = next(each for each in self.store.capabilities() if each.name == PURGE)
-            return f"no row holds it, but the files of a server cannot be searched: {able.detail}"
-        return unpurged

@@ -5,20 +5,37 @@ The file is one of prompt_toolkit's: a line ``# time`` and a line ``+text`` for 
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from platformdirs import user_data_path
 
+from memoranda.model.models import PlaceKind, Scope, TextPlace
 from memoranda.notes.service import folder_name
 from memoranda.text.files import write_whole
 from memoranda.text.repetition import ErasedWords
 
 START = "\n# "
+log = logging.getLogger("memoranda.notes")
 
 
 def history_file(user: str) -> Path:
     """Return where the prompts of ``user`` are kept, which need not exist."""
     return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.history"
+
+
+def remove_prompts(scope: Scope, words: ErasedWords | None) -> list[TextPlace]:
+    """Remove what a user typed of erased text (``None``: all of it); return where it was.
+
+    A file that cannot be written keeps nobody from erasing: it is logged.
+    """
+    path = history_file(scope.user)
+    try:
+        done = erase_prompts(path, words)
+    except OSError as error:
+        log.warning("%s was not cleaned of what was erased: %s", path, error)
+        return []
+    return [TextPlace(PlaceKind.TYPED, str(path))] if done else []
 
 
 def erase_prompts(path: Path, words: ErasedWords | None) -> bool:

@@ -117,7 +117,8 @@ class Retention:
     @classmethod
     def of_settings(cls, settings: Settings) -> Retention:
         """Return the retention policy of the settings."""
-        chosen = {Kind(kind): value for kind, value in settings.retention}
+        kept = settings.retention.model_dump(exclude={"remove"})
+        chosen = {Kind(kind): value for kind, value in kept.items()}
         return cls(
             zone=settings.zone,
             spans={

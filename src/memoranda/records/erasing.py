@@ -1,23 +1,27 @@
 """Erases records with all their copies: what a copy is, stands here and nowhere else (law 7).
 
-A copy is found by where it came from: what memory itself wrote (a line of recall, the result of a
-tool that names the record), and what was said in a conversation into which the record had been
-recalled. And it is found by its text: the same words, or those of one sentence, from five on.
+A text says what is erased if it repeats five words or more of it in a row, or is what memory itself
+wrote of it: a line of recall, the result of a tool that names the record. A copy is what says it
+and came from it: what memory wrote, what was said in a conversation into which the record had been
+recalled, what somebody else said, or what was learned from what goes. A copy that says nothing else
+goes; any other is replaced whole by ``[erased]``.
 
 What says the same on its own stays, and is listed: what somebody asked to remember, what an
-application keeps, and what one speaker says on several occasions, of which another one is erased.
+application keeps, what one speaker says on several occasions, of which another one is erased, and
+what says something else, too, and was learned from what stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from memoranda.model.clock import Clock
-from memoranda.model.erasure import KeptText, TextCut
+from memoranda.model.erasure import KeptText, erase_message
 from memoranda.model.models import (
     MEMORY_KINDS,
     ForgetReceipt,
@@ -30,14 +34,8 @@ from memoranda.model.models import (
 )
 from memoranda.model.query import Filter, IndexVersion, RecordRelation
 from memoranda.store.sql.store import Store
-from memoranda.text.erased import (
-    ErasedPassage,
-    ErasedTexts,
-    cut_message,
-    cut_out,
-    says_nothing,
-    texts_of,
-)
+from memoranda.text.recalled import is_line_of, lines
+from memoranda.text.repetition import ErasedWords, is_long
 
 REASON = "erased on request"
 USER = "user"
@@ -50,56 +48,34 @@ LOOKS = 3
 COMPARED, ALIKE, MOST_LIKELY = 100, 0.6, 10
 
 
-class NotesEraser(Protocol):
-    """Takes erased text out of the notes: of the history before, of MEMORY.md after the store."""
+class FileEraser(Protocol):
+    """Takes erased text out of the notes and of what was typed: before the store does, or after."""
 
     def history(self) -> int:
-        """Rewrite history entries; return how many changed."""
+        """Rewrite history entries before; return how many changed."""
 
     def lines(self) -> int:
-        """Remove lines of MEMORY.md; return how many."""
+        """Remove lines of MEMORY.md after; return how many."""
 
-
-class ErasedFiles(Protocol):
-    """Cleans what is no part of the store, and searches all files for what was erased."""
-
-    def clean(self, texts: ErasedTexts | None) -> list[TextPlace]:
-        """Cut erased text (``None``: all of it) out of files beside the store; say where it was."""
-
-    def wipe(self, texts: ErasedTexts, staying: Sequence[str]) -> str | None:
-        """Clear caches and free space, and search the files; say why it is not all gone.
-
-        Args:
-            texts: what was erased.
-            staying: what says the same and stays: it may be in the files.
-        """
-
-
-class TextOrigin(NamedTuple):
-    """Who said a text, and where: by this what one says again is told from a copy.
-
-    Attributes:
-        role: who said it.
-        conversation: where, if it was in one.
-    """
-
-    role: str
-    conversation: str | None
+    def prompts(self) -> list[TextPlace]:
+        """Remove what was typed after; return where it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlan:
-    """What goes, what is cut out and what stays.
+    """What goes, what is replaced and what stays.
 
     Attributes:
-        copies: ids of records that go as they say the same.
-        cuts: what is cut out of what stays.
-        independent: text of what says the same and stays, by the id of the record or message.
+        copies: ids of records that go as they say the same, and nothing else.
+        places: what is replaced by ``[erased]``.
+        tokens: the lengths of messages after that, by their ids.
+        independent: ids of records and messages that say the same and stay.
     """
 
     copies: list[str] = field(default_factory=list)
-    cuts: list[TextCut] = field(default_factory=list)
-    independent: dict[str, str] = field(default_factory=dict)
+    places: list[TextPlace] = field(default_factory=list)
+    tokens: dict[str, int] = field(default_factory=dict)
+    independent: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,16 +86,17 @@ class Eraser:
         scope: whose they are.
         store: where they are.
         clock: where the time comes from.
-        erase_from_notes: makes what erases records from the notes of a scope.
-        files: cleans and searches the files.
+        erase_from_files: makes what erases records, and what repeats them, from the files of a
+            scope.
+        wipe: clears caches and free space; says why it could not.
         count_tokens: measures a message for a model.
     """
 
     scope: Scope
     store: Store
     clock: Clock
-    erase_from_notes: Callable[[Scope, Sequence[Record]], NotesEraser]
-    files: ErasedFiles
+    erase_from_files: Callable[[Scope, Sequence[Record], ErasedWords], FileEraser]
+    wipe: Callable[[], str | None]
     count_tokens: Callable[[str | None, Message], int]
 
     def erase(
@@ -144,39 +121,37 @@ class Eraser:
             derived = self.store.related(scope, said, RecordRelation.DERIVED)
         going = self.store.get(scope, [*said, *derived])
         memories = [each for each in going.values() if each.kind is not Kind.ITEM]
-        texts = texts_of_records(memories)
-        search = _CopySearch(self, going, said, texts, conversation)
+        search = _CopySearch(self, going, said, conversation)
         plan = search.plan()
-        copies = self.store.get(self.scope.whole_user, plan.copies)
         likely = self._likely(memories)
-        notes = self.erase_from_notes(self.scope, [*memories, *copies.values()])
-        cleaned = notes.history()
-        at = self.clock.now()
+        copies = self.store.get(scope, plan.copies).values()
+        files = self.erase_from_files(self.scope, [*memories, *copies], search.words)
+        cleaned, at = files.history(), self.clock.now()
         with self.store.write(self.scope) as tx:
             if conversation is None:
                 done = tx.erase(ids, at=at, reason=REASON, where=where, copies=plan.copies)
             else:
                 done = tx.delete_conversation(conversation, at=at, erase=True)
-            places = list(tx.redact(plan.cuts, at=at, reason=REASON))
+            places = tx.redact(plan.places, at=at, reason=REASON, tokens=plan.tokens)
         for _ in range(LOOKS):  # What came while the plan was made.
             later = search.plan()
-            if not later.copies and not later.cuts:
+            if not later.copies and not later.places:
                 break
             with self.store.write(self.scope) as tx:
                 if later.copies:
-                    tx.erase(later.copies, at=self.clock.now(), reason=REASON)
-                places += tx.redact(later.cuts, at=self.clock.now(), reason=REASON)
-        cleaned += notes.lines()  # It changes the store, too: before the wipe.
+                    tx.erase(later.copies, at=at, reason=REASON)
+                places += tx.redact(later.places, at=at, reason=REASON, tokens=later.tokens)
+        cleaned += files.lines()  # It changes the store, too: before the wipe.
         left = self.store.get(self.scope, likely)
         return ForgetReceipt.of(
             conversation or done.id,
             done,
             erased=True,
             notes=cleaned,
-            places=(*places, *self.files.clean(texts)),
+            places=(*places, *files.prompts()),
             independent=tuple(plan.independent),
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
-            unpurged=self.files.wipe(texts, list(plan.independent.values())),
+            unpurged=self.wipe(),
         )
 
     def _likely(self, going: Sequence[Record]) -> list[str]:
@@ -198,13 +173,6 @@ class Eraser:
         return list(dict.fromkeys(found))
 
 
-def texts_of_records(records: Iterable[Record]) -> ErasedTexts:
-    """Return the texts of records that are erased; the sentences of an insight are of others."""
-    told = {each.id: each for each in records}
-    quoting = [each.id for each in told.values() if each.kind is Kind.REFLECTION]
-    return ErasedTexts({id_: each.content for id_, each in told.items()}, quoting=quoting)
-
-
 class _CopySearch:
     """Finds the copies of what goes in everything that a user has."""
 
@@ -213,21 +181,90 @@ class _CopySearch:
         eraser: Eraser,
         going: Mapping[str, Record],
         said: Collection[str],
-        texts: ErasedTexts,
         conversation: str | None,
     ) -> None:
         self._eraser, self._store = eraser, eraser.store
         self._scope = eraser.scope.whole_user
-        self._going, self._said, self._texts = going, frozenset(said), texts
+        self._going, self._said = going, frozenset(said)
         self._conversation = conversation
         self._traced: dict[str, frozenset[str]] = {}
+        self._saying: defaultdict[str, list[Record]] = defaultdict(list)
+        texts: list[str] = []
+        insights: list[str] = []
+        for each in going.values():
+            if each.kind is not Kind.ITEM:  # An application looks after the copies of its own.
+                self._saying[each.content].append(each)
+                (insights if each.kind is Kind.REFLECTION else texts).append(each.content)
+        self.words = ErasedWords(texts, quoting=insights)
 
     def plan(self) -> ErasurePlan:
         """Return what of all that is there now is a copy, and what stays."""
         plan = ErasurePlan()
-        self._read_records(plan)
-        self._read_texts(plan, {*self._going, *plan.copies})
+        said = [(kept, self._sources(kept)) for kept in self._store.kept_texts(self._scope)]
+        found = {kept.place: (kept, sources) for kept, sources in said if sources}
+        self._judge_records(plan, found)
+        gone = {*self._going, *plan.copies}
+        for kept, sources in found.values():
+            place, message = kept.place, kept.message
+            if place.kind is PlaceKind.RECORD or self._conversation_goes(place):
+                continue
+            if message is not None and message.record_id in gone:
+                continue
+            role = "" if message is None else message.role
+            if self._is_copy(kept.told, sources, role, place.conversation):
+                self._replace(plan, kept)
+            elif message is not None and message.record_id is None:
+                self._list(plan, message.id, message.content, sources)
         return plan
+
+    def _conversation_goes(self, place: TextPlace) -> bool:
+        """Return whether a place goes with its conversation."""
+        here = place.kind is PlaceKind.NAME and place.id == self._conversation
+        return self._conversation is not None and (here or place.conversation == self._conversation)
+
+    def _sources(self, kept: KeptText) -> list[Record]:
+        """Return the records whose texts a text repeats."""
+        return [each for text in self.words.repeated_in(kept.told) for each in self._saying[text]]
+
+    def _judge_records(
+        self, plan: ErasurePlan, found: Mapping[TextPlace, tuple[KeptText, list[Record]]]
+    ) -> None:
+        """Plan what becomes of records: what was said first, then what was learned from it."""
+        ids = [place.id for place in found if place.kind is PlaceKind.RECORD]
+        records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self._going])
+        for record in sorted(records.values(), key=lambda each: each.kind is not Kind.EPISODE):
+            told, sources = found[TextPlace(PlaceKind.RECORD, record.id)]
+            if record.kind is Kind.EPISODE:
+                role = record.source_role or USER
+                copied = self._is_copy(told.told, sources, role, record.session_id)
+            else:
+                copied = self._is_learned(record, sources, plan)
+            if not copied:
+                self._list(plan, record.id, record.content, sources)
+            elif self._goes_whole(record):
+                plan.copies.append(record.id)
+            else:
+                self._replace(plan, told)
+
+    def _goes_whole(self, record: Record) -> bool:
+        """Return whether a copy says nothing else. The result of a tool stays, as its call does."""
+        alone = self._conversation is None and record.source_role != "tool"
+        return alone and self.words.are_all_of(record.content)
+
+    def _is_copy(
+        self, text: str, sources: Sequence[Record], role: str, conversation: str | None
+    ) -> bool:
+        """Return whether what says the same was not said on an occasion of its own."""
+        if any(self._is_of_memory(text, source) for source in sources):
+            return True
+        long = [source for source in sources if is_long(source.content)]
+        recalled = self._recalled_into(conversation) if long else frozenset()
+        return any(source.id in recalled or self._first_said_by(source) != role for source in long)
+
+    @staticmethod
+    def _is_of_memory(text: str, source: Record) -> bool:
+        """Return whether memory itself wrote the text: recall, or a tool that names the record."""
+        return source.id in text or any(is_line_of(line, source.content) for line in lines(text))
 
     def _recalled_into(self, conversation: str | None) -> frozenset[str]:
         """Return which records had been recalled into a conversation before any were erased."""
@@ -239,103 +276,30 @@ class _CopySearch:
             self._traced[conversation] = frozenset(each.id for each in found)
         return self._traced[conversation]
 
-    def _is_copy(self, found: ErasedPassage, speaker: TextOrigin) -> bool:
-        """Return whether what says the same was not said on an occasion of its own."""
-        if found.short:
-            return False
-        if found.recalled or not found.sources.isdisjoint(
-            self._recalled_into(speaker.conversation)
-        ):
-            return True
-        return any(self._first_said_by(source) != speaker.role for source in found.sources)
-
-    def _first_said_by(self, source: str) -> str | None:
+    def _first_said_by(self, source: Record) -> str | None:
         """Return who said a text first: what was learned of a person, that person."""
-        record = self._going[source]
-        if record.kind is Kind.EPISODE:
-            return record.source_role or USER
+        if source.kind is Kind.EPISODE:
+            return source.source_role or USER
         # Who names a fact means it wherever it was said.
-        return None if source in self._said and self._conversation is None else USER
+        return None if source.id in self._said and self._conversation is None else USER
 
-    def _read_records(self, plan: ErasurePlan) -> None:
-        everything = Filter.at_any_time(kinds=tuple(Kind))
-        ordinals = self._store.ordinals(self._scope, everything)
-        told = self._store.texts(self._scope, ordinals)
-        hits = {key: found for key, text in told.items() if (found := self._texts.find(text))}
-        records = self._store.get(self._scope, list(hits))
-        for key, record in records.items():
-            if record.id in self._going:
-                continue
-            found = hits[key]
-            if record.kind is Kind.EPISODE:
-                speaker = TextOrigin(record.source_role or USER, record.session_id)
-                copied = [each for each in found if self._is_copy(each, speaker)]
-            else:
-                learned = record.source_ids and record.origin not in OWN_WORD
-                here = self._conversation is None and record.kind is not Kind.ITEM
-                copied = [
-                    each
-                    for each in found
-                    if learned and here and not each.short and each.sources & self._said
-                ]
-            self._decide(plan, record, found, copied)
+    def _is_learned(self, record: Record, sources: Sequence[Record], plan: ErasurePlan) -> bool:
+        """Return whether a record was learned from what goes, or says nothing else than it."""
+        if record.kind is Kind.ITEM or record.origin in OWN_WORD or not record.source_ids:
+            return False
+        named = any(each.id in self._said and is_long(each.content) for each in sources)
+        if self._conversation is not None or not named:
+            return False
+        gone = {*self._going, *plan.copies, *(place.id for place in plan.places)}
+        return self.words.are_all_of(record.content) or gone.issuperset(record.source_ids)
 
-    def _decide(
-        self,
-        plan: ErasurePlan,
-        record: Record,
-        found: Sequence[ErasedPassage],
-        copied: Sequence[ErasedPassage],
-    ) -> None:
-        pieces = tuple(each.piece for each in copied)
-        if len(copied) < len(found):
-            plan.independent[record.id] = record.content
-        if not pieces:
-            return
-        left = cut_out(record.content, pieces)
-        # The result of a tool stays, as its call does.
-        if says_nothing(left) and self._conversation is None and record.source_role != "tool":
-            plan.copies.append(record.id)
-        else:
-            plan.cuts.append(TextCut(TextPlace(PlaceKind.RECORD, record.id), pieces))
+    def _list(self, plan: ErasurePlan, id_: str, content: str, sources: Sequence[Record]) -> None:
+        """List what stays; what only has some words of a short text is left alone."""
+        if any(is_long(each.content) for each in sources) or self.words.are_all_of(content):
+            plan.independent.append(id_)
 
-    def _read_texts(self, plan: ErasurePlan, gone: set[str]) -> None:
-        every = self._store.kept_texts(self._scope)
-        names = {kept.place.id for kept in every if kept.place.kind is PlaceKind.NAME}
-        for kept in every:
-            ending = self._conversation in {kept.place.conversation, kept.place.id}
-            if ending and self._conversation is not None:
-                continue  # It goes whole.
-            if kept.message is None or kept.message.record_id not in gone:
-                self._read_text(plan, kept, names)
-
-    def _read_text(self, plan: ErasurePlan, kept: KeptText, names: set[str]) -> None:
-        place, message = kept.place, kept.message
-        parts: Iterable[str] = texts_of(message) if message is not None else (kept.text,)
-        found = [each for part in parts for each in self._texts.find(part)]
-        if not found:
-            return
-        speaker = TextOrigin(message.role if message is not None else "", place.conversation)
-        copied = [each for each in found if self._is_copy(each, speaker)]
-        if message is not None and len(copied) < len(found) and message.record_id is None:
-            plan.independent[message.id] = message.content
-        if not copied:
-            return
-        pieces = tuple(dict.fromkeys(each.piece for each in copied))
-        name = None
-        if place.kind is PlaceKind.NAME:
-            name = _free_name(cut_out(place.id, pieces), names)
-            names.add(name)
-        tokens = None
-        if message is not None:
-            tokens = self._eraser.count_tokens(kept.model, cut_message(message, pieces))
-        plan.cuts.append(TextCut(place, pieces, name, tokens))
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """Return a name that no other conversation has."""
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name} {number}"
-    return free
+    def _replace(self, plan: ErasurePlan, kept: KeptText) -> None:
+        plan.places.append(kept.place)
+        if kept.message is not None:
+            erased = erase_message(kept.message)
+            plan.tokens[erased.id] = self._eraser.count_tokens(kept.model, erased)

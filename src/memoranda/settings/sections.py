@@ -132,8 +132,11 @@ class RetentionSettings(Section):
     """How long the context of a day is kept. Written like ``retention.episode``."""
     reflection: str = Field(default="forever", examples=["90d"])
     """How long reflections are kept. Written like ``retention.episode``."""
+    remove: bool = Field(default=False, examples=[True])  # S1.18
+    """Whether what expired or was forgotten is removed for good. The clean-up does that, and takes
+    the messages along; otherwise it is only found no more, and history still tells it."""
 
-    @field_validator("*")
+    @field_validator("episode", "fact", "context", "reflection")
     @classmethod
     def _readable(cls, value: str) -> str:
         if value not in {"forever", "day"}:

@@ -1,18 +1,34 @@
-"""Tells whether a text repeats what was erased: the one rule of law 7 for all that keeps text.
+"""Tells which erased texts a text repeats: the one rule of law 7 for all that keeps text.
 
 A text repeats an erased one if it has five words or more of it in a row, or all of a shorter one.
 Words are compared without case, accents, punctuation, markup and line ends; of scripts without
-spaces, two signs count as a word.
+spaces, two signs count as a word. JSON is read with its escapes and without them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from memoranda.text.erased import ERASED, is_long, split_words
+from memoranda.model.erasure import ERASED
+from memoranda.text.linear_patterns import LinearMatch
+from memoranda.text.patterns import compile_pattern, compile_scanner
+from memoranda.text.terms import fold, normalize
 
+LEAST_WORDS = 5
 # One word of fewer characters is a repetition only where a text says nothing else.
 SHORTEST = 4
+_SIGNS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+UNSPACED = compile_pattern(f"[{_SIGNS}]")
+WORD = compile_scanner(f"(?:[^\\W{_SIGNS}]|[\u0300-\u036f])++|\\w")
+ESCAPE = compile_pattern(r'\\(?:u([0-9a-fA-F]{4})|([nrtbf"\\/]))')
+# JSON in JSON in JSON: the arguments of a call, in an item of a provider, in the result of a tool.
+MOST_ESCAPED = 4
+
+Words = tuple[str, ...]
 
 
 class ErasedWords:
@@ -20,31 +36,52 @@ class ErasedWords:
 
     Args:
         texts: what is erased.
+        quoting: texts whose sentences are of others: only all of one repeats it.
     """
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], *, quoting: Iterable[str] = ()) -> None:
         """Look at the words of each text."""
-        self._runs: set[tuple[str, ...]] = set()
-        self._short: set[tuple[str, ...]] = set()
-        for text in texts:
-            words = [word.folded for word in split_words(text)]
-            self._runs.update(_long_runs(words))
-            if words and not is_long(words):
-                self._short.add(tuple(words))
+        self._runs: defaultdict[Words, set[str]] = defaultdict(set)
+        self._phrases: defaultdict[str, list[tuple[Words, str]]] = defaultdict(list)
+        for text in dict.fromkeys(texts):
+            words = split_words(text)
+            runs = list(_long_runs(words))
+            for run in runs:
+                self._runs[run].add(text)
+            if not runs:
+                self._add_phrase(words, text)
+        for text in dict.fromkeys(quoting):
+            self._add_phrase(split_words(text), text)
+
+    def _add_phrase(self, words: Words, text: str) -> None:
+        if words:
+            self._phrases[words[0]].append((words, text))
+
+    def repeated_in(self, text: str) -> frozenset[str]:
+        """Return the erased texts that a text repeats."""
+        found: set[str] = set()
+        for plain in _unescape(text):
+            words = split_words(plain)
+            for run in _long_runs(words):
+                found |= self._runs.get(run, frozenset())
+            for start, word in enumerate(words):
+                for phrase, erased in self._phrases.get(word, ()):
+                    tiny = len(phrase) == 1 and len(word) < SHORTEST
+                    there = words if tiny else words[start : start + len(phrase)]
+                    found.update([erased] if there == phrase else [])
+        return frozenset(found)
 
     def are_in(self, text: str) -> bool:
         """Return whether a text repeats one of the erased texts."""
-        words = [word.folded for word in split_words(text)]
-        if not self._runs.isdisjoint(_long_runs(words)):
-            return True
-        return any(self._has_short(words, short) for short in self._short)
+        return bool(self.repeated_in(text))
 
-    @staticmethod
-    def _has_short(words: list[str], short: tuple[str, ...]) -> bool:
-        if len(short) == 1 and len(short[0]) < SHORTEST:
-            return tuple(words) == short
-        ends = range(len(short), len(words) + 1)
-        return any(tuple(words[end - len(short) : end]) == short for end in ends)
+    def are_all_of(self, text: str) -> bool:
+        """Return whether a text says nothing but what was erased."""
+        words = split_words(text)
+        runs = list(_long_runs(words))
+        if runs and all(run in self._runs for run in runs):
+            return True
+        return any(words == each for at in words[:1] for each, _ in self._phrases.get(at, ()))
 
     def replace_lines(
         self, lines: Sequence[str], *, spare: Collection[int] = ()
@@ -67,12 +104,57 @@ class ErasedWords:
         return left, len(gone)
 
 
-def _long_runs(words: list[str]) -> Iterator[tuple[str, ...]]:
+def split_words(text: str) -> Words:
+    """Return the words of a text as they are compared; of a script without spaces, its signs."""
+    return tuple(_folded(word) for word in WORD.findall(text))
+
+
+def is_long(text: str) -> bool:
+    """Return whether a text has so many words that it is hardly said twice by chance."""
+    return next(_long_runs(split_words(text)), None) is not None
+
+
+def _folded(word: str) -> str:
+    return word.lower() if word.isascii() else _folded_sign(word)
+
+
+@lru_cache(maxsize=8192)
+def _folded_sign(word: str) -> str:
+    """Fold a word beyond ASCII; remembered, because signs come again and again."""
+    return fold(normalize(word))
+
+
+def _length(word: str) -> float:
+    return 0.5 if not word.isascii() and UNSPACED.match(word) else 1
+
+
+def _long_runs(words: Words) -> Iterator[Words]:
     """Yield from each word on the shortest run that is hardly said twice by chance."""
-    for start in range(len(words)):
-        end = start + 1
-        while end <= len(words) and not is_long(words[start:end]):
+    length, end = 0.0, 0
+    for start, word in enumerate(words):
+        while length < LEAST_WORDS and end < len(words):
+            length += _length(words[end])
             end += 1
-        if end > len(words):
+        if length < LEAST_WORDS:
             return
-        yield tuple(words[start:end])
+        yield words[start:end]
+        length -= _length(word)
+
+
+def _unescape(text: str) -> Iterator[str]:
+    """Yield a text, and what it says where it is JSON, or JSON in JSON."""
+    yield text
+    for _ in range(MOST_ESCAPED if "\\" in text else 0):
+        plain = ESCAPE.sub(_character, text)
+        if plain == text:
+            return
+        yield plain
+        text = plain
+
+
+def _character(found: LinearMatch) -> str:
+    """Return the character of an escape; a space for those of layout."""
+    code, sign = found.groups()
+    if code is not None:
+        return chr(int(code, 16))
+    return sign if sign in '"\\/' else " "

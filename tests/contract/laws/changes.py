@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -32,7 +33,6 @@ from steps import Step, do
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.checks import to_ms
-from memoranda.model.erasure import TextCut
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.records.erasing import Eraser
@@ -60,12 +60,9 @@ class NoOpFileCleaner:
 
     lines = history
 
-    def clean(self, _texts: object) -> list[TextPlace]:
+    def prompts(self) -> list[TextPlace]:
         """Return that nothing was there."""
         return []
-
-    def wipe(self, *_texts: object) -> None:
-        """Leave the files to the test."""
 
 
 def erasing_of(user: User) -> Eraser:
@@ -74,10 +71,14 @@ def erasing_of(user: User) -> Eraser:
         scope=user.scope,
         store=user.store,
         clock=FrozenClock(),
-        erase_from_notes=lambda *_: NoOpFileCleaner(),
-        files=NoOpFileCleaner(),
+        erase_from_files=lambda *_: NoOpFileCleaner(),
+        wipe=lambda: None,
         count_tokens=lambda *_: 7,
     )
+
+
+# Places that are found by their ids alone, which are of one user.
+OF_ONE_ID = {PlaceKind.RECORD, PlaceKind.MESSAGE, PlaceKind.REMOVED, PlaceKind.SUMMARY}
 
 
 class ApplyContract(Contract):
@@ -90,14 +91,14 @@ class ApplyContract(Contract):
         after = ana.everything()
         ana.store = reopen(ana.store)
         assert ana.everything() == after
-        held = ["Zoe drinks tea", "Dan [erased] cake", "said in hidden", "fading", "old", "turn"]
+        held = ["Zoe drinks tea", "[erased]", "said in hidden", "fading", "old", "turn"]
         others = [text for text in ana.page() if " met " not in text]
         assert others == [*held, "new Zoe tea", "Kim waits", "copied tea"]
         assert [(m.content, m.tokens) for m in ana.messages("trip")] == [("[erased]", 5)]
         assert [m.content for left in ana.tombstones("trip") for m in left.messages] == ["a"]
         cuts = [[part.summary for part in item.cuts] for item in ana.prunings("trip")]
         assert cuts == [[None], [None]]
-        assert ana.pending() == ["Dan [erased] cake", "said in hidden", "Kim waits"]
+        assert ana.pending() == ["[erased]", "said in hidden", "Kim waits"]
 
     def test_a_failing_action_undoes_those_before_it(self, store: Store, ana: User) -> None:
         """Wherever in a plan an action fails, nothing of the plan remains."""
@@ -458,7 +459,7 @@ class EraseContract(Contract):
         assert [message.content for message in ana.messages("trip")] == ["hello"]
         assert [message.content for message in ben.messages("trip")] == [LIE, "hello"]
 
-    def test_what_is_cut_out_of_what_stays(self, store: Store, ana: User, ben: User) -> None:
+    def test_what_stays_is_replaced_whole(self, store: Store, ana: User, ben: User) -> None:
         """A mark stands in its place, everywhere; what was derived from it is made anew."""
         store.reset_vectors(MODEL, DIMENSIONS)
         for user in (ana, ben):
@@ -477,28 +478,38 @@ class EraseContract(Contract):
             user.apply(do.replace_messages("about tea", new_id("tmb"), at=SOON, newest=1))
             user.prune("about tea", cut(0, 0, summary="on tea"))
         before = ben.everything()
-        kept = ana.kept_texts()
-        cuts = [TextCut(each.place, ("Zoe", "tea"), "about [erased] 2") for each in kept]
-        (turn,) = ana.records(ALL)
-        cuts.append(TextCut(TextPlace(PlaceKind.RECORD, turn.id), ("Zoe", "tea")))
-        theirs = [TextCut(each.place, ("Zoe", "tea"), "stolen") for each in ben.kept_texts()]
-        (done,) = ana.apply(do.redact((*cuts, *theirs), at=LATER, reason="asked"))
+        ana.open_conversation("[erased]")
+        places = [each.place for each in ana.kept_texts() if each.place.id != "[erased]"]
+        message = next(each for each in ana.messages("about tea"))
+        theirs = [each.place for each in ben.kept_texts() if each.place.kind in OF_ONE_ID]
+        redact = do.redact((*places, *theirs), at=LATER, reason="asked", tokens={message.id: 5})
+        (done,) = ana.apply(redact)
         assert {each.kind for each in done} == set(PlaceKind) - {PlaceKind.TYPED}
-        left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("about [erased] 2")])
+        left = whole_repr([ana.kept_texts(), ana.everything(), ana.messages("[erased] 2")])
         assert ("Zoe" in left, "tea" in left) == (False, False)
-        assert ana.page() == ["[erased] likes [erased]. So be it."]
+        assert ana.page() == ["[erased]"]
+        (said,) = ana.messages("[erased] 2")
+        assert said == replace(
+            message,
+            content="[erased]",
+            task=None,
+            tool_calls=(ToolCall("c", "keep", "{}"),),
+            raw=None,
+            tokens=5,
+        )
         assert ana.records(replace(ALL, waiting="vectors")) == ana.records(ALL)
         assert ben.everything() == before
-        assert ana.apply(do.redact(tuple(cuts), at=LATER, reason="asked")) == [()]
+        assert ana.apply(redact) == [()]
         store.purge()
         assert store.verify() == []
 
     def test_copies_are_found(self, store: Store, ana: User, ben: User) -> None:
-        """What the agent repeats is cut, what was said or kept on its own is only listed."""
+        """What the agent repeats goes whole, what was said or kept on its own is only listed."""
         notes = erasing_of(ana)
         (turn,), (again,) = ana.turns("s", LIE), ana.turns("t", f"{LIE.upper()}!")
         (own,) = ana.remember(f"Note: {LIE}")
         (learned,) = ana.remember(LIE, source_ids=(turn.id,), origin="consolidation")
+        (item,) = ana.remember(LIE, kind=Kind.ITEM, namespace=("app",), key="k")
         ben.remember(LIE)
         for user in (ana, ben):
             user.open_conversation("u", system=f"Know that {LIE}.")
@@ -506,16 +517,16 @@ class EraseContract(Contract):
             user.say("u", "yes", LIE, f"- [2026-03-01 12:00, user] {LIE}")
         receipt = notes.erase([turn.id], ids=(turn.id,))
         assert receipt.derived == (learned.id,)
-        assert set(receipt.independent) == {again.id, own.id, ana.messages("u")[2].id}
-        assert ana.conversations("u")["u"].system == "Know that [erased]."
-        told = ["As you said:\n- [erased]", "yes", LIE, "[erased]"]
+        assert set(receipt.independent) == {again.id, own.id, item.id, ana.messages("u")[2].id}
+        assert ana.conversations("u")["u"].system == "[erased]"
+        told = ["[erased]", "yes", LIE, "[erased]"]
         assert [each.content for each in ana.messages("u")] == told
         assert ben.conversations("u")["u"].system == f"Know that {LIE}."
         assert LIE in whole_repr(ben.messages("u"))
         # Who names the fact means it wherever it was said, but not what stands on its own.
         (fact,) = ana.remember(LIE)
         receipt = notes.erase([fact.id], ids=(fact.id,))
-        assert (receipt.copies, receipt.independent) == ((again.id,), (own.id,))
+        assert (receipt.copies, set(receipt.independent)) == ((again.id,), {own.id, item.id})
         assert ana.page() == [own.content]
         assert [each.content for each in ana.messages("u")][2] == "[erased]"
         store.purge()
@@ -534,11 +545,73 @@ class EraseContract(Contract):
         receipt = erasing_of(ana).erase([gone.id], ids=(gone.id,))
         assert (receipt.derived, receipt.copies, receipt.independent) == ((week.id,), (), ())
         assert ana.records(ALL) == [other, again]
-        told = [f"{other.content}.", "In short: [erased]."]
+        told = [f"{other.content}.", "[erased]"]
         assert [each.content for each in ana.messages("u")] == told
 
+    def test_all_that_is_stored_of_a_text_is_read(self, ana: User) -> None:
+        """Five words in a row are found in tags, metadata, arguments, and JSON with escapes."""
+        text = "Zoë keeps the key under the pot"
+        (turn,) = ana.turns("s", text)
+        inner = json.dumps({"note": f"so zoë keeps the\nkey {chr(34)}under"})
+        said = [{"tags": ("keeps the key under the",)}, {"metadata": {"a": {"b": [text.upper()]}}}]
+        kept = [
+            ana.turns(f"t{at}", "x", source_role="assistant", **each)[0]
+            for at, each in enumerate(said)
+        ]
+        ana.open_conversation("u")
+        calls = [inner, json.dumps({"arguments": inner}), '{"broken": "zoe keeps the key under']
+        for each in calls:
+            ana.say("u", "", role="assistant", tool_calls=(ToolCall("c", "keep", each),))
+        ana.say(
+            "u",
+            "",
+            role="assistant",
+            raw={"content": [{"input": {"Keeps the key: under": 1, "x": text}}]},
+        )
+        ana.say("u", "", role="assistant", task=text)
+        ana.say("u", "keeps the key in the pot", role="assistant")
+        receipt = erasing_of(ana).erase([turn.id], ids=(turn.id,))
+        assert [ana.found(each).content for each in kept] == ["[erased]", "[erased]"]
+        assert [each.content for each in ana.messages("u")][:-1] == ["[erased]"] * 5
+        assert (len(receipt.places), receipt.independent) == (7, ())
+        assert "key under" not in whole_repr([ana.everything(), ana.messages("u")])
+
+    def test_what_was_learned_from_what_stays_is_listed(self, ana: User) -> None:
+        """A fact that begins alike, and says more, stays as long as its turn stays."""
+        lies = "The user has a dog named {}"
+        (gone,) = ana.remember(lies.format("Rex"), origin="consolidation", source_ids=("ep_1",))
+        (turn,) = ana.turns("s", "My other one is Bo.")
+        (agent,) = ana.turns("t", f"So {lies.format('Rex')}.", source_role="assistant")
+        (other,) = ana.remember(lies.format("Bo"), origin="consolidation", source_ids=(turn.id,))
+        (told,) = ana.remember(
+            f"{lies.format('Rex')}, said the agent", origin="consolidation", source_ids=(agent.id,)
+        )
+        receipt = erasing_of(ana).erase([gone.id], ids=(gone.id,))
+        assert receipt.independent == (other.id,)
+        assert [ana.found(each).content for each in (agent, told)] == ["[erased]", "[erased]"]
+        assert ana.found(other) == other
+
+    def test_what_has_expired_is_removed(self, store: Store, ana: User) -> None:
+        """Records go with their messages and what led to these; what was learned of them stays."""
+        ana.open_conversation("u")
+        (old, young) = ana.turns("u", LIE, "young")
+        ana.say("u", "be kind", role="system")
+        ana.say("u", "", role="assistant", tool_calls=(ToolCall("c", "keep", LIE),))
+        ana.say("u", LIE, record_id=old.id)
+        ana.say("u", "young", record_id=young.id)
+        (fact,) = ana.remember(LIE, origin="consolidation", source_ids=(old.id,))
+        remove = do.remove([old.id], at=LATER, reason="expired")
+        assert ana.apply(remove) == [Erasure(id=old.id, records=1, messages=2)]
+        assert ana.apply(remove) == [Erasure()]
+        assert [each.content for each in ana.messages("u")] == ["be kind", "young"]
+        assert ana.get([old.id]) == {}
+        assert ana.found(fact) == replace(fact, source_ids=())
+        assert [change.action for change in ana.history(old.id)] == ["erase"]
+        store.purge()
+        assert store.verify() == []
+
     def test_what_is_short_is_left_alone(self, ana: User) -> None:
-        """Fewer than five words are said by chance: they are listed, and cut out nowhere."""
+        """Fewer than five words are said by chance: they are listed, and stay everywhere."""
         (turn,), (again,) = ana.turns("s", "yes"), ana.turns("t", "Yes!")
         ana.open_conversation("u")
         ana.say("u", "yes", "yes, thank you")

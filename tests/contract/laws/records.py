@@ -365,6 +365,7 @@ class FilterContract(Contract):
             ({"subset": Subset.ENDED, "retired": True}, "gh"),
             ({"subset": Subset.ENDED, "retired": True, "now": moment(1_000)}, "g"),
             ({"subset": Subset.ENDED, "retired": True, "now": moment(999)}, ""),
+            ({"subset": Subset.OVER, "retired": True, "now": moment(1_000)}, "gik"),
             ({"subset": Subset.DECAYING}, "abf"),
             ({"subset": Subset.NOTEWORTHY}, "abcfm"),
             ({"subset": Subset.NOTEWORTHY, "now": moment(5_000)}, "abcfhm"),

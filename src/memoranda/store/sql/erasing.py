@@ -41,6 +41,18 @@ DELETE FROM messages WHERE user_key = :user AND key IN (
         AND m.position = gone.position)
 RETURNING conversation_key, position
 """
+# What has no episode of its own (a picture, a call without words) goes with what came after it.
+LEADING_MESSAGES = """
+DELETE FROM messages WHERE user_key = :user AND key IN (
+    SELECT m.key FROM messages m
+    JOIN messages n ON n.user_key = :user AND n.conversation_key = m.conversation_key
+        AND n.record_id IN (@texts(:records)) AND n.position = (
+            SELECT min(position) FROM messages WHERE user_key = :user
+            AND conversation_key = m.conversation_key AND position > m.position
+            AND record_id IS NOT NULL)
+    WHERE m.user_key = :user AND m.record_id IS NULL AND m.role <> 'system')
+RETURNING conversation_key, position
+"""
 DELETE = """
 DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING session_id
 """
@@ -156,6 +168,18 @@ class ErasingWrites(ConversationWrites):
             derived=tuple(derived),
             messages=self._remove(every, at, reason),
         )
+
+    def remove(self, ids: Sequence[str], *, at: datetime, reason: str) -> Erasure:
+        """Remove records for good with their messages; what was learned from them stays.
+
+        What is gone already is passed over.
+        """
+        found = [*self.get(self.scope, list(ids))]
+        if not found:
+            return Erasure()
+        messages = self._erase_messages(found, LEADING_MESSAGES)
+        messages += self._remove(found, at, reason)
+        return Erasure(id=found[0], records=len(found), messages=messages)
 
     def delete_conversation(
         self, id: str, *, at: datetime, erase: bool, reason: str = "conversation deleted"
@@ -273,7 +297,7 @@ class ErasingWrites(ConversationWrites):
         )
         return named | decided.intersection(row[0] for row in links)
 
-    def _erase_messages(self, records: Sequence[str]) -> int:
+    def _erase_messages(self, records: Sequence[str], statement: str = MESSAGES) -> int:
         removed = self.connection.change(
             "DELETE FROM removed_messages WHERE user_key = :user "
             "AND record_id IN (@texts(:records)) AND tombstone_key IN ("
@@ -282,7 +306,7 @@ class ErasingWrites(ConversationWrites):
             {"records": dump(records), "user": self.user},
         )
         gone: defaultdict[int, list[int]] = defaultdict(list)
-        rows = self.connection.all(MESSAGES, {"records": dump(records), "user": self.user})
+        rows = self.connection.all(statement, {"records": dump(records), "user": self.user})
         for conversation, position in sorted(rows):
             gone[conversation].append(position)
         for conversation, positions in gone.items():

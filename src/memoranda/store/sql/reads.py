@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import partial
 from itertools import accumulate, groupby
 from typing import Any, TypeVar
 
@@ -58,7 +59,6 @@ from memoranda.store.sql.rows import (
     PRUNING,
     RECORD,
     SESSIONS,
-    SPAN_LIST,
     STORED_FLOAT,
     Row,
     conversation,
@@ -206,73 +206,69 @@ EXPIRED = """
         WHERE n.user_key = :user AND n.conversation_key = m.conversation_key
         AND n.position > m.position AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
-# Of all agents, also of conversations that were deleted without being erased.
+# The table, and a statement of id, conversation, model and text. Of all agents, also of
+# conversations that were deleted without being erased.
 KEPT = {
-    PlaceKind.NAME: """
-        SELECT DISTINCT r.session_id FROM (
+    PlaceKind.RECORD: (
+        "records",
+        """
+        SELECT id, NULL, NULL, content || ' | ' || tags || ' | ' || metadata
+        FROM records WHERE user_key = :user ORDER BY key
+        """,
+    ),
+    PlaceKind.NAME: (
+        "sessions",
+        """
+        SELECT DISTINCT r.session_id, NULL, NULL, r.session_id FROM (
             SELECT session_id FROM records WHERE user_key = :user AND session_id IS NOT NULL
             UNION SELECT session_id FROM sessions WHERE user_key = :user
             UNION SELECT session_id FROM recalls WHERE user_key = :user
             UNION SELECT id FROM conversations WHERE user_key = :user) r
-    """,
-    PlaceKind.SYSTEM: """
-        SELECT id, system, model FROM conversations WHERE user_key = :user AND system IS NOT NULL
-    """,
-    PlaceKind.SUMMARY: """
-        SELECT p.id, c.id, p.spans FROM prunings p
+        """,
+    ),
+    PlaceKind.SYSTEM: (
+        "conversations",
+        """
+        SELECT id, id, model, system FROM conversations
+        WHERE user_key = :user AND system IS NOT NULL
+        """,
+    ),
+    PlaceKind.SUMMARY: (
+        "prunings",
+        """
+        SELECT p.id, c.id, c.model, p.spans FROM prunings p
         JOIN conversations c ON c.key = p.conversation_key
         WHERE c.user_key = :user AND p.user_key = :user
-    """,
-    PlaceKind.MESSAGE: f"""
-        SELECT {MESSAGE}, c.id, c.model FROM messages m
+        """,
+    ),
+    PlaceKind.MESSAGE: (
+        "messages",
+        f"""
+        SELECT m.id, c.id, c.model, {MESSAGE} FROM messages m
         JOIN conversations c ON c.key = m.conversation_key
         WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
-    """,
-    PlaceKind.REMOVED: """
-        SELECT r.message, c.id, c.model FROM removed_messages r
+        """,
+    ),
+    PlaceKind.REMOVED: (
+        "removed_messages",
+        """
+        SELECT NULL, c.id, c.model, r.message FROM removed_messages r
         JOIN tombstones t ON t.key = r.tombstone_key
         JOIN conversations c ON c.key = t.conversation_key
         WHERE c.user_key = :user AND t.user_key = :user AND r.user_key = :user
-    """,
+        """,
+    ),
 }
 
 
-def _kept_name(row: Row) -> KeptText:
-    return KeptText(TextPlace(PlaceKind.NAME, row[0]), row[0])
+def _kept_text(kind: PlaceKind, row: Row) -> KeptText:
+    id_, conversation, model, *told = row
+    if kind not in {PlaceKind.MESSAGE, PlaceKind.REMOVED}:
+        return KeptText(TextPlace(kind, id_, conversation), told[0], model=model)
+    said = message(told) if kind is PlaceKind.MESSAGE else removed_message(told[0])
+    return KeptText(TextPlace(kind, said.id, conversation), message=said, model=model)
 
 
-def _kept_system(row: Row) -> KeptText:
-    name, system, model = row
-    return KeptText(TextPlace(PlaceKind.SYSTEM, name, name), system, model=model)
-
-
-def _kept_summary(row: Row) -> KeptText:
-    pruned, name, spans = row
-    cuts = SPAN_LIST.read(spans)
-    told = "\n".join(text for cut in cuts for text in (cut.summary, *cut.named) if text)
-    return KeptText(TextPlace(PlaceKind.SUMMARY, pruned, name), told)
-
-
-def _kept_message(row: Row) -> KeptText:
-    *columns, name, model = row
-    said = message(columns)
-    return KeptText(TextPlace(PlaceKind.MESSAGE, said.id, name), message=said, model=model)
-
-
-def _kept_removed(row: Row) -> KeptText:
-    text, name, model = row
-    said = removed_message(text)
-    return KeptText(TextPlace(PlaceKind.REMOVED, said.id, name), message=said, model=model)
-
-
-# Of each kind the table, and what makes a text of a row.
-KEPT_FROM: Mapping[PlaceKind, tuple[str, Callable[[Row], KeptText]]] = {
-    PlaceKind.NAME: ("sessions", _kept_name),
-    PlaceKind.SYSTEM: ("conversations", _kept_system),
-    PlaceKind.SUMMARY: ("prunings", _kept_summary),
-    PlaceKind.MESSAGE: ("messages", _kept_message),
-    PlaceKind.REMOVED: ("removed_messages", _kept_removed),
-}
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
@@ -902,12 +898,12 @@ class SqlReads:
         ]
 
     def kept_texts(self, scope: Scope) -> list[KeptText]:
-        """Return every text of the user that is kept beside the records."""
+        """Return every text of the user, in records and beside them."""
         with self.snapshot():
             return [
                 text
-                for kind, (table, make) in KEPT_FROM.items()
-                for text in self._made(make, table, scope, KEPT[kind])
+                for kind, (table, sql) in KEPT.items()
+                for text in self._made(partial(_kept_text, kind), table, scope, sql)
             ]
 
     # Notes

@@ -1,24 +1,21 @@
-"""Cuts erased text out of what stays: records, messages, system prompts, names, summaries."""
+"""Replaces what repeats an erased text: records, messages, system prompts, names, summaries."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import count
 
 from memoranda.model.checks import content_hash
-from memoranda.model.erasure import TextCut
+from memoranda.model.erasure import ERASED, erase_message
 from memoranda.model.models import ChangeAction, Kind, PlaceKind, PrunedSpan, TextPlace
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.record_writes import QUEUE
-from memoranda.text.erased import cut_message, cut_out, map_texts
 
 OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
 FIND_MESSAGE = f"""
@@ -27,196 +24,177 @@ JOIN conversations c ON c.key = m.conversation_key
 WHERE c.user_key = :user AND m.user_key = :user AND m.id = :id
 """
 CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
-CHANGE_MESSAGE = f"UPDATE messages SET {', '.join(f'{each} = :{each}' for each in CHANGED)} "
+CHANGE_MESSAGE = f"""
+UPDATE messages SET {", ".join(f"{each} = :{each}" for each in CHANGED)}
+WHERE user_key = :user AND id = :id
+"""
+CHANGE_REMOVED = """
+UPDATE removed_messages SET message = :message
+WHERE user_key = :user AND tombstone_key = :tombstone AND place = :place
+"""
 FIND_REMOVED = """
 SELECT r.tombstone_key, r.place, r.message FROM removed_messages r
 JOIN tombstones t ON t.key = r.tombstone_key
 WHERE r.user_key = :user AND t.user_key = :user AND t.conversation_key = :conversation
 """
-FIND_SYSTEM = """
-SELECT system FROM conversations c WHERE c.user_key = :user AND key = :key AND system IS NOT NULL
-"""
 SET_SYSTEM = """
 UPDATE conversations SET system = :text, revision = revision + 1
-WHERE user_key = :user AND key = :key
+WHERE user_key = :user AND key = :key AND system IS NOT NULL AND system <> :text
 """
 FIND_RECORD = """
-SELECT key, content, tags, metadata, kind FROM records
-WHERE user_key = :user AND id = :id
+SELECT key, kind FROM records WHERE user_key = :user AND id = :id AND content_hash <> :hash
 """
 CHANGE_RECORD = """
-UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, tags = :tags,
-    metadata = :metadata, subject = NULL, attribute = NULL, value = NULL
+UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, tags = '[]',
+    metadata = '{}', subject = NULL, attribute = NULL, value = NULL
 WHERE user_key = :user AND key = :key
 """
-NAMED_SESSION = ("records", "sessions", "recalls")
-
-
-def _tear(places: set[int]) -> Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]]:
-    return lambda cuts: tuple(
-        cut.tear() if any(cut.first <= place <= cut.last for place in places) else cut
-        for cut in cuts
-    )
-
-
-class RedactionNotes(NamedTuple):
-    """What a redaction notes, and the places of conversations whose summaries it tears."""
-
-    at: datetime
-    reason: str
-    torn: defaultdict[int, set[int]]
+RENAME = (
+    *(
+        f"UPDATE {table} SET session_id = :new WHERE user_key = :user AND session_id = :old"
+        for table in ("records", "sessions", "recalls")
+    ),
+    """
+    UPDATE conversations SET id = :new, revision = revision + 1
+    WHERE user_key = :user AND id = :old
+    """,
+)
+ERASED_NAMES = """
+SELECT session_id FROM records WHERE user_key = :user AND session_id LIKE :like
+UNION SELECT session_id FROM sessions WHERE user_key = :user AND session_id LIKE :like
+UNION SELECT session_id FROM recalls WHERE user_key = :user AND session_id LIKE :like
+UNION SELECT id FROM conversations WHERE user_key = :user AND id LIKE :like
+"""
 
 
 class RedactingWrites(ConversationWrites):
-    """Cuts erased text out of what stays."""
+    """Replaces the texts of places that repeat what was erased."""
 
     def redact(
-        self, cuts: Sequence[TextCut], *, at: datetime, reason: str
+        self,
+        places: Iterable[TextPlace],
+        *,
+        at: datetime,
+        reason: str,
+        tokens: Mapping[str, int] | None = None,
     ) -> tuple[TextPlace, ...]:
-        """Put a mark in the place of erased text, and make anew what was derived from it."""
-        torn: defaultdict[int, set[int]] = defaultdict(set)
+        """Put ``[erased]`` in these places, and make anew what was derived from their texts.
+
+        Args:
+            places: those of which everything goes; what is not there is passed over.
+            at: when.
+            reason: why, for the history of records.
+            tokens: the lengths of messages after that, by their ids.
+
+        Returns:
+            The places that were changed.
+        """
+        redact: dict[PlaceKind, Callable[[TextPlace], bool]] = {
+            PlaceKind.RECORD: partial(self._redact_record, at=at, reason=reason),
+            PlaceKind.MESSAGE: partial(self._redact_message, tokens=tokens or {}),
+            PlaceKind.REMOVED: self._redact_removed,
+            PlaceKind.SYSTEM: self._redact_system,
+            PlaceKind.SUMMARY: self._redact_summary,
+            PlaceKind.NAME: self._redact_name,
+        }
         # Names last: the other places are found by them.
-        ordered = sorted(cuts, key=lambda cut: cut.place.kind is PlaceKind.NAME)
-        done = RedactionNotes(at, reason, torn)
-        changed = tuple(cut.place for cut in ordered if CARRY_OUT[cut.place.kind](self, cut, done))
-        for conversation, places in torn.items():
-            self.change_cuts({"conversation": conversation}, "TRUE", _tear(places))
-            self.revise(conversation)
+        ordered = sorted(places, key=lambda place: place.kind is PlaceKind.NAME)
+        changed = tuple(place for place in ordered if redact[place.kind](place))
         if changed:
             self.ask_for_purge()
         return changed
 
-    def redact_record(self, cut: TextCut, done: RedactionNotes) -> bool:
-        """Redact a record; what was derived from its text is derived anew."""
-        found = self.connection.one(FIND_RECORD, {"user": self.user, "id": cut.place.id})
+    def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
+        found = self.connection.one(
+            FIND_RECORD, {"user": self.user, "id": place.id, "hash": content_hash(ERASED)}
+        )
         if found is None:
             return False
-        names = ("key", "content", "tags", "metadata", "kind")
-        values: dict[str, Any] = dict(zip(names, found, strict=True))
-        content = cut_out(values["content"], cut.pieces)
-        told = {
-            name: rows.dump(
-                map_texts(json.loads(values[name]), partial(cut_out, pieces=cut.pieces))
-            )
-            for name in ("tags", "metadata")
-        }
-        if content == values["content"] and all(values[name] == told[name] for name in told):
-            return False
-        key = {"user": self.user, "key": values["key"]}
-        terms = indexed(self.analyzer.terms(content), items=values["kind"] == Kind.ITEM)
-        text = {"content": content, "hash": content_hash(content), "terms": len(terms)}
-        self.connection.run(CHANGE_RECORD, key | text | told)
-        self.full_text.remove(self.connection, self.user, [values["key"]])
-        self.full_text.add(self.connection, [(values["key"], self.user, " ".join(terms))])
-        touched = self.entity_writer.of_records([values["key"]])
+        key, kind = found
+        this = {"user": self.user, "key": key}
+        terms = indexed(self.analyzer.terms(ERASED), items=kind == Kind.ITEM)
+        text = {"content": ERASED, "hash": content_hash(ERASED), "terms": len(terms)}
+        self.connection.run(CHANGE_RECORD, this | text)
+        self.full_text.remove(self.connection, self.user, [key])
+        self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
+        touched = self.entity_writer.of_records([key])
         for table in (*rows.VECTOR_TABLES, "record_entities"):
-            self.drop(table, [values["key"]])
+            self.drop(table, [key])
         self.entity_writer.forget_unmentioned(touched)
         self.entity_writer.rename(touched)
         for work in (VECTORS, ENTITIES):
-            self.connection.run(
-                QUEUE, {"work": work, "record_key": values["key"], "user_key": self.user}
-            )
+            self.connection.run(QUEUE, {"work": work, "record_key": key, "user_key": self.user})
         self.raise_epoch()
-        whole = replace(self, scope=self.scope.whole_user)
-        target = whole.target(cut.place.id)
+        target = replace(self, scope=self.scope.whole_user).target(place.id)
         if target.can_be_noteworthy:
             self.raise_noteworthy([target.agent])
-        self.log([target], done.at, ChangeAction.ERASE, done.reason)
+        self.log([target], at, ChangeAction.ERASE, reason)
         return True
 
-    def redact_message(self, cut: TextCut, done: RedactionNotes) -> bool:
-        """Redact a message of a transcript."""
-        row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": cut.place.id})
-        if row is None:
+    def _redact_message(self, place: TextPlace, *, tokens: Mapping[str, int]) -> bool:
+        row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": place.id})
+        if row is None or (before := rows.message(row)) == (after := erase_message(before)):
             return False
-        before = rows.message(row)
-        after = cut_message(before, cut.pieces)
-        if after == before:
-            return False
-        after = replace(after, tokens=after.tokens if cut.tokens is None else cut.tokens)
+        after = replace(after, tokens=tokens.get(after.id, after.tokens))
         stored = rows.MESSAGES.values(after)
         values = {name: stored[name] for name in CHANGED} | {"user": self.user, "id": after.id}
-        self.connection.run(f"{CHANGE_MESSAGE} WHERE user_key = :user AND id = :id", values)
-        done.torn[row[-1]].add(after.position or 0)
+        self.connection.run(CHANGE_MESSAGE, values)
+        # Whatever summarises it may quote it.
+        self.change_cuts({"conversation": row[-1]}, "TRUE", partial(_tear_at, after.position))
+        self.revise(row[-1])
         return True
 
-    def redact_removed(self, cut: TextCut, *_: object) -> bool:
-        """Redact a message that was removed from a transcript."""
-        conversation = self._conversation(cut)
+    def _redact_removed(self, place: TextPlace) -> bool:
+        values = {"user": self.user, "conversation": self._conversation(place)}
         done = False
-        found = self.connection.all(FIND_REMOVED, {"user": self.user, "conversation": conversation})
-        for tombstone, place, text in found:
+        for tombstone, at, text in self.connection.all(FIND_REMOVED, values):
             before = rows.removed_message(text)
-            after = cut_message(before, cut.pieces) if before.id == cut.place.id else before
-            if after != before:
-                self.connection.run(
-                    "UPDATE removed_messages SET message = :message WHERE "
-                    "user_key = :user AND tombstone_key = :tombstone AND place = :place",
-                    {"user": self.user, "message": rows.stored_message(after)}
-                    | {"tombstone": tombstone, "place": place},
-                )
+            after = erase_message(before)
+            if before.id == place.id and after != before:
+                message = {"message": rows.stored_message(after)}
+                this = {"user": self.user, "tombstone": tombstone, "place": at}
+                self.connection.run(CHANGE_REMOVED, this | message)
                 done = True
         return done
 
-    def _conversation(self, cut: TextCut) -> int | None:
-        values = {"user": self.user, "id": cut.place.conversation}
+    def _conversation(self, place: TextPlace) -> int | None:
+        values = {"user": self.user, "id": place.conversation}
         key: int | None = self.connection.value(OF_CONVERSATION, values)
         return key
 
-    def redact_system(self, cut: TextCut, *_: object) -> bool:
-        """Redact the system prompt of a conversation."""
-        key = self._conversation(cut)
-        before = self.connection.value(FIND_SYSTEM, {"user": self.user, "key": key})
-        after = before and cut_out(before, cut.pieces)
-        if after == before:
-            return False
-        self.connection.run(SET_SYSTEM, {"user": self.user, "text": after, "key": key})
-        return True
+    def _redact_system(self, place: TextPlace) -> bool:
+        values = {"user": self.user, "key": self._conversation(place), "text": ERASED}
+        return self.connection.change(SET_SYSTEM, values) > 0
 
-    def redact_name(self, cut: TextCut, *_: object) -> bool:
-        """Rename a conversation whose name holds what was erased."""
-        values = {"user": self.user, "old": cut.place.id, "new": cut.name}
-        done = 0
-        for table in NAMED_SESSION:
-            done += self.connection.change(
-                f"UPDATE {table} SET session_id = :new "
-                "WHERE user_key = :user AND session_id = :old",
-                values,
-            )
-        done += self.connection.change(
-            "UPDATE conversations SET id = :new, revision = revision + 1 "
-            "WHERE user_key = :user AND id = :old",
-            values,
-        )
-        if done:
-            self.raise_epoch()
-        return done > 0
-
-    def redact_summary(self, cut: TextCut, *_: object) -> bool:
-        """Tear the spans of a pruning whose summaries quote what was erased."""
+    def _redact_summary(self, place: TextPlace) -> bool:
+        """Tear all spans of a pruning, so that nobody makes their summaries again."""
+        values = {"conversation": self._conversation(place), "id": place.id}
         done = False
 
         def tear(cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
             nonlocal done
-            found = []
-            for each in cuts:
-                told = "\n".join((each.summary or "", *each.named))
-                hit = any(piece in told for piece in cut.pieces)
-                found.append(each.tear() if hit else each)
-                done = done or hit
-            return tuple(found)
+            before = tuple(cuts)
+            after = tuple(each.tear() for each in before)
+            done = done or after != before
+            return after
 
-        values = {"conversation": self._conversation(cut), "id": cut.place.id}
         self.change_cuts(values, "id = :id", tear)
         return done
 
+    def _redact_name(self, place: TextPlace) -> bool:
+        """Give a conversation a name that no other has; also where only its name is left."""
+        values = {"user": self.user, "old": place.id, "new": self._free_name()}
+        changed = [self.connection.change(each, values) for each in RENAME]
+        if any(changed):
+            self.raise_epoch()
+        return any(changed)
 
-CARRY_OUT: dict[PlaceKind, Callable[[Any, TextCut, RedactionNotes], bool]] = {
-    PlaceKind.RECORD: RedactingWrites.redact_record,
-    PlaceKind.MESSAGE: RedactingWrites.redact_message,
-    PlaceKind.REMOVED: RedactingWrites.redact_removed,
-    PlaceKind.SYSTEM: RedactingWrites.redact_system,
-    PlaceKind.NAME: RedactingWrites.redact_name,
-    PlaceKind.SUMMARY: RedactingWrites.redact_summary,
-}
+    def _free_name(self) -> str:
+        used = self.connection.all(ERASED_NAMES, {"user": self.user, "like": f"{ERASED}%"})
+        names = (f"{ERASED} {number}" if number > 1 else ERASED for number in count(1))
+        return next(name for name in names if (name,) not in {tuple(row) for row in used})
+
+
+def _tear_at(position: int | None, cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
+    at = position or 0
+    return tuple(each.tear() if each.first <= at <= each.last else each for each in cuts)

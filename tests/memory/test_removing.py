@@ -1,0 +1,110 @@
+"""``retention.remove``: what has expired or was forgotten is taken out for good (S1.18)."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+ROBOT = Settings(memory={"cleanup_interval": 3600}, timezone="UTC")
+
+
+def opened(path, clock, settings=ROBOT):
+    """Return a memory that is to be closed."""
+    return closing(
+        Memory(path, user="ana", settings=settings, clock=clock, embedder=HashEmbedder())
+    )
+
+
+def live(memory, day):
+    """Let a robot live a day: two turns in its conversation, a value in two versions, a fact."""
+    chat = memory.conversation("robot")
+    chat.add("user", f"question{day}x about the weather")
+    chat.add("assistant", f"answer{day}x about the weather")
+    memory.set_context("mood", f"mood{day}x early")
+    memory.set_context("mood", f"mood{day}x late")
+    memory.remember(f"fact{day}x that stays")
+
+
+def bytes_of(folder):
+    """Return all that the files under a folder hold."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+@pytest.mark.parametrize(("place", "every"), [("file", 2), ("chroma", 6)])
+def test_ninety_days_of_a_robot_leave_no_expired_text(tmp_path, place, every):
+    """Of 90 days, the last 30 of what was said, the context of the day and all facts are left."""
+    if place == "chroma":
+        pytest.importorskip("chromadb", reason="the extra chroma is not installed")
+    path = {"file": str(tmp_path / "m.db"), "chroma": f"chroma://{tmp_path}/m"}[place]
+    clock = FrozenClock(START)
+    young = [day for day in range(0, 90, every) if day > 60]
+    with opened(path, clock) as memory:
+        for day in range(0, 90, every):
+            live(memory, day)
+            if day % 18 == 0:
+                memory.expire()
+            clock.advance(every * DAY)
+        memory.derive()
+        assert memory.expire().count > 0
+        assert memory.expire().count == 0
+        chat = memory.conversation("robot")
+        said = [message.content for message in chat.messages]
+        assert said[::2] == [f"question{day}x about the weather" for day in young]
+        assert len(memory.records(kind="fact")) == 90 // every
+        assert memory.records(kind="context") == []
+        assert memory.verify() == []
+    held = bytes_of(tmp_path)
+    gone = [f"{word}{day}x" for word in ("question", "answer") for day in range(61)]
+    gone += [f"mood{day}x" for day in range(90)]
+    assert [word for word in gone if word.encode() in held] == []
+    if place == "file":
+        with closing(sqlite3.connect(path)) as file:
+            (rows,) = file.execute("SELECT count(*) FROM records").fetchone()
+            assert rows == 2 * len(young) + 90 // every
+
+
+def test_what_was_learned_and_former_versions_stay(tmp_path):
+    """A fact outlives the turn it came from; forgotten ones go, corrected ones are history."""
+    clock = FrozenClock(START)
+    settings = Settings(
+        timezone="UTC", retention={"episode": "30d", "remove": True}, notes={"automatic": False}
+    )
+    with opened(tmp_path / "m.db", clock, settings) as memory:
+        memory.conversation("talk").add("user", "I live in Porto and have a dog named Rex.")
+        memory.consolidate()
+        learned = memory.records(kind="fact")
+        old = memory.remember("The shop opens at nine")
+        new = memory.correct(old.id, "The shop opens at ten")
+        gone = memory.remember("A secret to forget")
+        memory.forget(gone.id)
+        clock.advance(31 * DAY)
+        plan = memory.maintain(["expire"], dry_run=True).stages[0]
+        done = memory.expire()
+        assert plan.counts == done.counts == {"episode": 1, "fact": 1}
+        assert {each.id for each in memory.records(kind="fact")} == {
+            new.id,
+            *(each.id for each in learned),
+        }
+        assert learned
+        assert (memory.get(gone.id), memory.get(old.id).content) == (None, old.content)
+        assert memory.conversation("talk").messages == ()
+        assert [change.action for change in memory.history(gone.id)] == ["erase"]
+
+
+def test_without_it_history_still_tells(tmp_path):
+    """By default what expired is found no more, and kept."""
+    clock = FrozenClock(START)
+    settings = Settings(timezone="UTC", retention={"episode": "30d"})
+    with opened(tmp_path / "m.db", clock, settings) as memory:
+        memory.conversation("talk").add("user", "question0x")
+        (turn,) = memory.records(kind="episode")
+        clock.advance(31 * DAY)
+        assert (memory.expire().count, memory.expire().count) == (1, 0)
+        assert memory.get(turn.id).content == "question0x"
