@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.errors import Conflict, InvalidInput, StoreError, UserDeleted
+from memoranda.errors import InvalidInput, StoreError, UserDeleted
 from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.changes import (
     Close,
@@ -68,7 +68,6 @@ SELECT key, deletions, deleted, name FROM users WHERE name = :name OR digest = :
 """
 # Writers of one user take turns.
 LOCKED_USER = f"{KNOWN_USER} @lock_row()"
-REVISION = "SELECT revision FROM users WHERE key = :user"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -179,17 +178,6 @@ class Transaction(
 
     It is committed when its block ends, and undone when anything in the block raises.
     """
-
-    def require(self, *, revision: int) -> None:
-        """Refuse a plan that was made when the user's rows had another revision.
-
-        Raises:
-            Conflict: something of the user was changed since; plan again.
-        """
-        found = self.connection.value(REVISION, {"user": self.user}) or 0
-        if found != revision:
-            message = f"{self.scope.user!r} changed meanwhile ({revision} → {found}); plan again"
-            raise Conflict(message)
 
     def carry_out(self, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records that were planned before, in order.
