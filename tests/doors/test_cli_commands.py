@@ -553,7 +553,6 @@ def test_a_misspelt_command_or_option_is_told_the_right_one(run):
     [
         ("memoranda se", {"search"}),
         ("memoranda search --off", {"--offset"}),
-        ("memoranda notes re", {"restore"}),
         ("memoranda list --kind i", {"item"}),
         ("memoranda audit --kind near", {"near-duplicates"}),
     ],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-# Names are found by patterns, in code in C++.
+# A session is read once the next one begins, by patterns, in code in C++.
 UNCLOSED = """
 import sys
 from traceback import walk_stack
@@ -16,8 +16,10 @@ def is_at_work():
     return any(frame.f_code.co_name == "finditer" for top in tops for frame, _ in walk_stack(top))
 
 memory = Memory("agent.db")
-for number in range(300):
-    memory.remember(f"Rita moved to Lisbon with Marta Silva and {number} cats. " * 20)
+chat = memory.conversation("trip")
+for number in range(100):
+    chat.add("user", f"Rita moved to Lisbon with Marta Silva and {number} cats. " * 20)
+memory.conversation("next").add("user", "Hello.")
 while not is_at_work():
     pass
 """

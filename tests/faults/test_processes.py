@@ -91,8 +91,8 @@ from memoranda.services import BackgroundUpkeep
 told = threading.Event()
 
 class LongStage:
-    def run(self, ending):
-        ending.wait()
+    def run(self):
+        upkeep.ending.wait()
         told.wait()  # As long as it reads a long talk.
         threading.Event().wait(0.5)
 

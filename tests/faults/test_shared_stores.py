@@ -97,7 +97,7 @@ def test_a_user_that_another_process_deleted_is_refused(start, store, place, era
     holders = [start("holder", f"h{number}", 0) for number in range(PROCESSES[place])]
     for process in holders:
         ready(process)
-    carry_out(store, ANA, [do.DeleteUser(moment(1), erase=erase)])
+    carry_out(store, ANA, [do.delete_user(at=moment(1), erase=erase)])
     for process in holders:
         go(process)
     uses = ["read", "list", "write", "put", "say"]

@@ -54,6 +54,7 @@ LEFT_OUT = {
     "admin",
     "notes",
     "erase_lines",
+    "keep",
 }
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
 SOUND = {

@@ -7,7 +7,6 @@ import inspect
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -76,7 +75,6 @@ def variable(place: Place) -> str:
     return PREFIX + DELIMITER.join(place).upper()
 
 
-@cache
 def fields(model: type[BaseModel], within: Place = ()) -> tuple[Field, ...]:
     """Return every setting of ``model`` in the order of declaration."""
     found, meanings = list[Field](), _read_meanings(model)

@@ -270,7 +270,7 @@ def index(store: WritingStore, scope: Scope, user: int) -> None:
             return False
         drop(connection, user)
         connection.run(f"DROP TABLE IF EXISTS {table}")
-        connection.run("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.change("CREATE EXTENSION IF NOT EXISTS vector")
         connection.run(MAKE.format(table=table, user=user, dimensions=dimensions))
         connection.run(UNSAMPLED.format(table=table))
         return True

@@ -296,8 +296,9 @@ def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> lis
 def _index_problems(connection: SqlConnection, database: Database[Any]) -> Problems:
     known = database.full_text.keys(connection)
     rows = connection.all("SELECT key, id, term_count FROM records")
+    unindexed = {each.key for each in _texts(connection)} - known
     # Not every index has a row for a text without terms.
-    missing = [row[1] for row in rows if row[2] and row[0] not in known]
+    missing = [row[1] for row in rows if row[2] and row[0] in unindexed]
     extra = known - {row[0] for row in rows}
     return [
         *report("full-text rows without a record", [str(key) for key in sorted(extra)]),
