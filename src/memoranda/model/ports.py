@@ -1,14 +1,6 @@
-"""The ports: what memoranda asks of a store, an embedder and its other parts.
+"""The ports: what memoranda asks of an embedder, a language model and its other parts.
 
-The docstrings are the specification; ``laws`` is the
-same specification as tests, for any implementation.
-
-Common to every store method:
-
-- ``scope`` bounds what is read. A record of another user, or of another agent of
-  the same user when the scope names an agent, is as if it did not exist.
-- Errors are those of :mod:`memoranda.errors`; none of a driver gets out.
-- Methods may be called from any thread, and by several processes on one store.
+The docstrings are the specification.
 """
 
 from __future__ import annotations

@@ -170,10 +170,10 @@ class RecordWrites(ScopedTransaction):
 
         return [stored(each.record) for each in changes]
 
-    def _known_facts(self, actions: Sequence[Insert]) -> dict[str, tuple[Record, Record]]:
+    def _known_facts(self, changes: Sequence[Insert]) -> dict[str, tuple[Record, Record]]:
         """Return facts that others say already, or those before them, each with the known one."""
         asked = [
-            each.record for each in actions if each.unless_known and each.record.kind is Kind.FACT
+            each.record for each in changes if each.unless_known and each.record.kind is Kind.FACT
         ]
         if not asked:
             return {}
@@ -199,9 +199,8 @@ class RecordWrites(ScopedTransaction):
 
         What an agent says may come from the fact itself, which nothing confirms so.
         """
-        known = self.get(self.scope, [known.id])[
-            known.id
-        ]  # Others of the plan may have changed it.
+        # Others of the plan may have changed it.
+        known = self.get(self.scope, [known.id])[known.id]
         at, reason = new.created_at, "said again"
         tags: Any = tuple(dict.fromkeys((*known.tags, *new.tags)))
         ends: Any = UNSET
