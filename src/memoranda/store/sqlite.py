@@ -336,13 +336,19 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     @contextmanager
     def _lend_writer(self, patience: float | None = None) -> Iterator[SqliteConnection]:
+        self._take_turn(patience)
+        try:
+            with self._errors:
+                self._require_open()
+                yield self._writer
+        finally:
+            self._write_lock.release()
+
+    def _take_turn(self, patience: float | None) -> None:
+        """Wait until no other thread of this process writes; whoever did so releases the lock."""
         if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
             message = f"{self.location}: another thread of this process writes to it; try again"
             raise errors.StoreBusy(message)
-        with ExitStack() as afterwards, self._translated():
-            afterwards.callback(self._write_lock.release)
-            self._require_open()
-            yield self._writer
 
     @contextmanager
     def _lend(self) -> Iterator[SqliteConnection]:
@@ -393,24 +399,31 @@ class SqliteDatabase(Database[SqliteConnection]):
     ) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
         del scope  # A file has one writer.
-        with self._lend_writer(patience) as connection:
-            try:
-                with self._waiting(connection, patience):
-                    self._begin(connection)
-                yield connection
-                self._commit(connection)
-                self._require_same_file()
-            except BaseException:
-                if connection.raw.in_transaction:
-                    connection.raw.execute("ROLLBACK")
-                raise
+        self._take_turn(patience)
+        connection = self._writer
+        # As `_lend_writer`, without another generator: every write passes here.
+        try:
+            with self._errors:
+                self._require_open()
+                try:
+                    if patience is None:
+                        self._begin(connection)
+                    else:
+                        with self._waiting(connection, patience):
+                            self._begin(connection)
+                    yield connection
+                    self._commit(connection)
+                    self._require_same_file()
+                except BaseException:
+                    if connection.raw.in_transaction:
+                        connection.raw.execute("ROLLBACK")
+                    raise
+        finally:
+            self._write_lock.release()
 
     @contextmanager
-    def _waiting(self, connection: SqliteConnection, patience: float | None) -> Iterator[None]:
+    def _waiting(self, connection: SqliteConnection, patience: float) -> Iterator[None]:
         """Wait for locks of other processes for so long at most, inside the block."""
-        if patience is None:
-            yield
-            return
         wait_fairly(connection.raw, min(patience, self.busy_timeout))
         try:
             yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ from memoranda.model.models import (
     ended,
     says_all,
 )
-from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
+from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.traces import AuditTrail
 from memoranda.store.sql.database import indexed
 from memoranda.store.sql.reads import owned
@@ -47,7 +47,7 @@ from memoranda.store.sql.rows import (
     record,
     record_values,
 )
-from memoranda.store.sql.transaction import LOG, RecordRow, ScopedTransaction, TargetRecord
+from memoranda.store.sql.transaction import LOG, ScopedTransaction, TargetRecord
 
 INSERT = insertion(
     "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
@@ -73,8 +73,8 @@ SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :us
     AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
     AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
 """
-SAME_FACTS = f"""
-SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash IN (@texts(:hashes))
+SAME_FACT = f"""
+SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash = :hash
     AND r.kind = 'fact' AND (r.valid_until IS NULL OR r.valid_until > :now)
     AND (r.agent IS NULL OR r.agent = :agent) ORDER BY r.key
 """
@@ -121,142 +121,116 @@ RETURNING key, id, agent, kind, trust
 """
 
 
-def make_row(analyzer: Analyzer, item: Record) -> RecordRow:
-    """Return what is stored of a record, as far as nothing that is stored decides it."""
-    terms = indexed(analyzer.terms(item.content), items=item.kind is Kind.ITEM)
-    return RecordRow(terms, record_values(item) | {"term_count": len(terms)})
-
-
-def trail_values(trail: AuditTrail) -> dict[str, Any]:
-    """Return the columns of a record that tell what was done to it."""
-    closed_at = optional_ms(trail.closed_at)
-    return {"reason": trail.reason, "closed_at": closed_at, "indexed": int(not trail.retired)}
-
-
-def _derived_later(change: Insert) -> tuple[str, ...]:
-    """Return the kinds of work that a new record waits for."""
-    if change.trail is not None and change.trail.retired:
-        return ()
-    known = change.mentions is not None or change.record.kind is Kind.ITEM
-    return (VECTORS,) if known else (VECTORS, ENTITIES)
-
-
-def _placed(item: Record, position: int | None) -> Record:
-    return item if item.session_id is None else replace(item, position=position)
+def _past_state(trail: AuditTrail) -> tuple[str, int | None, int]:
+    """Return the columns ``reason``, ``closed_at`` and ``indexed`` of a copied record."""
+    return trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
 
 
 class RecordWrites(ScopedTransaction):
     """Changes the records of a user in an open transaction."""
 
     def insert(self, changes: Sequence[Insert]) -> list[StoredRecord]:
-        """Store new records, in order, each statement once for all of them.
+        """Store records, each statement once for all of them but items.
 
-        Returns of each what is stored now: the record, or the known fact that says the same.
+        Returns of each, in order, what is stored now: the record, or the known fact that says the
+        same.
         """
         known = self._known_facts(changes)
-        new = [each for each in changes if each.record.id not in known]
-        placed = self._insert_new(new) if new else {}
+        stored = {each.record.id: self._put_item(each) for each in changes if each.replaces_item}
+        passed = stored.keys() | known
+        new = [each for each in changes if each.record.id not in passed] if passed else changes
+        if new:
+            stored |= self._insert_new(new)
         for again, held in known.values():
-            self._restate(held, again)
-        restated = self.get(self.scope, [held.id for _, held in known.values()]) if known else {}
-
-        def stored(item: Record) -> StoredRecord:
-            if item.id in known:
-                return StoredRecord(restated[known[item.id][1].id], is_new=False)
-            # A later one of the same plan may have restated it.
-            return StoredRecord(
-                restated.get(item.id) or _placed(item, placed[item.id]), is_new=True
-            )
-
-        return [stored(each.record) for each in changes]
+            stored[held.id] = self._restate(stored.get(held.id, held), again)
+        return [
+            StoredRecord(stored[known[id_][1].id], is_new=False)
+            if id_ in known
+            else StoredRecord(stored[id_], is_new=True)
+            for id_ in (each.record.id for each in changes)
+        ]
 
     def _known_facts(self, changes: Sequence[Insert]) -> dict[str, tuple[Record, Record]]:
         """Return facts that others say already, or those before them, each with the known one."""
-        asked = [
-            each.record for each in changes if each.unless_known and each.record.kind is Kind.FACT
-        ]
-        if not asked:
-            return {}
-        hashes = dump([each.content_hash for each in asked])
-        values = self.own | {"now": to_ms(asked[0].created_at), "hashes": hashes}
-        rows = self.connection.all(SAME_FACTS, values)
+        known: dict[str, tuple[Record, Record]] = {}
         alike: dict[str, list[Record]] = {}
-        for row in rows:
-            held = record(self.scope.user, row)
-            alike.setdefault(held.content_hash, []).append(held)
-        known = {}
-        for new in asked:
-            same = alike.setdefault(new.content_hash, [])
-            held = next((each for each in same if says_all(each, new)), new)
-            if held is new:
+        for new in (each.record for each in changes if each.unless_known):
+            if new.kind is not Kind.FACT:
+                continue
+            same = alike.get(new.content_hash)
+            if same is None:
+                said = self.own | {"now": to_ms(new.created_at), "hash": new.content_hash}
+                found = self.connection.all(SAME_FACT, said)
+                same = alike[new.content_hash] = [record(new.user, row) for row in found]
+            held = next((each for each in same if says_all(each, new)), None)
+            if held is None:
                 same.append(new)
             else:
                 known[new.id] = new, held
         return known
 
-    def _restate(self, known: Record, new: Record) -> None:
+    def _restate(self, known: Record, new: Record) -> Record:
         """Give a known fact the tags of the new one; if a person says it, as sure and lasting, too.
 
-        What an agent says may come from the fact itself, which nothing confirms so.
+        What an agent says may come from the fact itself, which nothing confirms so. Returns the
+        fact as it is then.
         """
-        # Others of the plan may have changed it.
-        known = self.get(self.scope, [known.id])[known.id]
         at, reason = new.created_at, "said again"
-        tags: Any = tuple(dict.fromkeys((*known.tags, *new.tags)))
-        ends: Any = UNSET
+        tags = tuple(dict.fromkeys((*known.tags, *new.tags)))
+        changed: dict[str, Any] = {} if tags == known.tags else {"tags": tags}
+        after = replace(known, tags=tags)
         if new.trust is Trust.PERSON:
             surer = max(known.confidence, new.confidence), min(known.decay_rate, new.decay_rate)
             if surer != (known.confidence, known.decay_rate):
                 self.reweigh(Reweigh(known.id, at, *surer, reason))
+                after = replace(
+                    after,
+                    confidence=surer[0],
+                    strength=surer[0],
+                    strength_at=at,
+                    decay_rate=surer[1],
+                )
             if known.valid_until and new.valid_until and new.valid_until > known.valid_until:
-                ends = new.valid_until
-        changed = UNSET if tags == known.tags else tags
-        self.update_record(known.id, at=at, tags=changed, valid_until=ends, reason=reason)
+                changed["valid_until"] = new.valid_until
+        if changed:
+            self.update_record(known.id, at=at, reason=reason, **changed)
+        return replace(after, **changed)
 
-    def _insert_new(self, changes: Sequence[Insert]) -> dict[str, int | None]:
-        """Store records that are not known; return their positions in their sessions, by id."""
+    def _insert_new(self, changes: Sequence[Insert]) -> dict[str, Record]:
+        """Store records that are not known; return them by id, with their positions."""
         self.register()
-        gone = set(self.erased({source for each in changes for source in each.record.source_ids}))
-        for change in changes:
-            self.require_own(change.record, gone)
-        known: dict[str, int] = {}
-        positions = [
-            self._next_position(each.record, known, keep=each.trail is not None) for each in changes
-        ]
-        keyed = list(zip(self.connection.record_keys(len(changes)), changes, strict=True))
-        made: list[dict[str, Any]] = []
-
-        def texts() -> Iterator[tuple[int, int, str]]:
-            for key, change in keyed:
-                terms, values = make_row(self.analyzer, change.record)
-                made.append(values)
-                yield key, self.user, " ".join(terms)
-
-        def rows() -> Iterator[tuple[Any, ...]]:
-            for (key, change), position, values in zip(keyed, positions, made, strict=True):
-                values["key"], values["user_key"], values["reason"] = key, self.user, change.reason
-                values["closed_at"], values["indexed"] = None, 1
-                values["position"] = position
-                if change.trail is not None:
-                    values.update(trail_values(change.trail))
-                yield tuple(values.values())
-
-        self.full_text.add(self.connection, texts())
-        self.connection.run_many(INSERT, rows())
-        sources = [
-            (self.user, source, key) for key, each in keyed for source in each.record.source_ids
-        ]
+        self._require_own(changes)
+        user, last = self.user, dict[str, int]()
+        stored: dict[str, Record] = {}
+        texts, rows, sources, queued = [], [], [], []
+        keys = self.connection.record_keys(len(changes))
+        for key, change in zip(keys, changes, strict=True):
+            item, trail = change.record, change.trail
+            if item.session_id is not None:
+                place = self._next_position(item, last, keep=trail is not None)
+                item = replace(item, position=place)
+            stored[item.id] = item
+            terms = indexed(self.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
+            texts.append((key, user, " ".join(terms)))
+            state = (change.reason, None, 1) if trail is None else _past_state(trail)
+            rows.append((*record_values(item).values(), len(terms), key, user, *state))
+            sources += [(user, source, key) for source in item.source_ids]
+            if trail is None or not trail.retired:
+                queued.append((VECTORS, key, user))
+                if change.mentions is None and item.kind is not Kind.ITEM:
+                    queued.append((ENTITIES, key, user))
+        self.full_text.add(self.connection, texts)
+        self.connection.run_many(INSERT, rows)
+        self.connection.run_many(QUEUE_NEW, queued)
         if sources:
             self.connection.run_many(ADD_SOURCE, sources)
-        queued = [(work, key, self.user) for key, each in keyed for work in _derived_later(each)]
-        self.connection.run_many(QUEUE_NEW, queued)
-        self.keep_trails(keyed)
-        for key, change in keyed:
+        for key, change in zip(keys, changes, strict=True):
             if change.mentions:
                 self.entity_writer.link(key, change.mentions)
-        self._register_sessions([each.record for each in changes])
-        ids = [each.record.id for each in changes]
-        return dict(zip(ids, positions, strict=True))
+            if change.trail is not None:
+                self._keep_trail(key, change.record, change.trail)
+        self._register_sessions(stored.values())
+        return stored
 
     def _register_sessions(self, items: Iterable[Record]) -> None:
         """Let the sessions of new episodes wait for consolidation, by agent."""
@@ -268,21 +242,22 @@ class RecordWrites(ScopedTransaction):
             place = {"user": self.user, "session": session, "agent": agent, "at": at}
             self.connection.run(REGISTER, place)
 
-    def put_item(self, change: Insert) -> StoredRecord:
+    def _put_item(self, change: Insert) -> Record:
         """Store an item, or let it take the place of the one under its namespace and key.
 
         The one that is there keeps its id and the moment it was created at; of its former content
         nothing stays, nor a line of history.
         """
         item = change.record
-        self.require_own(item, self.erased(item.source_ids))
+        self._require_own([change])
         self.register()
-        terms, values = make_row(self.analyzer, item)
-        values |= {"key": self.connection.record_keys(1)[0], "user_key": self.user}
-        values |= {"reason": change.reason, "closed_at": None, "indexed": 1}
+        terms = indexed(self.analyzer.terms(item.content), items=True)
+        key = self.connection.record_keys(1)[0]
+        values = record_values(item) | {"term_count": len(terms), "key": key}
+        values |= {"user_key": self.user, "reason": change.reason, "closed_at": None, "indexed": 1}
         before = self.connection.one(HELD_ITEM, values)
         key, id_, created_at = self.connection.all(PUT_ITEM, values)[0]
-        stored = StoredRecord(replace(item, id=id_, created_at=from_ms(created_at)), is_new=True)
+        stored = replace(item, id=id_, created_at=from_ms(created_at))
         if before:
             self.raise_epoch(only_items=True)
             if before == (item.content_hash, 1):
@@ -294,36 +269,31 @@ class RecordWrites(ScopedTransaction):
         self.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": self.user})
         return stored
 
-    def keep_trails(self, kept: Iterable[tuple[int, Insert]]) -> None:
-        """Write the history and the recalls that records, by their keys, have in another store."""
-        changes: list[dict[str, Any]] = []
-        recalls: list[dict[str, Any]] = []
-        for key, change in kept:
-            item = {"user": self.user, "record": change.record.id, "agent": change.record.agent}
-            for past in change.trail.changes if change.trail else ():
-                told = {"action": past.action, "reason": past.reason}
-                detail = dump(dict(past.detail))
-                changes.append(item | told | {"at": to_ms(past.at), "detail": detail})
-            for recall in change.trail.recalls if change.trail else ():
-                place = {"user": self.user, "session": recall.session, "record": key}
-                recalls.append(place | {"at": to_ms(recall.at)})
-        if changes:
-            self.connection.run_many(LOG, changes)
-        if recalls:
-            self.connection.run_many(REMEMBER_RECALL, recalls)
+    def _keep_trail(self, key: int, item: Record, trail: AuditTrail) -> None:
+        """Write the history and the recalls that a record has in another store."""
+        whose = {"user": self.user, "record": item.id, "agent": item.agent}
+        for past in trail.changes:
+            told = {"action": past.action, "reason": past.reason, "at": to_ms(past.at)}
+            self.connection.run(LOG, whose | told | {"detail": dump(dict(past.detail))})
+        for recall in trail.recalls:
+            place = {"user": self.user, "session": recall.session, "record": key}
+            self.connection.run(REMEMBER_RECALL, place | {"at": to_ms(recall.at)})
 
-    def require_own(self, item: Record, erased: Collection[str]) -> None:
-        """Refuse a record of another scope, and one that rests on an erased one."""
-        if item.user != self.scope.user or (
-            self.scope.agent and item.agent not in {None, self.scope.agent}
-        ):
-            message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
-            raise InvalidInput(message)
-        for source in item.source_ids:
-            if source in erased:
+    def _require_own(self, changes: Sequence[Insert]) -> None:
+        """Refuse records of another scope, and those that rest on erased ones."""
+        sources = {source for each in changes for source in each.record.source_ids}
+        gone = self.erased(sources) if sources else ()
+        user, agent = self.scope.user, self.scope.agent
+        for item in (each.record for each in changes):
+            if item.user != user or (agent and item.agent not in {None, agent}):
+                message = (
+                    f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
+                )
+                raise InvalidInput(message)
+            if lost := [source for source in item.source_ids if source in gone]:
                 # Read before the erasure, written after it: its text would come back.
                 message = (
-                    f"record {item.id!r} rests on {source!r}, which was erased; derive it anew"
+                    f"record {item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
                 )
                 raise NotFound(message)
 

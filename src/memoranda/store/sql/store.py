@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -62,12 +62,10 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-# By the name, or by its digest once they were erased.
-KNOWN_USER = """
-SELECT key, deletions, deleted, name FROM users WHERE name = :name OR digest = :digest
-"""
+KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
+DELETED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
 # Writers of one user take turns.
-LOCKED_USER = f"{KNOWN_USER} @lock_row()"
+TAKE_TURN = " @lock_row()"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -187,19 +185,11 @@ class Transaction(
         stored: list[StoredRecord] = []
         for kind, group in groupby(changes, type):
             if kind is Insert:
-                stored += self._store_records(group)
+                stored += self.insert([*group])  # type: ignore[list-item]
                 continue
             for change in group:
                 CARRY_OUT[kind](self, change)
         return stored
-
-    def _store_records(self, changes: Iterable[Any]) -> Iterator[StoredRecord]:
-        """Store records, and let items take the place of those of their keys."""
-        for replaces, group in groupby(changes, lambda each: each.replaces_item):
-            if replaces:
-                yield from map(self.put_item, group)
-            else:
-                yield from self.insert(list(group))
 
 
 CARRY_OUT: Mapping[type, Callable[[Transaction, Any], None]] = {
@@ -223,14 +213,15 @@ class KnownUser(NamedTuple):
     name: str | None
 
 
-def _known_user(connection: SqlConnection, scope: Scope, asked: str = KNOWN_USER) -> KnownUser:
+def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> KnownUser:
     """Return the user of a scope.
 
     Raises:
         UserDeleted: they were deleted since the scope was opened.
     """
-    values = {"name": scope.user, "digest": name_digest(scope.user)}
-    row = connection.one(asked, values)
+    row = connection.one(KNOWN_USER + lock, {"name": scope.user})
+    if row is None:  # By the digest of the name, once they were erased.
+        row = connection.one(DELETED_USER + lock, {"digest": name_digest(scope.user)})
     known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
@@ -270,7 +261,7 @@ class Store(Database[Any], SqlClaims, TransferReads):
         """Return the scope of a user as it is now: it cannot be used once they are deleted."""
         scope = Scope(user, agent)
         with self._reading(scope) as (connection, _):
-            return replace(scope, deletions=_known_user(connection, scope).deletions)
+            return replace(scope, deletions=known_user(connection, scope).deletions)
 
     @contextmanager
     def write(self, scope: Scope, *, patience: float | None = None) -> Iterator[Transaction]:
@@ -287,24 +278,21 @@ class Store(Database[Any], SqlClaims, TransferReads):
             StoreBusy: others wrote for longer than that; nothing was changed.
             StoreError: the storage failed; nothing was changed.
         """
-        with ExitStack() as afterwards:
-            connection, user = self._begin_write(afterwards, scope, patience)
-            yield Transaction(
-                connection=connection,
-                scope=scope,
-                user=user.key,
-                is_listed=user.name is not None and not user.deleted,
-                analyzer=self._analyzer,
-                names=self.names,
-                full_text=self.full_text,
-            )
+        with self.transact(patience=patience) as connection:
+            yield self._unit_of_work(connection, scope)
 
-    def _begin_write(
-        self, afterwards: ExitStack, scope: Scope, patience: float | None
-    ) -> tuple[SqlConnection, KnownUser]:
-        """Begin a transaction in which other writers of the user wait; return what is known."""
-        connection = afterwards.enter_context(self.transact(patience=patience))
-        return connection, _known_user(connection, scope, LOCKED_USER)
+    def _unit_of_work(self, connection: SqlConnection, scope: Scope) -> Transaction:
+        """Return what changes the rows of a scope, for which other writers of its user wait."""
+        user = known_user(connection, scope, TAKE_TURN)
+        return Transaction(
+            connection=connection,
+            scope=scope,
+            user=user.key,
+            is_listed=user.name is not None and not user.deleted,
+            analyzer=self._analyzer,
+            names=self.names,
+            full_text=self.full_text,
+        )
 
     def apply(
         self, scope: Scope, changes: Sequence[RecordChange], *, patience: float | None = None
@@ -357,7 +345,7 @@ class Store(Database[Any], SqlClaims, TransferReads):
         with self.read() as connection:
             known = self.known
             if scope is not None and scope not in known:
-                known[scope] = _known_user(connection, scope).key
+                known[scope] = known_user(connection, scope).key
             yield connection, NOBODY if scope is None else known[scope]
 
     @abstractmethod
