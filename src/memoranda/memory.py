@@ -115,7 +115,7 @@ class Memory:
         self._asked_scope = Scope(wanted or self.settings.user, other)
         self._owner = True
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
-        if self._services.store.adoptable:
+        if self._services.store.foreign_memories():
             self._adopt()
         if self.settings.schedule.expire_at_start:
             self._maintenance().clean_up()

@@ -22,7 +22,6 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.background import start_thread
-from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
@@ -61,6 +60,10 @@ log = logging.getLogger("memoranda.consolidate")
 
 EVENTS = ("remembered", "corrected", "forgotten")
 USER = "user"
+OUT_OF_REACH = (
+    "no row holds it, but the files of a server are out of reach: memoranda doctor --purge writes "
+    "its tables anew; its log, archives, replicas and backups are whoever's runs it"
+)
 # Instructions of an attribute that a context may tell.
 MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
@@ -524,8 +527,7 @@ class Services:
         """Wipe as :meth:`wipe`; of a server say that its files are out of reach."""
         unpurged = self.wipe()
         if unpurged is None and is_server(self.store.location):
-            able = next(each for each in self.store.capabilities() if each.name == PURGE)
-            return f"no row holds it, but the files of a server are out of reach: {able.detail}"
+            return OUT_OF_REACH
         return unpurged
 
     def close(self) -> None:

@@ -35,6 +35,8 @@ class TestChroma(
     # Of large entries of the journal test_chroma.py of the room tells; Chroma's own index of the
     # letters of ten megabytes takes half a minute.
     test_ten_megabytes = None
+    # A copy of the closed folder is a backup.
+    test_a_backup_holds_everything = None
     # The users of a run are rows like others.
     test_a_run_outlives_whoever_began_it = None
 

@@ -102,7 +102,7 @@ class FailingFile(apsw.VFSFile):
     def __init__(self, disk, name, flags):
         """Open ``name`` on ``disk``."""
         self._disk = disk
-        super().__init__("", name, flags)
+        super().__init__(disk.base, name, flags)
 
     def xWrite(self, data, offset):  # noqa: N802 - SQLite's name
         """Write, as long as there is space."""
@@ -118,11 +118,11 @@ class Disk(apsw.VFS):
     """A file system with little space (``space``), or one that cannot be written."""
 
     def __init__(self, name):
-        """Register a file system with SQLite under ``name``."""
-        self.name = name
+        """Let SQLite use this file system, registered under ``name``, until it is unregistered."""
+        self.base = apsw.vfs_names()[0]
         self.space = None
         self.read_only = False
-        super().__init__(name, "")
+        super().__init__(name, self.base, makedefault=True)
 
     def xOpen(self, name, flags):  # noqa: N802 - SQLite's name
         """Open a file; as a read-only file system does, if it is one."""

@@ -16,7 +16,7 @@ LONG = "tea " * 50_000
 
 def test_a_full_disk(open_store, disk):
     """Wherever the space ends, the write fails whole; with space again, all goes on."""
-    store = open_store(vfs=disk.name)
+    store = open_store()
     plan = User(store).prepare()
     before = User(store).everything()
     for space in (0, 1_000, 5_000, 20_000, 60_000, 150_000):
@@ -36,7 +36,7 @@ def test_a_full_disk(open_store, disk):
 
 def test_a_disk_that_fills_up_for_good(open_store, disk):
     """What was acknowledged before the disk was full is there when the file is opened again."""
-    store = open_store(vfs=disk.name)
+    store = open_store()
     disk.space = 1_000_000
     acknowledged = []
 
@@ -63,9 +63,9 @@ def test_no_space_for_a_new_file(path, open_store, disk):
     for space in (0, 100, 5_000, 30_000):
         disk.space = space
         with pytest.raises(StoreError):
-            open_store(vfs=disk.name)
+            open_store()
     disk.space = None
-    store = open_store(vfs=disk.name)
+    store = open_store()
     User(store).remember("tea")
     assert store.verify() == []
     assert path.exists()
@@ -73,7 +73,7 @@ def test_no_space_for_a_new_file(path, open_store, disk):
 
 def test_no_space_to_purge(open_store, disk):
     """A purge that does not fit changes nothing, stays asked for, and can be done later."""
-    store = open_store(vfs=disk.name)
+    store = open_store()
     kept, gone = User(store).remember(LONG, "secret")
     carry_out(store, ANA, [do.erase((gone.id,), at=moment(1), reason="asked")])
     disk.space = 10_000
@@ -108,10 +108,10 @@ def test_a_file_system_that_cannot_be_written(path, open_store, disk):
     before = path.read_bytes()
     disk.read_only = True
     with pytest.raises(StoreReadOnly, match=r"memory\.db"):
-        open_store(vfs=disk.name)
+        open_store()
     assert path.read_bytes() == before
     disk.read_only = False
-    assert User(open_store(vfs=disk.name)).page() == ["tea"]
+    assert User(open_store()).page() == ["tea"]
 
 
 def test_a_connection_that_may_not_write(open_store):

@@ -118,7 +118,6 @@ with Memory("chroma://memory") as memory:
     memory.conversation("trip").add("user", "I live in Porto.")
     assert memory.search("Where does Ana live?")
     memory.forget(memory.records()[0].id, erase=True)
-    memory.backup("copy")
     assert memory.verify() == []
 assert "onnxruntime" not in sys.modules
 """
@@ -184,5 +183,5 @@ def test_a_folder_is_named_as_a_user_names_it(monkeypatch, tmp_path):
         memory.remember("hello")
         monkeypatch.chdir("/")
         assert memory.notes.folder == tmp_path / "my robot" / "notes" / "ana"
-        with closing(remembering(names[2])) as other:
-            assert [record.content for record in other.records()] == ["hello"]
+    with closing(remembering(names[2])) as other:
+        assert [record.content for record in other.records()] == ["hello"]

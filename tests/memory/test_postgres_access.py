@@ -68,7 +68,7 @@ def test_a_password_is_shown_nowhere(server, owner, caplog):
     with closing(remembering(address(server, owner, ENCODED))) as memory:
         memory.remember("Ana likes tea")
         store = memory._services.store
-        told += [memory, memory.stats(), memory.doctor(), store, store.capabilities()]
+        told += [memory, memory.stats(), memory.doctor(), store]
         with pytest.raises(StoreError) as raised, store._lend() as connection:
             connection.run("SELECT nothing")
         told += traceback.format_exception(raised.value)

@@ -88,7 +88,6 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
             shown,
             str(memory.stats()),
             str(memory.doctor()),
-            str(memory._services.store.capabilities()),
         ]
     for wrong in (given.replace("/memory_", "/none_"), given.replace("://", "://[")):
         with pytest.raises((StoreError, ConfigError)) as raised:

@@ -9,31 +9,33 @@ import sys
 from base64 import b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import chromadb
 import numpy as np
 import pytest
 from analyzers import PlainNames, WordAnalyzer
 from chromadb.config import Settings as ChromaSettings
-from samples import ALL, ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, pruning, vector
+from samples import ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, pruning, vector
 from steps import carry_out, do
 
 from memoranda import Memory, Settings
-from memoranda.errors import NotADatabase, SchemaTooNew, StoreBusy, StoreClosed, StoreError
+from memoranda.errors import (
+    InvalidInput,
+    NotADatabase,
+    SchemaTooNew,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+)
 from memoranda.model.changes import Close
 from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import folder as folders
-from memoranda.store.chroma import journal as journals
 from memoranda.store.chroma import store as stores
-from memoranda.store.chroma.journal import JOURNAL
+from memoranda.store.chroma.folder import JOURNAL
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.store.sql.dialect import schema_steps
-from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.embedders import HashEmbedder
 
 ERASED = "Xylophonquark säuft 東京-tee"
-OLD = json.loads((Path(__file__).parent / "chroma_0_2.json").read_text())
 
 
 @pytest.fixture
@@ -165,19 +167,18 @@ def test_rows_that_others_changed_are_found_and_put_right(opened, folder):
     """The journal has what is true; rows of other programs stay as they are."""
     store = opened()
     one, two, three = User(store).remember("tea", "milk", "cake", metadata={"cup": 1})
+    with store._lend_writer() as connection:  # What is older is compared by its ids at opening.
+        store._journal.append(store._everything(connection))
     store.close()
     with bare(folder) as client:
         rows = collection(client)
         rows.update(ids=[one.id], metadatas=[{"cup": 2}])
         rows.update(ids=[two.id], documents=["Zoe"], embeddings=[vector(*range(1, 385))])
         rows.delete(ids=[three.id])
-        rows.add(ids=["theirs"], embeddings=[vector(*range(1, 385))], documents=["theirs"])
-    with bare(folder) as client:  # So that the numbers are equal.
-        collection(client).delete(ids=["theirs"])
-        collection(client).add(ids=["x"], embeddings=[vector(*range(1, 385))], documents=["theirs"])
+        rows.add(ids=["x"], embeddings=[vector(*range(1, 385))], documents=["theirs"])
     store = opened()
     (line,) = store.verify()
-    assert line.endswith(f": 3 ({', '.join(sorted([one.id, two.id, three.id]))})")
+    assert line.endswith(f": 2 ({', '.join(sorted([one.id, two.id]))})")
     assert store.rebuild(EXTRACTOR) != []
     assert (store.verify(), store.rebuild(EXTRACTOR)) == ([], [])
     store.close()
@@ -350,8 +351,8 @@ def entries(store):
 
 def test_a_journal_that_outgrew_its_snapshot_begins_anew(opened, monkeypatch):
     """A snapshot takes the place of all before it, also where the process ended in between."""
-    monkeypatch.setattr(journals, "SMALLEST", 4_000)
-    monkeypatch.setattr(journals, "PIECE", 1_000)
+    monkeypatch.setattr(folders, "SMALLEST", 4_000)
+    monkeypatch.setattr(folders, "PIECE", 1_000)
     store = opened()
     for number in range(8):
         User(store).remember(f"note {number} {'x' * 3_000}")
@@ -361,7 +362,7 @@ def test_a_journal_that_outgrew_its_snapshot_begins_anew(opened, monkeypatch):
     remove = store._journal._remove_before
     store._journal._remove_before = lambda _: None
     with store._lend_writer() as connection:
-        store._journal.begin_anew(store._everything(connection))
+        store._journal.append(store._everything(connection))
     store._journal._remove_before = remove
     left = len(numbers(store))
     store.close()
@@ -424,17 +425,17 @@ def test_another_analyzer_makes_the_terms_anew(opened):
 # Folders
 
 
-def test_a_folder_is_of_one_process_and_shared_inside_it(folder):
-    """Opened twice in a process it is one store, until both have closed it."""
-    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
-    one, two = (ChromaStore.share(folder, **parts) for _ in range(2))
-    User(one).remember("tea")
-    one.close()
-    assert User(two).page() == ["tea"]
-    two.close()
-    two.close()
+def test_a_folder_is_of_one_store_at_a_time(opened, monkeypatch):
+    """A second one, of this process too, is refused with what to do; a closed one says so."""
+    monkeypatch.setattr(folders, "PATIENCE", 0.1)
+    store = opened()
+    with pytest.raises(StoreBusy, match="close that one"):
+        opened()
+    store.close()
+    store.close()
     with pytest.raises(StoreClosed, match="open it again"):
-        User(two).page()
+        User(store).page()
+    assert User(opened()).page() == []
 
 
 def test_places_that_are_no_chroma(opened, folder, tmp_path):
@@ -452,77 +453,26 @@ def test_places_that_are_no_chroma(opened, folder, tmp_path):
     assert (damaged / "chroma.sqlite3").read_bytes() == b"no database at all" * 99
 
 
-def test_a_backup_is_a_whole_folder(opened, tmp_path):
-    """Made while the store is open, and opened as one; the store goes on."""
+def test_a_folder_of_before_is_refused(folder, opened):
+    """The error names what takes its memories out; nothing in it is changed."""
+    with bare(folder) as client:
+        client.create_collection("journal", embedding_function=None)
+    with pytest.raises(NotADatabase, match="memoranda export"):
+        opened()
+    with bare(folder) as client:
+        assert [each.name for each in client.list_collections()] == ["journal"]
+
+
+def test_a_copy_of_the_closed_folder_is_a_backup(opened, folder, tmp_path):
+    """The store says so, and makes none by itself."""
     store = opened()
     store.reset_vectors(MODEL, DIMENSIONS)
     User(store).embed(User(store).remember("tea with Zoe", "milk"))
-    store.backup(str(tmp_path / "copy"))
+    with pytest.raises(InvalidInput, match=f"cp -r {folder}"):
+        store.backup(str(tmp_path / "copy"))
     before, rows = User(store).everything(), vectors(store)
-    User(store).remember("later")
+    store.close()
+    shutil.copytree(folder, tmp_path / "copy")
     copy = opened(tmp_path / "copy")
     assert (User(copy).everything(), copy.verify()) == (before, [])
     assert (vectors(copy) == rows).all()
-    assert store.records(ANA, ALL)[-1].content == "later"
-
-
-def test_a_folder_of_0_2_opens_with_everything_in_it(folder):
-    """What each user had in a journal of their own is in one store, in the new form."""
-    with bare(folder) as client:
-        journal = client.create_collection("journal", embedding_function=None)
-        ids, metadatas = zip(*OLD["journal"], strict=True)
-        journal.add(ids=list(ids), embeddings=[[1.0]] * len(ids), metadatas=list(metadatas))
-        found = client.create_collection(
-            "memories", embedding_function=None, metadata={"hnsw:space": "cosine"}
-        )
-        ids, documents, metadatas = map(list, zip(*OLD["memories"], strict=True))
-        found.add(
-            ids=ids, embeddings=[[1.0] * 32] * len(ids), documents=documents, metadatas=metadatas
-        )
-        client.create_collection("memories-7", embedding_function=None)
-    clock = FrozenClock(datetime(2026, 3, 2, 13, tzinfo=UTC))
-    for _ in range(2):
-        for user, expected in OLD["expected"].items():
-            with Memory(
-                f"chroma://{folder}",
-                user=user,
-                settings=Settings(timezone="UTC"),
-                embedder=HashEmbedder(),
-                clock=clock,
-            ) as memory:
-                assert view(memory) == expected
-                assert memory.admin.users() == ["ana", "ben"]
-                assert memory.verify() == []
-    with bare(folder) as client:
-        assert {each.name for each in client.list_collections()} == {JOURNAL, "memories"}
-    told = memories(folder)["Ana prefers tea"]
-    assert json.loads(told["own"]) == {"type": "mine", "n": {"x": 1}}
-    assert not {"generation", "indexed", "unlinked", "entities"} & told.keys()
-
-
-def view(memory):
-    """Return what the memory of a user holds, as the data of the old folder has it."""
-    (_, corrected, *_) = memory.records(kind="fact")
-    return {
-        "records": [
-            [
-                each.id,
-                each.kind.value,
-                each.content,
-                each.created_at.isoformat(),
-                each.valid_until and each.valid_until.isoformat(),
-                dict(each.metadata),
-                list(each.tags),
-                each.superseded_by,
-                each.supersedes,
-            ]
-            for each in memory.records()
-        ],
-        "talk": [
-            [each.id, each.role, each.content] for each in memory.conversation("trip").messages
-        ],
-        "home": [[each.action, each.reason] for each in memory.history(corrected.id)],
-        "entities": [[each.name, each.mention_count] for each in memory.entities()],
-        "context": memory.get_context("task"),
-        "found": [hit.record.content for hit in memory.search("who drinks tea?")],
-    }

@@ -107,10 +107,7 @@ def test_a_folder_of_s1_is_adopted_where_it_is(tmp_path, caplog):
             if not turn:
                 assert f"{len(ROWS)} memories of another program" in caplog.text
                 assert "facts that look like secrets: 1" in caplog.text
-            assert memory.import_(folder).records == 0
             require_imported(memory)
-            with open_memory(f"chroma://{folder}") as other:
-                assert len(other.records()) == len(memory.records())
     client = client_of(folder)
     found = client.get_collection("memories").get()
     client.close()

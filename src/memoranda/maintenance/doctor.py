@@ -37,7 +37,6 @@ from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_server, medium
 from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sql.store import Store
-from memoranda.store.sqlite import SqliteStore
 
 EXTRAS = {
     "local": ("onnxruntime", "safetensors", "tokenizers"),
@@ -130,13 +129,8 @@ class Doctor:
 
     def examine(self) -> list[Check]:
         """Return what was found at each point."""
-        stand_ins = [
-            Check(it.name, ok=True, detail=it.detail)
-            for it in self.store.capabilities()
-            if not it.native
-        ]
-        checks = [*self._look(self._of_storage()), *stand_ins]
-        return [*checks, *self._look(self._of_contents()), *self._arms()]
+        storage, contents = self._of_storage(), self._of_contents()
+        return [*self._look(storage), *self._look(contents), *self._arms()]
 
     def _look(self, probes: Probes) -> Iterator[Check]:
         for name, probe in probes:
@@ -155,7 +149,7 @@ class Doctor:
         elif is_server(store.location):
             detail = f"{store.location}, {store.size():,} bytes of records at least"
             yield "server", lambda: (True, detail, None)
-        if isinstance(store, SqliteStore):
+        if medium(store.location) == "file":
             yield "sqlite", lambda: (True, f"{version('apsw')} with FTS5 (apsw)", None)
             if file is not None:
                 yield "journal", partial(_journal, file)

@@ -16,7 +16,7 @@ from platformdirs import user_data_path
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
 from memoranda.model.passwords import hide_password
 from memoranda.model.ports import NameMatcher
-from memoranda.store.sql.store import Store
+from memoranda.store.sql.store import ForeignMemory, Store
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 
@@ -188,10 +188,10 @@ def _chroma(location: str, names: NameMatcher) -> Store:
     from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
 
     folder = Path(location.removeprefix(FOLDER))
-    return ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
+    return ChromaStore(folder, analyzer=TermAnalyzer(), names=names)
 
 
-def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+def foreign_memories(path: Path) -> list[ForeignMemory]:
     """Return id, text and metadata of what another program keeps in a folder of Chroma.
 
     Raises:

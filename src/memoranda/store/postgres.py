@@ -23,7 +23,6 @@ from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memoranda import errors
-from memoranda.model import capabilities
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
@@ -177,19 +176,6 @@ MACROS = {
     "least": "least(",
     "greatest": "greatest(",
 }
-CAPABILITIES = {
-    capabilities.TRANSACTIONS: "one for each plan of actions",
-    capabilities.FULL_TEXT: "counts of terms in a table, by user",
-    capabilities.NEAREST: (
-        "exact, over vectors in memory; of large users by HNSW, where the server has pgvector"
-    ),
-    capabilities.SNAPSHOTS: "repeatable reads",
-    capabilities.PROCESSES: "any number on one server",
-    capabilities.PURGE: (
-        "VACUUM frees the place of what is erased, and memoranda doctor --purge writes the tables "
-        "anew; its write-ahead log, archives, replicas, backups and logs are whoever's runs it"
-    ),
-}
 DIALECT = Dialect("postgres.sql", MACROS, TYPES, whole=7)
 # What stands in a list is looked up in an index, as an array; else the planner would rather walk
 # through all that a user has.
@@ -330,7 +316,6 @@ class PostgresStore(Store):
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     full_text = TermCounts()
     damage = psycopg.errors.DataCorrupted
-    details = CAPABILITIES
 
     def __init__(
         self,

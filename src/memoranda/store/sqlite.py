@@ -21,7 +21,6 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model import capabilities
 from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
@@ -29,7 +28,6 @@ from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
     NONE,
     DamageLog,
-    Database,
     FullText,
     Postings,
     Row,
@@ -39,8 +37,7 @@ from memoranda.store.sql.database import (
 from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.store import Store
 from memoranda.store.sql.transaction import PURGE
-from memoranda.store.sqlite_files import create_private, file_address, file_identity, new_file
-from memoranda.store.sqlite_schema import bring_up_to_date, is_marked, is_whole, read_version
+from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
 
 MEMORY = ":memory:"
 BUSY = (
@@ -53,51 +50,32 @@ STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
 # Seconds between two looks at a lock that another process has.
 ASK_EVERY = 0.001
-RETURNING = "RETURNING"
 SETUP = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -8192",
 )
-CAPABILITIES = {
-    capabilities.TRANSACTIONS: "one for each plan of actions",
-    capabilities.FULL_TEXT: "FTS5, with each user's own statistics",
-    capabilities.NEAREST: "exact, over vectors in memory",
-    capabilities.SNAPSHOTS: "readers never wait (WAL)",
-    capabilities.PROCESSES: "any number on one file",
-    capabilities.PURGE: "free pages are overwritten",
-}
 # How a line begins that tells of damage which no row made anew could mend.
 DAMAGE = "SQLite"
 INDEX = "full-text index"
-QUERY_INDEX = "SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'"
 DAMAGED = (
     "{path} is damaged, or no database of memoranda's ({error}); choose another path, restore a "
     "backup, or save what can be read: sqlite3 {path} .recover | sqlite3 saved.db, see "
     "docs/reliability.md"
 )
+LOCKED = (
+    "{path} stayed locked by another process beyond the timeout; try again, or raise the setting "
+    "storage.busy_timeout"
+)
+READ_ONLY = "{path} cannot be written; check the permissions of the file and its folder"
+CANNOT_OPEN = "{path} cannot be opened; name a file, such as agent.db, in a folder that is there"
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
-    apsw.BusyError | apsw.LockedError: (
-        errors.StoreBusy,
-        (
-            "{path} stayed locked by another process beyond the timeout; try again, or raise the "
-            "setting storage.busy_timeout"
-        ),
-    ),
+    apsw.BusyError | apsw.LockedError: (errors.StoreBusy, LOCKED),
     apsw.NotADBError | apsw.CorruptError: (errors.NotADatabase, DAMAGED),
-    apsw.FullError: (
-        errors.StoreFull,
-        "no space left to write {path}; free some space, nothing stored was lost",
-    ),
-    apsw.CantOpenError: (
-        errors.StoreReadOnly,
-        "{path} cannot be opened; check that its folder exists and may be written",
-    ),
-    apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError: (
-        errors.StoreReadOnly,
-        "{path} cannot be written; check the permissions of the file and its folder",
-    ),
+    apsw.FullError: (errors.StoreFull, "no space left to write {path}; free some and try again"),
+    apsw.CantOpenError: (errors.StoreReadOnly, CANNOT_OPEN),
+    apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError: (errors.StoreReadOnly, READ_ONLY),
     apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
     apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
@@ -188,7 +166,7 @@ class SqliteConnection(SqlConnection):
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
         cursor: Any = self.raw.execute(in_sqlite(sql), values)
-        if RETURNING not in sql:  # What writes cannot be run again.
+        if "RETURNING" not in sql:  # What writes cannot be run again.
             try:
                 found: list[Row] = cursor.fetchall()
             except UnicodeDecodeError:
@@ -272,13 +250,58 @@ def wait_fairly(raw: apsw.Connection, seconds: float) -> None:
     raw.set_busy_handler(ask_again)
 
 
-class SqliteDatabase(Database[SqliteConnection]):
-    """Lends connections of one database to threads.
+_creating = threading.Lock()
 
-    Attributes:
-        busy_timeout: seconds to wait for another process's transaction.
-        power_safe: whether a commit waits until the disk has it.
-        vfs: name of a registered SQLite VFS, for encryption or tests of failure.
+
+def create_private(path: str) -> None:
+    """Make a file that nobody else can read, where there is none.
+
+    Only a file that is not there is opened here: closing any handle of a file frees every lock
+    that this process holds on the file, also those of another SQLite connection.
+
+    Raises:
+        StoreReadOnly: the file cannot be made.
+    """
+    try:
+        with _creating:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except (OSError, ValueError) as error:
+        message = f"{path:.200} cannot be created or written: {error}; choose another place"
+        raise errors.StoreReadOnly(message) from error
+
+
+def file_address(path: str) -> str:
+    """Return by which name SQLite opens a file, also one in a folder that cannot be written.
+
+    There it can make no index of the log beside the file, and nobody changes the file meanwhile.
+
+    Raises:
+        StoreReadOnly: a log is there, which can only be read where its index can be made.
+    """
+    if os.access(path, os.W_OK) or os.access(Path(path).parent, os.W_OK):
+        return path
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        message = (
+            f"{path} cannot be read in a folder that cannot be written, as a killed process left "
+            f"its log ({log.name}); copy both to one that can, and open the copy"
+        )
+        raise errors.StoreReadOnly(message)
+    return f"{Path(path).as_uri()}?immutable=1"
+
+
+class SqliteStore(Store):
+    """A whole memory in one SQLite database.
+
+    Args:
+        path: the file, created with its schema if it is not there; ``:memory:`` for none.
+        analyzer: makes the terms of the full-text index.
+        names: decides which names are one entity.
+        busy_timeout: seconds to wait while another process writes.
+        power_safe: wait at each commit until the disk has it, so that it also survives a
+            power cut; without, it survives a killed process.
 
     Raises:
         StoreError: the file cannot be used; it is left as it was.
@@ -287,16 +310,22 @@ class SqliteDatabase(Database[SqliteConnection]):
     BEGIN_SNAPSHOT = "BEGIN"
     full_text: FullText = Fts5()
     damage = apsw.CorruptError
-    busy_timeout = BUSY_TIMEOUT
-    power_safe = False
-    vfs: str | None = None
-    _identity: object = None
+    _file: os.stat_result | None = None
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        analyzer: Analyzer,
+        names: NameMatcher,
+        busy_timeout: float = BUSY_TIMEOUT,
+        power_safe: bool = False,
+    ) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
+        self.busy_timeout, self.power_safe = busy_timeout, power_safe
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
-        super().__init__(path if self.in_memory else str(Path(path).absolute()))
+        super().__init__(MEMORY if self.in_memory else str(Path(path).absolute()))
         self._every: WeakSet[SqliteConnection] = WeakSet()
         self._make_locks()
         self._errors = ErrorTranslator(self.location)
@@ -305,8 +334,10 @@ class SqliteDatabase(Database[SqliteConnection]):
         self._writer = self._open()
         try:
             self._migrate()
+            self._begin_with(analyzer, names)
         except BaseException:
-            self.close()
+            with suppress(errors.StoreError):
+                self.close()
             raise
         follow_forks(self, hold=self._write_lock)
 
@@ -330,6 +361,8 @@ class SqliteDatabase(Database[SqliteConnection]):
                 each.raw.close()
         with suppress(errors.StoreError):  # Whoever uses it is told, then.
             self._writer = self._open()
+
+    # Connections
 
     def _translated(self) -> AbstractContextManager[None]:
         return self._errors
@@ -372,21 +405,84 @@ class SqliteDatabase(Database[SqliteConnection]):
                     else:
                         self._idle.append(connection)
 
+    def _open(self) -> SqliteConnection:
+        with self._errors:
+            # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
+            name = self.location if self.in_memory else file_address(self.location)
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+            raw = apsw.Connection(name, flags=flags, statementcachesize=STATEMENT_CACHE)
+            try:
+                # Else SQLite plans anew for every other value of a range or a limit.
+                raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+                wait_fairly(raw, self.busy_timeout)
+                for pragma in SETUP:
+                    self._patiently(raw, pragma)
+                self._version(raw)
+                if name == self.location and not self.in_memory:
+                    self._enter_wal(raw)
+                self._require_same_file()
+            except BaseException:
+                raw.close()
+                raise
+            opened = SqliteConnection(raw, self.damage_log)
+            self._every.add(opened)
+            return opened
+
+    def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
+        # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
+        # that open it together must try again.
+        deadline = time.monotonic() + self.busy_timeout
+        while True:
+            try:
+                return raw.execute(pragma).get
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+    def _enter_wal(self, raw: apsw.Connection) -> None:
+        mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
+        if mode != "wal":
+            message = (
+                f"{self.location} cannot be shared by several readers and a writer (journal mode "
+                f"{mode}); put it on a local disk"
+            )
+            raise errors.StoreError(message)
+        level = "FULL" if self.power_safe else "NORMAL"
+        raw.execute(f"PRAGMA synchronous = {level}")
+        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
+
+    def _require_same_file(self) -> None:
+        """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
+        if self.in_memory:
+            return
+        with suppress(OSError):
+            found = os.stat(self.location)  # noqa: PTH116 - half the time
+            self._file = self._file or found
+            if os.path.samestat(found, self._file):
+                return
+        message = (
+            f"{self.location} was deleted, moved or replaced while it was open, so this is not "
+            f"stored; put the file back and open the memory again"
+        )
+        raise errors.StoreError(message)
+
+    def close(self) -> None:
+        """Close every connection; a reader that is still out is closed when it comes back."""
+        # The writer last, as it moves the log into the file.
+        with self._write_lock, self._translated(), closing(self._writer.raw), self._pool_lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().raw.close()
+
+    # Transactions
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let the reads of this thread inside the block see one moment of the database."""
         # In memory nobody else reads or writes meanwhile.
         with self._lend() if self.in_memory else super().snapshot():
             yield
-
-    def _require_same_file(self) -> None:
-        """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
-        if self._identity not in {None, file_identity(self.location)}:
-            message = (
-                f"{self.location} was deleted, moved or replaced while it was open, so this is not "
-                f"stored; put the file back and open the memory again"
-            )
-            raise errors.StoreError(message)
 
     def _end_snapshot(self, connection: SqliteConnection) -> None:
         # SQLite itself gives up a transaction in which a page cannot be read.
@@ -436,20 +532,20 @@ class SqliteDatabase(Database[SqliteConnection]):
     def _commit(self, connection: SqliteConnection) -> None:
         connection.raw.execute("COMMIT")
 
-    def close(self) -> None:
-        """Close every connection; a reader that is still out is closed when it comes back."""
-        # The writer last, as it moves the log into the file; also where another fails to close.
-        with (
-            self._write_lock,
-            self._translated(),
-            closing(self._writer.raw),
-            self._pool_lock,
-            ExitStack() as afterwards,
-        ):
-            self._closed = True
-            for connection in self._idle:
-                afterwards.callback(connection.raw.close)
-            self._idle.clear()
+    # Schema and upkeep
+
+    def _version(self, raw: apsw.Connection) -> int:
+        """Return the number of the schema that the database has; reads only."""
+        return read_version(raw, len(schema_steps()), self.location)
+
+    def _migrate(self) -> None:
+        """Bring the database to the newest schema; several processes may do so at once."""
+        with self.read() as connection:
+            raw = connection.raw
+            if self._version(raw) == len(schema_steps()) and opens_index(raw):
+                return
+        with self.transact() as connection:
+            bring_up_to_date(connection.raw, DIALECT.schema(), self.location)
 
     def size(self) -> int:
         """Return the bytes of the database and its write-ahead log."""
@@ -473,108 +569,17 @@ class SqliteDatabase(Database[SqliteConnection]):
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
         return found
 
-    def _migrate(self) -> None:
-        """Bring the database to the newest schema; several processes may do so at once."""
-        steps = _schema()
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Make the derived rows of a sound file anew; return what was different.
+
+        Raises:
+            NotADatabase: SQLite finds the file damaged, which no row made anew could mend.
+        """
         with self.read() as connection:
-            if is_marked(connection.raw, steps, self.location):
-                return
-            readable = is_whole(connection.raw, steps, self.location)
-        try:
-            with self.transact() as connection:
-                bring_up_to_date(connection.raw, steps, self.location)
-        except errors.StoreReadOnly:
-            if not readable:
-                raise
-
-    def _version(self, raw: apsw.Connection) -> int:
-        """Return the number of the schema that the database has; reads only."""
-        return read_version(raw, len(schema_steps()), self.location)
-
-    def _open(self) -> SqliteConnection:
-        with self._errors:
-            # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
-            name = self.location if self.in_memory else file_address(self.location)
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
-            raw = apsw.Connection(
-                name, flags=flags, vfs=self.vfs, statementcachesize=STATEMENT_CACHE
-            )
-            try:
-                # Else SQLite plans anew for every other value of a range or a limit.
-                raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-                wait_fairly(raw, self.busy_timeout)
-                for pragma in SETUP:
-                    self._patiently(raw, pragma)
-                self._version(raw)
-                if not self.in_memory:
-                    if name == self.location:
-                        self._enter_wal(raw)
-                    self._identity = self._identity or file_identity(self.location)
-                    self._require_same_file()
-            except BaseException:
-                raw.close()
-                raise
-            opened = SqliteConnection(raw, self.damage_log)
-            self._every.add(opened)
-            return opened
-
-    def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
-        # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
-        # that open it together must try again.
-        deadline = time.monotonic() + self.busy_timeout
-        while True:
-            try:
-                return raw.execute(pragma).get
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
-
-    def _enter_wal(self, raw: apsw.Connection) -> None:
-        mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
-        if mode != "wal":
-            message = (
-                f"{self.location} cannot be shared by several readers and a writer (journal mode "
-                f"{mode}); put it on a local disk"
-            )
-            raise errors.StoreError(message)
-        level = "FULL" if self.power_safe else "NORMAL"
-        raw.execute(f"PRAGMA synchronous = {level}")
-        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
-
-
-class SqliteStore(SqliteDatabase, Store):
-    """Implements :class:`memoranda.model.ports.Store` on one SQLite database.
-
-    Args:
-        path: the file, created with its schema if it is not there; ``:memory:`` for none.
-        analyzer: makes the terms of the full-text index.
-        names: decides which names are one entity.
-        busy_timeout: seconds to wait while another process writes.
-        power_safe: wait at each commit until the disk has it, so that it also survives a
-            power cut; without, it survives a killed process.
-        vfs: name of a registered SQLite VFS.
-
-    Raises:
-        StoreError: the file cannot be used; it is left as it was.
-    """
-
-    details = CAPABILITIES
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        analyzer: Analyzer,
-        names: NameMatcher,
-        busy_timeout: float = BUSY_TIMEOUT,
-        power_safe: bool = False,
-        vfs: str | None = None,
-    ) -> None:
-        """Open the database."""
-        self.busy_timeout, self.power_safe, self.vfs = busy_timeout, power_safe, vfs
-        super().__init__(os.fspath(path))
-        self._begin_with(analyzer, names)
+            damage = [line for line in self.problems(connection) if line.startswith(DAMAGE)]
+        if damage:
+            raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
+        return super().rebuild(extractor)
 
     def purge(self, *, large: bool = False) -> str | None:
         """Rewrite the index and the file without what was erased, unless others read it."""
@@ -591,23 +596,25 @@ class SqliteStore(SqliteDatabase, Store):
                     return BUSY
             values = {"name": PURGE, "asked": asked}
             connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
-            return (
-                BUSY if connection.value("SELECT 1 FROM meta WHERE name = :name", values) else None
-            )
-
-    def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Make the derived rows of a sound file anew; return what was different.
-
-        Raises:
-            NotADatabase: SQLite finds the file damaged, which no row made anew could mend.
-        """
-        with self.read() as connection:
-            damage = [line for line in self.problems(connection) if line.startswith(DAMAGE)]
-        if damage:
-            raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
-        return super().rebuild(extractor)
+            again = connection.value("SELECT 1 FROM meta WHERE name = :name", values)
+            return BUSY if again else None
 
     def backup(self, path: str) -> None:
-        """Write a copy of one moment to ``path``, which appears there whole or not at all."""
-        with new_file(path) as partial, self._lend() as source, ErrorTranslator(path):
-            source.run("VACUUM INTO :path", {"path": partial})
+        """Write a copy of one moment to ``path``, which appears there whole or not at all.
+
+        Raises:
+            InvalidInput: there is a file already.
+            StoreReadOnly: the copy cannot be written.
+        """
+        partial = Path(f"{path}.partial")
+        if Path(path).exists():
+            message = f"{path} exists already; choose a new name for the backup"
+            raise errors.InvalidInput(message)
+        try:
+            partial.unlink(missing_ok=True)
+            create_private(str(partial))
+            with self._lend() as source, ErrorTranslator(path):
+                source.run("VACUUM INTO :path", {"path": str(partial)})
+            partial.rename(path)
+        finally:
+            partial.unlink(missing_ok=True)

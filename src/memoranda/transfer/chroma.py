@@ -8,7 +8,7 @@ there. What memoranda itself wrote is passed over.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -17,8 +17,10 @@ from pathlib import Path
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.models import Kind
+from memoranda.model.query import Filter
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.store.locations import foreign_memories
+from memoranda.store.sql.store import ForeignMemory
 from memoranda.transfer.batches import (
     ImportCounts,
     ImportTarget,
@@ -41,9 +43,14 @@ def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator
     Raises:
         InvalidInput: a time cannot be read; the message names the memory.
     """
-    found = sorted(foreign_memories(path), key=lambda row: str(row[2].get(CREATED, "")))
-    for key, text, entry in found:
-        place = f"{path}, memory {key}"
+    yield from _drafts(foreign_memories(path), target, left_out, str(path))
+
+
+def _drafts(
+    rows: Sequence[ForeignMemory], target: ImportTarget, left_out: LeftOut, folder: str
+) -> Iterator[PlacedDraft]:
+    for key, text, entry in sorted(rows, key=lambda row: str(row[2].get(CREATED, ""))):
+        place = f"{folder}, memory {key}"
         if not text.strip():
             left_out.add("memories without a text")
             continue
@@ -66,21 +73,24 @@ def adopt_memories(target: ImportTarget) -> None:
 
     What cannot be taken over stays in the folder as it is; the log says how much was.
     """
-    folder = target.store.adoptable
-    if folder is None:
-        return
+    folder, rows = target.store.location, target.store.foreign_memories()
     counts = ImportCounts()
     try:
-        import_drafts(target, FileFormat.CHROMA, partial(read_drafts, folder, target), counts)
+        read = partial(_drafts, rows, target, folder=folder)
+        import_drafts(target, FileFormat.CHROMA, read, counts)
     except InvalidInput as error:
         log.warning(
             "%s has memories of another program that were not taken over: %s", folder, error
         )
         return
-    adopted = target.store.finish_adoption()
+    everything = Filter.at_any_time(kinds=tuple(Kind))
+    records = target.store.records(target.everyone, everything, limit=None)
+    known = {each.metadata.get(ID) for each in records}
+    adopted = [row[0] for row in rows if row[0] in known]
+    target.store.remove_foreign(adopted)
     rest = "".join(f"; left there: {line}" for line in counts.left_out.lines())
     message = "%s: %d memories of another program are now those of %r%s"
-    log.warning(message, folder, adopted, target.scope.user, rest)
+    log.warning(message, folder, len(adopted), target.scope.user, rest)
 
 
 def _with_expiry(draft: Draft, target: ImportTarget) -> Draft:

@@ -14,7 +14,6 @@ from steps import do
 
 from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
-from memoranda.model import capabilities
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import Filter
@@ -141,19 +140,11 @@ class DerivationQueueContract(Contract):
         assert take(101) == ["one", "two", "three"]
 
 
-def purges(store: Store) -> bool:
-    """Return whether the storage of ``store`` lets itself be purged from here."""
-    return any(each.native for each in store.capabilities() if each.name == capabilities.PURGE)
-
-
 class MaintenanceContract(Contract):
     """A store keeps itself in order."""
 
-    def test_what_a_store_says_of_itself(self, store: Store, ana: User, ben: User) -> None:
-        """Its capabilities, once each with what stands in; users that have something; its size."""
-        told = store.capabilities()
-        assert tuple(each.name for each in told) == capabilities.NAMES
-        assert all(each.detail for each in told)
+    def test_users_are_listed(self, store: Store, ana: User, ben: User) -> None:
+        """The users that have something, in order."""
         assert store.users() == []
         ben.remember("tea")
         ana.open_conversation("trip")
@@ -171,7 +162,7 @@ class MaintenanceContract(Contract):
         ana.apply(*ana.prepare())
         assert len(store.verify()) <= 1  # The erasure, until it is purged.
         for _ in range(2):
-            assert (store.purge() is None) is purges(store)
+            assert store.purge() is None
             assert store.verify() == []
         before = ana.everything()
         assert store.rebuild(EXTRACTOR) == []

@@ -1,80 +1,66 @@
-"""A folder of Chroma: locked for this process, called, and cleaned of what was removed from it."""
+"""A folder of Chroma: locked for this process, called, and cleaned of what was removed from it.
+
+The journal in it tells what each commit changed, in order, as rows of a collection. An entry is a
+patchset of SQLite's session extension, in base64 as metadata (documents would go into Chroma's
+full-text index), in one row, or in several where it is large; the first of these is written last,
+and is the commit. A snapshot is an entry that holds everything, and begins the journal anew.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import struct
-from collections.abc import Iterator, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 import chromadb
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
-from chromadb.errors import ChromaError, NotFoundError
+from chromadb.errors import ChromaError
 from filelock import FileLock, Timeout
 
-from memoranda.errors import (
-    InvalidInput,
-    MemorandaError,
-    NotADatabase,
-    StoreBusy,
-    StoreClosed,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-)
+from memoranda import errors
 
 SCHEME = "chroma://"
 DATABASE, LOG, LOCK = "chroma.sqlite3", "chroma.sqlite3-wal", "memoranda.lock"
 # Seconds to wait for another process that has the folder.
 PATIENCE = 5.0
-# Seconds to wait for the threads of a client that was closed.
-LEAVING = 10.0
-# Seconds after which the log of a client that was closed is taken away for its threads.
-GRACE = 0.05
-POLL = 0.001
+# Seconds to wait for the threads of a client that was closed, and between two looks at them.
+LEAVING, POLL = 10.0, 0.05
 FOLDER_MODE = 0o700
 # Rows that one call of Chroma takes.
 PAGE = 1_000
-# Writes after which Chroma saves an index; those that come later are replayed at each opening.
-SYNC = 100
+# After so many writes Chroma saves an index; those that come later are replayed at each opening.
+HNSW = {"hnsw": {"space": "cosine", "sync_threshold": 100, "batch_size": 100}}
+SPACE = {"hnsw:space": "cosine"}
+MEMORIES, JOURNAL = "memories", "memoranda-journal"
+# Characters of a patch in one row: Chroma holds the rows of a call several times.
+PIECE = 1_000_000
+# Characters of commits that are kept behind any snapshot.
+SMALLEST = 1 << 18
+NO_VECTOR = [1.0]
 # How the header of an index begins: among others the number of its vectors and the bytes of each.
 INDEX_HEADER = struct.Struct("<iQQQQQQ")
 INDEX_VERSION = 1
 # Bytes of the length of a vector.
 LENGTH = 4
-# Words of an error of Chroma or of its database, the error of ours, and what it says.
-MEANINGS: tuple[tuple[tuple[str, ...], type[StoreError], str], ...] = (
-    (
-        ("disk is full", "no space left"),
-        StoreFull,
-        "{place} is full; make room. What was stored before is intact",
+# What an error of Chroma or of its database says, the error of ours, and what that says.
+MEANINGS: Mapping[str, tuple[type[errors.StoreError], str]] = {
+    "disk is full|no space left": (errors.StoreFull, "is full; make room, nothing stored was lost"),
+    "readonly|read-only|permission denied": (
+        errors.StoreReadOnly,
+        "cannot be written; change its permissions",
     ),
-    (
-        ("readonly", "read-only", "permission denied"),
-        StoreReadOnly,
-        "{place} cannot be written; change its permissions",
-    ),
-    (
-        ("not a database", "malformed"),
-        NotADatabase,
-        "{place} is damaged or no database of Chroma ({error}); restore a backup",
-    ),
-    (("locked",), StoreBusy, "{place} is in use by another program; close that one and try again"),
-)
+    "not a database|malformed": (errors.NotADatabase, "is damaged; restore a backup"),
+    "locked": (errors.StoreBusy, "is in use by another program; close that one and try again"),
+}
 # What Chroma's database keeps of rows that were removed or replaced.
 CLEANING = (
-    # Rows of collections that were dropped.
-    "DELETE FROM embedding_metadata WHERE id NOT IN (SELECT id FROM embeddings)",
-    "DELETE FROM embedding_metadata_array WHERE id NOT IN (SELECT id FROM embeddings)",
-    "DELETE FROM embedding_fulltext_search WHERE rowid NOT IN (SELECT id FROM embeddings)",
-    "DELETE FROM embeddings_queue WHERE substr(topic, -36) NOT IN (SELECT id FROM collections)",
     # Texts and metadata of writes that are in the rows already. The vectors of these writes stay:
     # the index may not have been saved with them yet.
     """
@@ -91,8 +77,7 @@ CLEANING = (
             SELECT key FROM embedding_metadata UNION SELECT key FROM embedding_metadata_array
         )
     )))
-    WHERE name IN (SELECT value FROM json_each(:collections))
-    AND json_type(schema_str, '$.keys') = 'object'
+    WHERE name IN ('memories', 'memoranda-journal') AND json_type(schema_str, '$.keys') = 'object'
     """,
     "INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optimize')",
 )
@@ -108,7 +93,6 @@ class ChromaFolder:
     Raises:
         StoreBusy: another process has it.
         NotADatabase: it is a file, or a folder of something else.
-        StoreReadOnly: it cannot be written.
         StoreError: Chroma cannot open it.
     """
 
@@ -123,13 +107,14 @@ class ChromaFolder:
                 self._lock.acquire(timeout=PATIENCE)
             except Timeout as error:
                 message = (
-                    f"{path} is in use by another process, and a folder of Chroma serves one at a "
-                    f"time; close that one, or move the memory to a SQLite file or to PostgreSQL, "
-                    f"which serve several: memoranda copy {self} agent.db"
+                    f"{path} is in use by another process or Memory; Chroma serves one at a time, "
+                    f"so close that one, or move to a SQLite file: memoranda --db {self} copy a.db"
                 )
-                raise StoreBusy(message) from error
+                raise errors.StoreBusy(message) from error
             try:
-                self._write_ahead()
+                # By a log of what is written ahead, a call takes half the time.
+                with closing(apsw.Connection(str(path / DATABASE))) as database:
+                    database.execute("PRAGMA journal_mode = WAL").fetchall()
                 self._client = self._open_client()
             except BaseException:
                 self._lock.release()
@@ -138,8 +123,6 @@ class ChromaFolder:
     def __str__(self) -> str:
         """Return the location as it is given to ``Memory``."""
         return f"{SCHEME}{self.path}"
-
-    # Collections
 
     def names(self) -> list[str]:
         """Return the names of all collections in the folder."""
@@ -158,90 +141,59 @@ class ChromaFolder:
                 f"{self.path} was opened before this process was forked, and a folder of Chroma "
                 f"serves one process at a time; open the memory in the one that uses it"
             )
-            raise StoreBusy(message)
+            raise errors.StoreBusy(message)
         with self._translated():
             if name not in self._collections:
                 self._collections[name] = self._client.get_or_create_collection(
-                    name,
-                    embedding_function=None,
-                    metadata={"hnsw:space": "cosine"},
-                    configuration={
-                        "hnsw": {"space": "cosine", "sync_threshold": SYNC, "batch_size": SYNC}
-                    },
+                    name, embedding_function=None, metadata=SPACE, configuration=HNSW
                 )
             return getattr(self._collections[name], method)(**arguments)
 
-    def pages(self, name: str, included: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield all rows of a collection, a page at a time, as ``get`` returns them."""
-        found: list[str] = self.call(name, "get", include=[])["ids"]
-        for ids in batches(found, PAGE):
-            yield self.call(name, "get", ids=ids, include=list(included))
+    def rows(self, name: str, ids: Sequence[str] | None = None) -> Iterator[tuple[str, str, Any]]:
+        """Yield id, text and metadata of rows of a collection, or of all of them."""
+        for some in batches(self.ids(name) if ids is None else ids, PAGE):
+            found = self.call(name, "get", ids=list(some), include=["documents", "metadatas"])
+            yield from zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+
+    def ids(self, name: str, **where: Any) -> list[str]:
+        """Return the ids of the rows of a collection."""
+        found: list[str] = self.call(name, "get", include=[], **where)["ids"]
+        return found
 
     def drop(self, name: str) -> None:
-        """Remove a collection with everything in it; it may be missing."""
+        """Remove a collection with everything in it."""
         self._collections.pop(name, None)
-        with self._translated(), suppress(NotFoundError):
+        with self._translated():
             self._client.delete_collection(name)
 
-    # Files
-
-    def clean(self, names: Sequence[str]) -> None:
+    def clean(self) -> None:
         """Overwrite what Chroma's database holds of rows that were removed or replaced.
 
         The floats of removed vectors stay in the files of the index until Chroma writes it anew.
-
-        Args:
-            names: the collections that are not of other programs.
         """
-        for name in names:
+        for name in (JOURNAL, MEMORIES):
             self._save_index(name)
-        with self._left():
-            flags = apsw.SQLITE_OPEN_READWRITE
-            with closing(apsw.Connection(str(self.path / DATABASE), flags=flags)) as database:
-                database.execute("PRAGMA secure_delete = ON").fetchall()
-                with database:
-                    for statement in CLEANING:
-                        database.execute(statement, {"collections": json.dumps(list(names))})
-                database.execute("VACUUM").fetchall()
-                used = {row[0] for row in database.execute("SELECT id FROM segments")}
-            for index in self.path.glob("*/header.bin"):
-                if index.parent.name not in used:
-                    shutil.rmtree(index.parent)
+        with self._translated():
+            try:
+                self._leave()
+                with closing(apsw.Connection(str(self.path / DATABASE))) as database:
+                    database.execute("PRAGMA secure_delete = ON").fetchall()
+                    with database:
+                        for statement in CLEANING:
+                            database.execute(statement)
+                    database.execute("VACUUM").fetchall()
+            finally:
+                self._client = self._open_client()
 
     def _save_index(self, name: str) -> None:
         """Let Chroma save the index of a collection, by as many writes as it takes.
 
-        An index that was not saved is made anew at the next opening, with whatever is in the
-        memory of the process. A collection without rows goes with its index.
+        One that was not saved is made anew later, with whatever is in the memory of the process.
         """
-        if not self.call(name, "count"):
-            self.drop(name)
-            return
+        self.call(name, "count")
         writes = self._collections[name].configuration_json["hnsw"]["sync_threshold"]
-        for ids in batches([f"nobody-{number}" for number in range(writes)], PAGE):
-            self.call(name, "update", ids=list(ids), metadatas=[{"type": "nothing"}] * len(ids))
-
-    def copy(self, target: Path) -> None:
-        """Write a copy of the folder to ``target``, which appears whole or not at all.
-
-        Raises:
-            InvalidInput: there is something already.
-            StoreError: it cannot be written.
-        """
-        if target.exists():
-            raise InvalidInput(f"{target} exists already; name a folder that does not")
-        if not target.absolute().parent.is_dir():
-            message = f"{target.parent} is no folder; make it first, or name another place"
-            raise StoreReadOnly(message)
-        part = target.with_name(f"{target.name}.part")
-        with self._left():
-            try:
-                shutil.copytree(self.path, part, ignore=shutil.ignore_patterns(LOCK))
-                part.rename(target)
-            except OSError as error:
-                shutil.rmtree(part, ignore_errors=True)
-                message = f"{target} cannot be written ({error.strerror}); name another folder"
-                raise StoreReadOnly(message) from error
+        ids = [f"nobody-{number}" for number in range(writes)]
+        self.call(name, "update", ids=ids, metadatas=[{"type": "nothing"}] * writes)
 
     def size(self) -> int:
         """Return the bytes of all files in the folder."""
@@ -254,31 +206,15 @@ class ChromaFolder:
                 self._leave()
             self._lock.release()
 
-    # Opening and leaving
-
     def _prepare(self) -> None:
         path = self.path
         if path.exists() and not path.is_dir():
             message = f"{path} is a file; a store on Chroma is a folder, so choose another path"
-            raise NotADatabase(message)
-        if path.is_dir() and not (path / DATABASE).exists() and {*path.iterdir()} - {path / LOCK}:
-            message = f"{path} holds files that are not Chroma's; choose an empty or a new folder"
-            raise NotADatabase(message)
+            raise errors.NotADatabase(message)
         path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
-        if not os.access(path, os.W_OK):
-            message = f"{path} cannot be written; change its permissions or choose another folder"
-            raise StoreReadOnly(message)
-
-    def _write_ahead(self) -> None:
-        """Let the database write ahead to a log, by which a call takes a fraction of the time.
-
-        Only before Chroma opens it: a process that opens a database by two libraries at once
-        loses its locks on it.
-        """
-        if not (self.path / LOG).exists():  # Else it does so already; a killed process left it.
-            with closing(apsw.Connection(str(self.path / DATABASE))) as database:
-                database.set_busy_timeout(int(PATIENCE * 1_000))
-                database.execute("PRAGMA journal_mode = WAL").fetchall()
+        if not (path / DATABASE).exists() and {*path.iterdir()} - {path / LOCK}:
+            message = f"{path} holds files that are not Chroma's; choose an empty or a new folder"
+            raise errors.NotADatabase(message)
 
     def _open_client(self) -> Any:  # The interface of Chroma's clients lacks `close`.
         settings = Settings(anonymized_telemetry=False)
@@ -288,19 +224,14 @@ class ChromaFolder:
         """Close the client, and wait until its threads have left the database without a log."""
         self._collections.clear()
         self._client.close()
-        since = monotonic()
+        end = monotonic() + LEAVING
         while (self.path / LOG).exists():
-            waited = monotonic() - since
-            if waited > LEAVING:
-                raise StoreBusy(f"{self} is in use by another program; close that one")
-            if waited > GRACE:
-                # The last one to close a database takes its log away.
-                with (
-                    suppress(apsw.Error),
-                    closing(apsw.Connection(str(self.path / DATABASE))) as it,
-                ):
-                    it.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if monotonic() > end:
+                raise errors.StoreBusy(f"{self} is in use by another program; close that one")
             sleep(POLL)
+            # Threads that leave at once leave the log: the last one to close takes it away.
+            with suppress(apsw.Error), closing(apsw.Connection(str(self.path / DATABASE))) as it:
+                it.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._blank_room()
 
     def _blank_room(self) -> None:
@@ -309,8 +240,7 @@ class ChromaFolder:
         It is memory of the process that was never used for the index: perhaps an erased text.
         """
         for header in self.path.glob("*/header.bin"):
-            begin = header.read_bytes()[: INDEX_HEADER.size]
-            version, _, _, used, size, _, _ = INDEX_HEADER.unpack(begin)
+            version, _, _, used, size, _, _ = INDEX_HEADER.unpack_from(header.read_bytes())
             if version != INDEX_VERSION:
                 continue
             for name, width in (("data_level0.bin", size), ("length.bin", LENGTH)):
@@ -320,40 +250,110 @@ class ChromaFolder:
                     file.write(bytes(max(room, 0)))
 
     @contextmanager
-    def _left(self) -> Iterator[None]:
-        """Close Chroma for as long as the block lasts, so that its files may be used."""
-        with self._translated():
-            try:
-                self._leave()
-                yield
-            finally:
-                self._client = self._open_client()
-
-    @contextmanager
     def _translated(self) -> Iterator[None]:
         """Raise an error of ours that names the folder in place of any of Chroma's."""
         try:
             yield
-        except MemorandaError:
-            raise
         except (ChromaError, apsw.Error, OSError, ValueError) as error:
-            raise self._meaning(error) from error
-        except AttributeError as error:
-            if "bindings" not in str(error):
-                raise
-            raise StoreClosed(f"{self} is closed; open the memory again") from error
+            for words, (kind, message) in MEANINGS.items():
+                if any(each in str(error).lower() for each in words.split("|")):
+                    raise kind(f"{self} {message} ({error})") from error
+            raise errors.StoreError(f"{self} cannot be used: {error}") from error
 
-    def _meaning(self, error: Exception) -> MemorandaError:
-        if isinstance(error, NotFoundError):
-            return StoreError(f"{self}: what is there was removed ({error}); open it again")
-        if isinstance(error, UnicodeEncodeError):
-            why = f"a text holds a character that cannot be stored: {error.reason}; remove it"
-            return InvalidInput(why)
-        text = str(error).lower()
-        for words, kind, message in MEANINGS:
-            if any(each in text for each in words):
-                return kind(message.format(place=self, error=error))
-        return StoreError(f"{self} cannot be used: {error}")
+
+class JournalEntry(NamedTuple):
+    """What one commit changed.
+
+    Attributes:
+        schema: number of the schema that the tables had.
+        patch: the patchset.
+        is_snapshot: whether the patchset holds everything.
+    """
+
+    schema: int
+    patch: bytes
+    is_snapshot: bool = False
+
+
+class Journal:
+    """Keeps the commits of a folder.
+
+    Attributes:
+        number: of the last entry; 0 before any.
+        outgrown: whether the commits are larger than the snapshot that they follow.
+    """
+
+    def __init__(self, folder: ChromaFolder) -> None:
+        """Keep them in a collection of their own."""
+        self._folder = folder
+        self.number = 0
+        self._snapshot_size = self._commits_size = 0
+
+    def read(self, newest_schema: int) -> Iterator[JournalEntry]:
+        """Yield the last snapshot and the commits after it, in order.
+
+        Raises:
+            SchemaTooNew: a newer memoranda wrote one.
+            NotADatabase: one is missing or cannot be read.
+        """
+        first = max(self._folder.ids(JOURNAL, where={"snapshot": True}), default="")
+        heads = [each for each in self._folder.ids(JOURNAL) if each.isdigit() and each >= first]
+        for key, _, row in sorted(self._folder.rows(JOURNAL, heads)):
+            yield self._entry(key, row, newest_schema)
+        if first:  # Whoever wrote the snapshot may have been killed.
+            self._remove_before(int(first))
+
+    def append(self, entry: JournalEntry) -> None:
+        """Commit an entry; where it fails, it is not there."""
+        text = b64encode(entry.patch).decode()
+        pieces = list(batches(text, PIECE)) or [""]
+        number = self.number + 1
+        head = {"schema": entry.schema, "parts": len(pieces), "snapshot": entry.is_snapshot}
+        for part in reversed(range(len(pieces))):
+            row = {"number": number, "patch": pieces[part]} | ({} if part else head)
+            key = f"{number:012}-{part}" if part else f"{number:012}"
+            values = {"ids": [key], "embeddings": [NO_VECTOR], "metadatas": [row]}
+            self._folder.call(JOURNAL, "upsert", **values)
+        self._count(number, len(text), is_snapshot=entry.is_snapshot)
+        if entry.is_snapshot:
+            self._remove_before(number)
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the commits are larger than the snapshot that they follow."""
+        return self._commits_size > max(self._snapshot_size, SMALLEST)
+
+    def _count(self, number: int, size: int, *, is_snapshot: bool) -> None:
+        self.number = number
+        self._commits_size = 0 if is_snapshot else self._commits_size + size
+        self._snapshot_size = size if is_snapshot else self._snapshot_size
+
+    def _entry(self, key: str, row: Any, newest_schema: int) -> JournalEntry:
+        try:
+            number, schema, is_snapshot = row["number"], row["schema"], row["snapshot"]
+            if schema > newest_schema:
+                message = (
+                    f"{self._folder} has schema {schema}, this memoranda knows up to "
+                    f"{newest_schema}; upgrade with pip install -U memoranda"
+                )
+                raise errors.SchemaTooNew(message)
+            if not is_snapshot and number != self.number + 1:
+                raise ValueError(f"entry {self.number + 1} is missing")  # noqa: TRY301
+            parts = [f"{key}-{part}" for part in range(1, row["parts"])]
+            pieces = {each: held["patch"] for each, _, held in self._folder.rows(JOURNAL, parts)}
+            text = row["patch"] + "".join(pieces[each] for each in parts)
+            patch = b64decode(text, validate=True)
+        except (KeyError, ValueError, TypeError) as error:
+            message = (
+                f"{self._folder}: the journal cannot be read ({error}); something else changed "
+                f"it. Restore a backup"
+            )
+            raise errors.NotADatabase(message) from error
+        self._count(number, len(text), is_snapshot=is_snapshot)
+        return JournalEntry(schema, patch, is_snapshot)
+
+    def _remove_before(self, number: int) -> None:
+        self._folder.call(JOURNAL, "delete", where={"number": {"$lt": number}})
 
 
 def batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

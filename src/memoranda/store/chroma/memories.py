@@ -7,24 +7,22 @@ retired is not in it. It is written after the journal, and read only to be compa
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from memoranda.model.checks import from_ms
 from memoranda.model.query import Vector
-from memoranda.store.chroma.folder import PAGE, ChromaFolder, batches
+from memoranda.store.chroma.folder import MEMORIES, PAGE, ChromaFolder, batches
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.health import meta
 from memoranda.store.sql.reads import DIMENSIONS
 from memoranda.store.sql.rows import STORED_FLOAT, Row
 
-MEMORIES = "memories"
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
 UNKNOWN_DIMENSIONS = 384
 LARGEST = 2**63 - 1
@@ -34,8 +32,6 @@ NAME = re.compile(r"(?![#$]|chroma:).{1,200}", re.DOTALL)
 STORED_BY, MEMORANDA = "stored_by", "memoranda"
 # Metadata by which rows of memoranda 0.2 are known.
 GENERATION = "generation"
-# Under this name an imported record tells which row of another program it was.
-ADOPTED_ID = "chroma_id"
 # Metadata as JSON for what the caller attached and has no place under its own name.
 OWN = "own"
 # Metadata that are columns of a record, and those of them that are times.
@@ -45,52 +41,29 @@ COLUMNS = (
 )
 TIMES = ("created_at", "event_time", "valid_until")
 RESERVED = frozenset((*COLUMNS, STORED_BY, GENERATION, OWN, "closed", "embedded"))
-ROWS = """
+ACTIVE_ONLY = "r.closed_at IS NULL AND r.superseded_by IS NULL AND r.indexed = 1"
+ROWS = f"""
 SELECT r.id, r.content, r.metadata,
     (SELECT embedding FROM vectors v WHERE v.record_key = r.key),
     (SELECT name FROM users u WHERE u.key = r.user_key), r.agent,
     CASE r.kind WHEN 'episode' THEN 'conversation' ELSE r.kind END, r.created_at, r.event_time,
     r.valid_until, r.session_id, r.source_role
-FROM records r WHERE r.closed_at IS NULL AND r.superseded_by IS NULL AND r.indexed = 1
+FROM records r WHERE {ACTIVE_ONLY} AND r.id IN (@texts(:ids)) ORDER BY r.key
 """
-CHOSEN = f"{ROWS} AND r.id IN (@texts(:ids)) ORDER BY r.key"
-ADOPTED = "SELECT metadata FROM records WHERE instr(metadata, :name)"
-
-
-class MemoryRow(NamedTuple):
-    """A record as it is in the collection."""
-
-    id: str
-    text: str
-    metadata: dict[str, Any]
-    vector: Vector  # Without numbers, where it has none yet.
-
-
-class Comparison(NamedTuple):
-    """How the collection differs from the records.
-
-    Attributes:
-        changed: ids of records, also of those that are gone, and whether no row has each.
-        foreign: ids of rows that another program wrote.
-    """
-
-    changed: dict[str, bool]
-    foreign: list[str]
+ACTIVE = f"SELECT r.id FROM records r WHERE {ACTIVE_ONLY}"
 
 
 class Memories:
     """Writes records to the collection, and compares it with them.
 
     Attributes:
-        are_written: whether the collection is known to have all that was committed.
-        foreign: ids of rows of another program that are no records here, as far as was looked.
+        foreign: text and metadata of rows of another program, by id, as far as was looked.
     """
 
     def __init__(self, folder: ChromaFolder) -> None:
         """Write to the collection ``memories`` of ``folder``."""
         self._folder = folder
-        self.are_written = False
-        self.foreign: list[str] = []
+        self.foreign: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def write(self, connection: SqlConnection, changed: Mapping[str, bool]) -> None:
         """Bring records up to date. Doing it twice changes nothing.
@@ -100,64 +73,52 @@ class Memories:
             changed: their ids, and whether the collection has no row of each.
         """
         dimensions = int(meta(connection, DIMENSIONS) or UNKNOWN_DIMENSIONS)
-        if self.width() not in {None, dimensions}:  # All embeddings of a collection have one.
-            self._folder.drop(MEMORIES)
-            every = connection.all("SELECT id FROM records")
-            changed = dict.fromkeys((row[0] for row in every), True)
-        for ids in batches(list(changed), PAGE):
-            # Chroma's index takes four times as long to move a vector as to take a new one in.
-            if there := [each for each in ids if not changed[each]]:
-                self._folder.call(MEMORIES, "delete", ids=there)
-            self._add(_read(connection, CHOSEN, ids), dimensions)
-
-    def width(self) -> int | None:
-        """Return how many numbers the embeddings have; ``None`` before there are any."""
         found = self._folder.call(MEMORIES, "get", limit=1, include=["embeddings"])["embeddings"]
-        return len(found[0]) if len(found) else None
+        if len(found) and len(found[0]) != dimensions:  # All embeddings of a collection have one.
+            self._folder.drop(MEMORIES)
+            changed = dict.fromkeys((row[0] for row in connection.all(ACTIVE)), True)
+        for ids in batches(list(changed), PAGE):
+            # A row that is written over would keep metadata that the record has no longer.
+            self.remove([each for each in ids if not changed[each]])
+            rows = connection.all(ROWS, {"ids": json.dumps(ids)})
+            if rows:
+                values = {
+                    "ids": [row[0] for row in rows],
+                    "documents": [row[1] for row in rows],
+                    "metadatas": [_metadata(row) for row in rows],
+                    "embeddings": [_embedding(row, dimensions) for row in rows],
+                }
+                self._folder.call(MEMORIES, "add", **values)
 
-    def count(self) -> int:
-        """Return how many rows there are, also of other programs."""
-        found: int = self._folder.call(MEMORIES, "count")
-        return found
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove rows from the collection, also those of another program."""
+        for some in batches(ids, PAGE):
+            self._folder.call(MEMORIES, "delete", ids=list(some))
+        for each in ids:
+            self.foreign.pop(each, None)
 
-    def compare(self, connection: SqlConnection) -> Comparison:
-        """Compare the collection with the active records."""
-        rows = {row.id: row for row in _read(connection, ROWS)}
-        changed: dict[str, bool] = {}
-        foreign: list[str] = []
-        for page in self._folder.pages(MEMORIES, ["documents", "metadatas"]):
-            found = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
-            for record, text, metadata in found:
-                row = rows.pop(record, None)
+    def compare(
+        self, connection: SqlConnection, ids: Collection[str] | None = None
+    ) -> dict[str, bool]:
+        """Return ids of records that are otherwise in the collection, and whether it lacks each.
+
+        Args:
+            connection: has the records.
+            ids: the records that may differ in more than being there; ``None``: all.
+        """
+        active = {row[0] for row in connection.all(ACTIVE)}
+        there = {*self._folder.ids(MEMORIES)}
+        different = dict.fromkeys(active - there, True)
+        looked_at = there if ids is None else there.intersection(ids) | (there - active)
+        for some in batches(sorted(looked_at), PAGE):
+            rows = {row[0]: row for row in connection.all(ROWS, {"ids": json.dumps(some)})}
+            for key, text, metadata in self._folder.rows(MEMORIES, some):
+                row = rows.get(key)
                 if row is None and is_foreign(metadata):
-                    foreign.append(record)
-                elif row is None or (text, metadata) != (row.text, row.metadata):
-                    changed[record] = False
-        return Comparison(changed | dict.fromkeys(rows, True), foreign)
-
-    def drop_adopted(self, connection: SqlConnection, foreign: Sequence[str]) -> int:
-        """Remove rows of other programs that are records here; return how many they were."""
-        found = connection.all(ADOPTED, {"name": ADOPTED_ID}) if foreign else []
-        known = {json.loads(row[0]).get(ADOPTED_ID) for row in found}
-        adopted = [each for each in foreign if each in known]
-        for ids in batches(adopted, PAGE):
-            self._folder.call(MEMORIES, "delete", ids=ids)
-        self.foreign = [each for each in foreign if each not in known]
-        return len(adopted)
-
-    def _add(self, rows: Sequence[MemoryRow], dimensions: int) -> None:
-        if rows:
-            vectors = [
-                row.vector if len(row.vector) else placeholder(row.id, dimensions) for row in rows
-            ]
-            self._folder.call(
-                MEMORIES,
-                "add",
-                ids=[row.id for row in rows],
-                embeddings=vectors,
-                documents=[row.text for row in rows],
-                metadatas=[row.metadata for row in rows],
-            )
+                    self.foreign[key] = text or "", metadata or {}
+                elif row is None or (text, metadata) != (row[1], _metadata(row)):
+                    different[key] = False
+        return different
 
 
 def is_foreign(metadata: Mapping[str, Any] | None) -> bool:
@@ -165,25 +126,15 @@ def is_foreign(metadata: Mapping[str, Any] | None) -> bool:
     return metadata is None or not {STORED_BY, GENERATION} & metadata.keys()
 
 
-def placeholder(id: str, dimensions: int) -> Vector:
-    """Return what stands for the embedding of a record that has none yet.
-
-    A direction of its own for each, so that it is near to nothing that is asked for.
-    """
-    seed = int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest())
-    made = np.random.default_rng(seed).standard_normal(dimensions)
-    vector: Vector = (made / np.linalg.norm(made)).astype(np.float32)
-    return vector
+def _embedding(row: Row, dimensions: int) -> Vector:
+    """Return the embedding of a row of ``ROWS``; zeros, near to nothing, while it has none."""
+    stored = np.zeros(dimensions) if row[3] is None else np.frombuffer(row[3], STORED_FLOAT)
+    return stored.astype(np.float32)
 
 
-def _read(connection: SqlConnection, sql: str, ids: Sequence[str] | None = None) -> list[MemoryRow]:
-    values = {} if ids is None else {"ids": json.dumps(ids)}
-    return [_memory_row(row) for row in connection.all(sql, values)]
-
-
-def _memory_row(row: Row) -> MemoryRow:
-    """Return a row of ``ROWS`` as it is in the collection."""
-    record, text, attached, embedding, *values = row
+def _metadata(row: Row) -> dict[str, Any]:
+    """Return what stands beside the text of a row of ``ROWS``."""
+    _, _, attached, embedding, *values = row
     told = {
         name: _iso(value) if name in TIMES else value
         for name, value in zip(COLUMNS, values, strict=True)
@@ -198,8 +149,7 @@ def _memory_row(row: Row) -> MemoryRow:
     if rest := {name: value for name, value in given.items() if name not in plain}:
         told[OWN] = json.dumps(rest, ensure_ascii=False)
     told |= {STORED_BY: MEMORANDA, "closed": False, "embedded": embedding is not None}
-    vector = np.frombuffer(embedding or b"", STORED_FLOAT).astype(np.float32)
-    return MemoryRow(record, text, plain | told, vector)
+    return plain | told
 
 
 def _iso(moment: int) -> str:
@@ -208,8 +158,6 @@ def _iso(moment: int) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int):
         return -LARGEST <= value <= LARGEST
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return isinstance(value, str | bool)
+    return isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import InvalidInput, StoreError, UserDeleted
-from memoranda.model.capabilities import NAMES, NEAREST, Capability
 from memoranda.model.changes import (
     Close,
     Enrich,
@@ -229,6 +227,10 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
     return known
 
 
+# Id, text and metadata of a memory of another program.
+ForeignMemory = tuple[str, str, dict[str, Any]]
+
+
 class Store(Database[Any], SqlClaims, TransferReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
@@ -239,23 +241,17 @@ class Store(Database[Any], SqlClaims, TransferReads):
       was deleted raises ``UserDeleted``.
     - Errors are those of :mod:`memoranda.errors`; none of a driver gets out.
     - Methods may be called from any thread, and by several processes on one store.
-
-    Attributes:
-        details: how the database does what memoranda needs, by the names of capabilities.
     """
 
-    details: ClassVar[Mapping[str, str]]
     _analyzer: Analyzer
     full_text: FullText
 
-    @property
-    def adoptable(self) -> Path | None:
+    def foreign_memories(self) -> list[ForeignMemory]:
         """Return nothing: no other program writes memories into an SQL database."""
-        return None
+        return []
 
-    def finish_adoption(self) -> int:
-        """Return that there was nothing to adopt."""
-        return 0
+    def remove_foreign(self, ids: Sequence[str]) -> None:
+        """Remove memories of another program, which are records now."""
 
     def scope(self, user: str, agent: str | None = None) -> Scope:
         """Return the scope of a user as it is now: it cannot be used once they are deleted."""
@@ -367,10 +363,6 @@ class Store(Database[Any], SqlClaims, TransferReads):
     @abstractmethod
     def size(self) -> int:
         """Return the bytes that the store takes."""
-
-    def capabilities(self) -> tuple[Capability, ...]:
-        """Return what the database does by itself: all but finding the nearest vectors."""
-        return tuple(Capability(name, name != NEAREST, self.details[name]) for name in NAMES)
 
     def users(self) -> list[str]:
         """Return every user."""
