@@ -868,19 +868,6 @@ class Memory:
         self._services.lazy.forget_index()
         return self._entity(name)
 
-    def split_entity(self, name: str, alias: str) -> Entity:
-        """Make an alias of an entity an entity of its own, for good; return the new one.
-
-        Raises:
-            NotFound: there is no such entity.
-            InvalidInput: it has no such alias.
-        """
-        found = self._entity(name)
-        with self._services.store.write(self._scope) as tx:
-            tx.split_entity(found.id, clean(alias, "alias"))
-        self._services.lazy.forget_index()
-        return self._entity(alias)
-
     def _find_entity(self, name: str) -> Entity | None:
         self._services.link_entities(self._scope)
         from memoranda.entities.profiles import find_entity  # noqa: PLC0415 - see the module

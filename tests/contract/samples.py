@@ -448,7 +448,6 @@ class User:
             do.link_entities({late.id: named(late.content, "Kim")}),
             do.merge_entities(bea, cid),
             do.merge_entities(bea, eve),
-            do.split_entity(bea, names[1]),
             do.keep_name_decision("old name", names[2]),
             do.advance_session("talk", through=turn.position or 0, at=SOON, finished=True),
             do.advance_notes("talk", turn.position or 0),

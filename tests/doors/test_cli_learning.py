@@ -196,18 +196,14 @@ def test_entities_are_listed_with_and_without_the_word(run, told):
     assert "Lisbon" not in people
 
 
-def test_entities_are_merged_and_split(run, told):
-    """After a merge both names mean one entity; a split makes the alias one of its own."""
+def test_entities_are_merged(run, told):
+    """After a merge both names mean one entity."""
     run("remember", "Melanie likes tea")
     run("remember", "Big Em sings in Lisbon")
     run("remember", "Lisbon is far away")
     merged = told("entities", "merge", "Lisbon", "Melanie")
     assert (merged["name"], merged["mention_count"]) == ("Lisbon", 3)
     assert told("entity", "melanie")["id"] == merged["id"]
-    shown = run("entities", "split", "Lisbon", "Melanie").stdout
-    assert "Melanie is an entity of its own now" in shown
-    assert told("entity", "melanie")["id"] != merged["id"]
-    assert told("entity", "lisbon")["mention_count"] == 2
 
 
 # facts
@@ -384,7 +380,6 @@ def test_doctor_names_the_model_without_asking_it(told, monkeypatch):
         (("maintain", "sleep"), "'sleep'"),
         (("maintain", "expire", "--watch"), "--watch"),
         (("entities", "merge", "Nobody", "Noone"), "'Nobody'"),
-        (("entities", "split", "Nobody", "Noone"), "'Nobody'"),
         (("facts", "--category", "gossip"), "'gossip'"),
         (("facts", "--limit", "0"), "limit=0"),
         (("facts", "show", "fact_nope"), "'fact_nope'"),
@@ -441,7 +436,7 @@ def test_stored_text_cannot_drive_the_terminal(run, told):
 @each_row(
     "command",
     ["consolidate", "maintain", "audit", "stats", "facts", "facts list", "facts show", "entities",
-     "entities merge", "entities split"],
+     "entities merge"],
 )  # fmt: skip
 def test_help_has_examples(run, command):
     """Each command says what it does, with an example, and takes the shared options."""

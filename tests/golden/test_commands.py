@@ -78,7 +78,6 @@ COMMANDS = (
     ("entities", "list", "--type", "person", "--limit", "2"),
     ("entity", "Rita"),
     ("entities", "merge", "Azores", "Porto"),
-    ("entities", "split", "Azores", "Porto"),
     ("conversations",),
     ("conversations", "show", "january"),
     ("conversations", "show", "january", "--explain", "--budget", "120", "--strategy", "hybrid"),

@@ -100,8 +100,7 @@ def searching(memory, clock, folder):
     recalled = [memory.recall("Tell me of Marta and tea", budget=200), boris.recall("tea")]
     merged = memory.merge_entities("Marta Prado", "Boris")
     names = [memory.entities(limit=20), memory.entity("Lisbon"), merged]
-    split = [memory.split_entity("Marta Prado", "Boris"), memory.entities(limit=20)]
-    return [found, recalled, names, split, boris.records(), memory.admin.users(), memory.usage()]
+    return [found, recalled, names, boris.records(), memory.admin.users(), memory.usage()]
 
 
 def conversing(memory, clock, folder):

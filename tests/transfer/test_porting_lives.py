@@ -76,7 +76,7 @@ def test_fading_goes_on_from_the_same_strength(tmp_path):
 
 
 def test_decisions_on_names_hold_in_another_store(tmp_path):
-    """Merged names are one entity there, under the same name; decisions made there stay."""
+    """Merged names are one entity there, under the same name."""
     with opened() as one:
         one.remember_many(["I met Robert Brown today", "I met Alice Stone today"])
         store, scope = one._services.store, one._scope
@@ -88,10 +88,6 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
             entity = two.entity("Robert Brown")
             assert (entity.name, entity.aliases) == ("Alice Stone", ("Robert Brown",))
             assert two.verify() == []
-        with opened() as three:
-            apply(three, do.keep_name_decision("robert brown", "robert brown"))
-            three.import_(tmp_path / "noa.jsonl")
-            assert three.entity("Robert Brown").aliases == ()
 
 
 def test_what_is_retired_or_taken_back_stays_so(tmp_path):

@@ -29,12 +29,11 @@ class FactsGroup(ListingGroup):
 
 
 class EntitiesGroup(ListingGroup):
-    """List what records speak of; make two of them one, or one two.
+    """List what records speak of; make two of them one.
 
     Examples:
         memoranda entities --type person --limit 20
         memoranda entities merge Melanie Mel
-        memoranda entities split Melanie Mel
     """
 
 
@@ -126,27 +125,6 @@ def merge(session: Session, *, name: str, other: str) -> None:
     if found.aliases:
         line.append(f", also {one_line(', '.join(found.aliases))}")
     session.show(found, line.append(f", in {pluralize(found.mention_count, 'record')}"))
-
-
-@command(entities, "split")
-def split(session: Session, *, name: str, alias: str) -> None:
-    """Make a name of an entity an entity of its own, for good.
-
-    Args:
-        name: The entity.
-        alias: The name of it that means another one.
-
-    Examples:
-        memoranda entities split Melanie Mel
-    """
-    memory = session.memory()
-    new = memory.split_entity(name, alias)
-    old = memory.entity(name)
-    line = safe_text("").append(one_line(new.name), "bold")
-    line.append(f" is an entity of its own now, in {pluralize(new.mention_count, 'record')}")
-    if old is not None:
-        line.append(f"; {one_line(old.name)} is in {pluralize(old.mention_count, 'record')}")
-    session.show(new, line)
 
 
 @command(commands, "entity")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from samples import ACTIVE, ALL, EXTRACTOR, User, moment, named, record
+from samples import ACTIVE, ALL, User, moment, named, record
 from steps import do
 
-from laws.base import Contract, Reopen
+from laws.base import Contract
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Mention
 from memoranda.model.ports import ENTITIES
@@ -103,11 +103,6 @@ def merge(ana: User, name: str, other: str) -> None:
     ana.apply(do.merge_entities(ana.entity_id(name), ana.entity_id(other)))
 
 
-def split(ana: User, alias: str) -> None:
-    """Make an alias an entity of its own."""
-    ana.apply(do.split_entity(ana.entity_id(alias), alias))
-
-
 def groups(ana: User) -> list[tuple[str, tuple[str, ...], int]]:
     """Return name, aliases and mentions of every entity."""
     entities = ana.entities(ACTIVE, type=None, limit=9)
@@ -132,49 +127,15 @@ class DecisionContract(Contract):
         assert set(ana.decisions().values()) == {"ef"}
         assert store.verify() == []
 
-    def test_a_split_alias_is_an_entity(self, store: Store, ana: User, reopen: Reopen) -> None:
-        """The alias takes its mentions along, and neither rule nor rebuild takes it back."""
-        ana.remember("Zoe Lopez sings", "Zoe dances", "Zoe Lopez cooks")
-        whole = ana.entity_id("zoe lopez")
-        split(ana, "Zoe")
-        assert groups(ana) == [("Zoe", (), 1), ("Zoe Lopez", (), 2)]
-        assert ana.entity_id("zoe lopez") == whole != ana.entity_id("zoe")
-        ana.remember("Zoe sleeps", "Zoe Lopez sleeps", "Zoe Moss sleeps", "Bob", "Al")
-        merge(ana, "Bob", "Al")
-        after = [("Bob", ("Al",), 2), ("Zoe", (), 2), ("Zoe Lopez", (), 3), ("Zoe Moss", (), 1)]
-        assert groups(ana) == after
-        assert ana.decisions() == {"zoe": "zoe", "al": "bob"}
-        ana.store = store = reopen(store)
-        assert (store.verify(), store.rebuild(EXTRACTOR)) == ([], [])
-        assert groups(ana) == after
-
-    def test_a_split_undoes_a_merger(self, store: Store, ana: User) -> None:
-        """What was merged can be split, whichever of the names it is, and merged again."""
-        ana.remember("Ab", "Cd", "Ef")
-        merge(ana, "Ab", "Cd")
-        merge(ana, "Ab", "Ef")
-        split(ana, "Ab")
-        one, (name, aliases, times) = groups(ana)
-        assert (one, {name, *aliases}, times) == (("Ab", (), 1), {"Cd", "Ef"}, 2)
-        split(ana, "Ef")
-        assert groups(ana) == [("Ab", (), 1), ("Cd", (), 1), ("Ef", (), 1)]
-        merge(ana, "Cd", "Ab")
-        assert groups(ana) == [("Cd", ("Ab",), 2), ("Ef", (), 1)]
-        assert store.verify() == []
-
     def test_what_cannot_be_decided_is_refused(self, ana: User) -> None:
         """Unknown ids and names are not found; one entity alone is neither merged nor split."""
-        ana.remember("Zoe Lopez sings", "Zoe dances", "Dan")
-        zoe, dan = ana.entity_id("Zoe"), ana.entity_id("Dan")
+        ana.remember("Zoe sings")
+        zoe = ana.entity_id("Zoe")
         before = groups(ana)
         for error, action in (
             (NotFound, do.merge_entities(zoe, "ent_nothing")),
             (NotFound, do.merge_entities("ent_nothing", zoe)),
-            (NotFound, do.split_entity("ent_nothing", "Zoe")),
-            (NotFound, do.split_entity(zoe, "Dan")),
-            (NotFound, do.split_entity(zoe, "")),
             (InvalidInput, do.merge_entities(zoe, zoe)),
-            (InvalidInput, do.split_entity(dan, "Dan")),
             (InvalidInput, do.keep_name_decision("Zoe", " ")),
         ):
             with pytest.raises(error):
@@ -184,33 +145,25 @@ class DecisionContract(Contract):
     def test_who_decides(self, ana: User, ben: User) -> None:
         """Users decide for themselves, agents on what they see."""
         ana.remember("Bob sings", "Zoe dances")
-        ana.planner.remember("Carl left", "Zoe Lopez sings")
+        ana.planner.remember("Carl left")
         ben.remember("Bob sings", "Carl left")
         bob, carl, zoe = (ana.entity_id(name) for name in ("Bob", "Carl", "Zoe"))
         with pytest.raises(NotFound):
-            ana.writer.apply(do.split_entity(zoe, "Zoe Lopez"))
-        ana.planner.apply(do.merge_entities(bob, carl), do.split_entity(zoe, "Zoe"))
-        assert ana.planner.decisions() == {"carl": "bob", "zoe": "zoe"}
-        assert (ana.writer.decisions(), ben.decisions()) == ({"zoe": "zoe"}, {})
+            ana.writer.apply(do.merge_entities(zoe, carl))
+        ana.planner.apply(do.merge_entities(bob, carl))
+        assert ana.planner.decisions() == {"carl": "bob"}
+        assert (ana.writer.decisions(), ben.decisions()) == ({}, {})
 
     def test_an_import_keeps_decisions(self, store: Store, ana: User) -> None:
         """One made elsewhere holds for what is there and what comes, unless there is one."""
-        ana.remember("Bob sings", "Robert Brown dances", "Zoe Lopez sings", "Zoe dances")
-        plan = [
-            do.keep_name_decision("Robert Brown", "bob"),
-            do.keep_name_decision("zoe", "Zoe"),
-            do.keep_name_decision("carl", "bob"),
-        ]
+        ana.remember("Bob sings", "Robert Brown dances")
+        plan = [do.keep_name_decision("Robert Brown", "bob"), do.keep_name_decision("carl", "bob")]
         ana.apply(*plan)
         ana.remember("Carl left")
-        expected = [("Bob", ("Carl", "Robert Brown"), 3), ("Zoe", (), 1), ("Zoe Lopez", (), 1)]
+        expected = [("Bob", ("Carl", "Robert Brown"), 3)]
         assert groups(ana) == expected
         held = dict(ana.decisions())
-        ana.apply(
-            *plan,
-            do.keep_name_decision("robert brown", "carl"),
-            do.keep_name_decision("zoe", "zoe lopez"),
-        )
+        ana.apply(*plan, do.keep_name_decision("robert brown", "carl"))
         assert (groups(ana), ana.decisions()) == (expected, held)
         ana.apply(do.keep_name_decision("kim", "pat"), do.keep_name_decision("lee", "pat"))
         ana.remember("Lee left", "Kim left", "Pat left")

@@ -125,7 +125,6 @@ class IsolationContract(Contract):
             do.advance_session(talk, through=9, at=moment(1), finished=True),
             do.merge_entities(own, hers),
             do.merge_entities(hers, own),
-            do.split_entity(hers, "Zoe"),
             do.pin_message("mine", message.id, pinned=True),
         ]
         for target in (item.id, *unknown):

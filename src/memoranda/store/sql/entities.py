@@ -1,8 +1,7 @@
-"""Entities of a user: names, aliases, who mentions them, and what persons decided about names.
+"""Entities of a user: names, aliases, who mentions them, and what persons made one.
 
-A decision is kept by folded names, not by entities, so that it outlives a rebuild and an export. A
-name with a target belongs to the entity that the target names; a name that is its own target
-stands alone, and no rule of names links another to it.
+That a person made two entities one is kept as which name belongs to the entity of which other
+name, so that it outlives an export. A name that has another as its target is looked up by it.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Mention
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.rows import dump
+from memoranda.store.sql.transaction import ScopedTransaction
 
 LONGEST_NAME = 60
 # Names that are compared with a new one: where more may be meant, none is.
@@ -30,51 +31,42 @@ UPDATE entities SET name = (
 ) WHERE user_key = :user AND key = :entity AND EXISTS (
     SELECT 1 FROM entity_names n WHERE n.entity_key = :entity)
 """
-# To names that stand alone, or are one with such a name, no rule links another.
+# The entity of a name; or else that of the name to which a person gave it, or of others given so.
+KNOWN = """
+SELECT entity_key FROM entity_names WHERE user_key = :user AND folded = :folded
+UNION ALL SELECT n.entity_key FROM entity_decisions d
+    JOIN entity_decisions o ON o.user_key = :user AND o.target = d.target
+    JOIN entity_names n ON n.user_key = :user AND n.folded IN (o.folded, o.target)
+    WHERE d.user_key = :user AND :folded IN (d.folded, d.target)
+LIMIT 1
+"""
 CANDIDATES = """
 SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
 WHERE n.user_key = :user AND e.user_key = :user AND (n.entity_key, n.folded) IN (
         SELECT entity_key, folded FROM entity_name_keys
         WHERE user_key = :user AND name_key IN (@texts(:keys)))
-    AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
-        ON t.user_key = :user AND t.folded = d.target AND t.target = d.target
-        WHERE d.user_key = :user AND d.folded = n.folded)
 LIMIT :most
 """
-# The entity of one of the names of a group: those that were given to the target, and the target.
-HOLDER = """
-SELECT entity_key FROM entity_names WHERE user_key = :user AND folded IN (
-    SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader
-    UNION SELECT CAST(:leader AS text))
-ORDER BY CASE WHEN folded = :leader THEN 0 ELSE 1 END, entity_key LIMIT 1
-"""
-# Names (user, folded, entity) of which others of their group are in another entity.
-APART = """
-SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
-JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
-JOIN entity_decisions g ON g.user_key = d.user_key AND g.target = d.target
-JOIN entity_names o ON o.user_key = d.user_key AND o.entity_key <> n.entity_key
-    AND o.folded IN (d.target, g.folded)
-GROUP BY n.user_key, n.folded, n.entity_key
-"""
-# Names that stand alone (user, folded, entity) and yet have names of others in their entity.
-NOT_ALONE = """
-SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
-JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
-JOIN entity_names o ON o.user_key = d.user_key AND o.entity_key = n.entity_key
-WHERE d.target = d.folded AND NOT EXISTS (SELECT 1 FROM entity_decisions g
-    WHERE g.user_key = d.user_key AND g.folded = o.folded AND g.target = d.target)
-GROUP BY n.user_key, n.folded, n.entity_key
-"""
-DECIDE = """
+GIVE_NAME = """
 INSERT INTO entity_decisions (user_key, folded, target) VALUES (:user, :folded, :target)
 ON CONFLICT (user_key, folded) DO UPDATE SET target = excluded.target
 """
-REDIRECT = """
-UPDATE entity_decisions SET target = :target WHERE user_key = :user AND target = :before
+# All that was given to a name goes on to the target of that.
+GIVE_ON = """
+UPDATE entity_decisions SET target = :target WHERE user_key = :user AND target = :folded
 """
-UNDECIDE = "DELETE FROM entity_decisions WHERE user_key = :user AND folded = :folded"
-DECIDED = "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader"
+NAMES = "SELECT folded, name FROM entity_names WHERE user_key = :user AND entity_key = :entity"
+HELD = """
+SELECT folded, entity_key FROM entity_names
+WHERE user_key = :user AND folded IN (:folded, :target)
+"""
+TARGET = "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded"
+# What a person decided of names that no record uses any more.
+FORGET_GIVEN_NAMES = """
+DELETE FROM entity_decisions WHERE user_key = :user AND (
+    folded NOT IN (SELECT folded FROM entity_names WHERE user_key = :user)
+    OR target NOT IN (SELECT folded FROM entity_names WHERE user_key = :user))
+"""
 CREATE = """
 INSERT INTO entities (id, user_key, name, type) VALUES (:id, :user, :name, :type) RETURNING key
 """
@@ -87,23 +79,40 @@ INSERT INTO entity_name_keys (user_key, name_key, entity_key, folded)
 VALUES (:user, :key, :entity, :folded)
 ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
 """
-MOVE_LINKS = """
-INSERT INTO record_entities (user_key, record_key, entity_key, folded)
-SELECT user_key, record_key, CAST(:to AS bigint), folded FROM record_entities
-WHERE user_key = :user AND entity_key = :entity AND folded = :folded
-ON CONFLICT DO NOTHING
+# The names, links and keys of one entity become those of another.
+MOVE = tuple(
+    f"""
+INSERT INTO {table} (user_key, entity_key, {columns})
+SELECT user_key, CAST(:to AS bigint), {columns} FROM {table}
+WHERE user_key = :user AND entity_key = :entity ON CONFLICT DO NOTHING
 """
-UNUSED = """
-SELECT folded FROM entity_names n WHERE entity_key = :entity AND folded NOT IN (
-    SELECT folded FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
+    for table, columns in (
+        ("entity_names", "folded, name"),
+        ("entity_name_keys", "folded, name_key"),
+        ("record_entities", "folded, record_key"),
+    )
+)
+DROP = "DELETE FROM entities WHERE user_key = :user AND key = :entity"
+DROP_UNUSED = tuple(
+    f"""
+DELETE FROM {table} WHERE user_key = :user AND entity_key = :entity AND folded NOT IN (
+    SELECT folded FROM record_entities l WHERE l.user_key = :user AND l.entity_key = :entity)
 """
-DROP_UNLINKED = """
-DELETE FROM entities WHERE user_key = :user AND key = :entity AND NOT EXISTS (
+    for table in ("entity_names", "entity_name_keys")
+)
+DROP_UNLINKED = f"""
+{DROP} AND NOT EXISTS (
     SELECT 1 FROM record_entities l WHERE l.user_key = :user AND entity_key = :entity)
 """
 LINK = """
 INSERT INTO record_entities (user_key, record_key, entity_key, folded)
 VALUES (:user, :record, :entity, :folded) ON CONFLICT DO NOTHING
+"""
+SEEN_ENTITY = """
+SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
+    AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
+        ON r.key = l.record_key WHERE l.user_key = :user AND r.user_key = :user
+        AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
 """
 
 
@@ -121,17 +130,8 @@ class EntityWriter:
     user: int
     names: NameMatcher
 
-    def _all(self, sql: str, **values: Any) -> list[Any]:
-        return self.connection.all(sql, {"user": self.user} | values)
-
-    def _value(self, sql: str, **values: Any) -> Any:
-        return self.connection.value(sql, {"user": self.user} | values)
-
     def _run(self, sql: str, **values: Any) -> None:
         self.connection.run(sql, {"user": self.user} | values)
-
-    def _change(self, sql: str, **values: Any) -> int:
-        return self.connection.change(sql, {"user": self.user} | values)
 
     def link(self, record: int, mentions: Sequence[Mention]) -> int:
         """Link a record to the entities that it mentions, making new ones; return the new links."""
@@ -142,26 +142,24 @@ class EntityWriter:
                 continue
             entity = self._find(folded, mention) or self._create(mention.text, mention.type)
             self._add_name(entity, folded, mention.text)
-            added += self._change(LINK, record=record, entity=entity, folded=folded)
+            place = {"user": self.user, "record": record, "entity": entity, "folded": folded}
+            added += self.connection.change(LINK, place)
         return added
 
     def _add_name(self, entity: int, folded: str, name: str) -> None:
-        if self._change(ADD_NAME, folded=folded, entity=entity, name=name):
-            base = {"user": self.user, "entity": entity, "folded": folded}
+        base = {"user": self.user, "entity": entity, "folded": folded}
+        if self.connection.change(ADD_NAME, base | {"name": name}):
             keys = sorted(self.names.keys(name))
             self.connection.run_many(ADD_KEY, [base | {"key": key} for key in keys])
             self.rename([entity])
 
     def _find(self, folded: str, mention: Mention) -> int | None:
-        same = "SELECT entity_key FROM entity_names WHERE user_key = :user AND folded = :folded"
-        exact: int | None = self._value(same, folded=folded)
-        if exact is not None:
-            return exact
-        known = self.holder(folded)
-        if known is not None or self.target(folded) is not None:
+        known: int | None = self.connection.value(KNOWN, {"user": self.user, "folded": folded})
+        if known is not None:
             return known  # A person's word goes before any rule.
         keys = dump(sorted(self.names.keys(mention.text)))
-        rows = self._all(CANDIDATES, keys=keys, most=MOST_ALIKE)
+        values = {"user": self.user, "keys": keys, "most": MOST_ALIKE}
+        rows = self.connection.all(CANDIDATES, values)
         # One name at a time: an entity that fits by two of its names is still one.
         asked = mention.text, mention.type
         meant: set[int] = {
@@ -174,36 +172,27 @@ class EntityWriter:
         return meant.pop() if len(meant) == 1 else None
 
     def _create(self, name: str, type: str) -> int:
-        key: int = self._value(CREATE, id=f"ent_{secrets.token_hex(10)}", name=name, type=type)
+        new = {"user": self.user, "id": f"ent_{secrets.token_hex(10)}", "name": name, "type": type}
+        key: int = self.connection.value(CREATE, new)
         return key
 
-    def split(self, entity: int, folded: str) -> int:
-        """Make one of the names of an entity an entity of its own, and return that."""
-        kind = "SELECT type FROM entities WHERE user_key = :user AND key = :entity"
-        type_ = self._value(kind, entity=entity)
-        new = self._create(self.spelled(entity)[folded], type_)
-        self.give(entity, folded, new)
-        return new
+    def merge(self, leader: str, folded: Iterable[str]) -> None:
+        """Let names, and all that were given to them, belong to the entity of ``leader``."""
+        target = self.connection.value(TARGET, {"user": self.user, "folded": leader}) or leader
+        for name in folded:
+            if name != target:
+                self._run(GIVE_ON, folded=name, target=target)
+                self._run(GIVE_NAME, folded=name, target=target)
 
-    def give(self, entity: int, folded: str, to: int) -> None:
-        """Move a name of an entity, and the links that were made under it, to another."""
-        name = self.spelled(entity).get(folded)
-        self._run(MOVE_LINKS, entity=entity, folded=folded, to=to)
-        self._drop_name(entity, folded, "record_entities")
-        if name is not None:
-            self._add_name(to, folded, name)
-        self.forget_unmentioned([entity])
+    def move(self, entity: int, to: int) -> None:
+        """Make one entity a part of another."""
+        for sql in (*MOVE, DROP):
+            self._run(sql, entity=entity, to=to)
         self.rename([to])
-
-    def _drop_name(self, entity: int, folded: str, *more: str) -> None:
-        for table in ("entity_names", "entity_name_keys", *more):
-            named = "user_key = :user AND entity_key = :entity AND folded = :folded"
-            self._run(f"DELETE FROM {table} WHERE {named}", entity=entity, folded=folded)
 
     def spelled(self, entity: int) -> dict[str, str]:
         """Return the names of an entity: folded form → as it is written."""
-        sql = "SELECT folded, name FROM entity_names n WHERE entity_key = :entity"
-        return dict(self._all(sql, entity=entity))
+        return dict(self.connection.all(NAMES, {"user": self.user, "entity": entity}))
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
@@ -217,79 +206,55 @@ class EntityWriter:
             "SELECT DISTINCT entity_key FROM record_entities "
             "WHERE user_key = :user AND record_key IN (@ints(:keys))"
         )
-        return [row[0] for row in self._all(sql, keys=dump(list(records)))]
+        values = {"user": self.user, "keys": dump(list(records))}
+        return [row[0] for row in self.connection.all(sql, values)]
 
-    def forget_unmentioned(self, entities: Iterable[int]) -> None:
+    def forget_unmentioned(self, entities: Sequence[int]) -> None:
         """Drop the spellings that no record uses any more, and the entities left without any."""
         for entity in entities:
-            for (folded,) in self._all(UNUSED, entity=entity):
-                self._drop_name(entity, folded)
-            self._run(DROP_UNLINKED, entity=entity)
-            self.rename([entity])
+            for sql in (*DROP_UNUSED, DROP_UNLINKED):
+                self._run(sql, entity=entity)
+        self.rename(entities)
 
-    # What persons decided
 
-    def target(self, folded: str) -> str | None:
-        """Return the name to whose entity ``folded`` was given, if it was."""
-        sql = "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded"
-        found: str | None = self._value(sql, folded=folded)
-        return found
+class EntityWrites(ScopedTransaction):
+    """Makes entities of a user one, for good."""
 
-    def holder(self, folded: str) -> int | None:
-        """Return the entity of the names that were decided to be one with ``folded``, if it is."""
-        found: int | None = self._value(HOLDER, leader=self.target(folded) or folded)
-        return found
+    @property
+    def entity_writer(self) -> EntityWriter:
+        """What changes the entities of the user."""
+        return EntityWriter(self.connection, self.user, self.names)
 
-    def decided_names(self) -> set[str]:
-        """Return the folded names of which decisions speak."""
-        rows = self._all("SELECT folded, target FROM entity_decisions WHERE user_key = :user")
-        return {name for row in rows for name in row}
+    def merge_entities(self, id: str, other_id: str) -> None:
+        """Make two entities one, which keeps the name of the first."""
+        (entity, name), (other, _) = self._entity(id), self._entity(other_id)
+        if entity == other:
+            message = f"{id!r} is one entity already; name two that are to become one"
+            raise InvalidInput(message)
+        writer = self.entity_writer
+        writer.merge(self.names.fold(name), writer.spelled(other))
+        writer.move(other, entity)
 
-    def unite(self, leader: str, names: Iterable[str]) -> None:
-        """Decide that these names, and all that were one with them, belong to ``leader``."""
-        before = self.target(leader)
-        if before not in {None, leader}:
-            self._run(UNDECIDE, folded=leader)
-            self._join(before, leader)
-        for name in names:
-            for other in {name, self.target(name) or name} - {leader}:
-                self._join(other, leader)
+    def keep_name_decision(self, name: str, target_name: str) -> None:
+        """Keep that a name was given to another one elsewhere, unless it was given here."""
+        folded, target = self.names.fold(name), self.names.fold(target_name)
+        if not folded or not target:
+            message = f"a decision needs two names, got {name!r} and {target_name!r}"
+            raise InvalidInput(message)
+        self.register(begins=False)
+        pair = {"user": self.user, "folded": folded, "target": target}
+        if folded == target or self.connection.value(TARGET, pair) is not None:
+            return
+        self.entity_writer.merge(target, [folded])
+        held = dict(self.connection.all(HELD, pair))
+        if len({*held.values()}) > 1:
+            self.entity_writer.move(held[folded], held[target])
 
-    def _join(self, folded: str | None, leader: str) -> None:
-        """Let a name belong to ``leader``, and all that belonged to that name."""
-        self._run(REDIRECT, before=folded, target=leader)
-        self._run(DECIDE, folded=folded, target=leader)
-
-    def stand_alone(self, folded: str) -> None:
-        """Decide that ``folded`` stands alone; what was one with it stays so without it."""
-        self._leave(folded)
-        self._run(DECIDE, folded=folded, target=folded)
-
-    def forget_decisions(self, folded: Iterable[str]) -> None:
-        """Drop the decisions on those of these names that no record uses any more."""
-        used = "SELECT 1 FROM entity_names WHERE user_key = :user AND folded = :folded"
-        for name in sorted(folded):
-            if not self._value(used, folded=name):
-                self._leave(name)
-
-    def _leave(self, folded: str) -> None:
-        """Take a name out of its group; where it was the target, the longest other name is."""
-        self._run(UNDECIDE, folded=folded)
-        longest = f"{DECIDED} ORDER BY length(folded) DESC, folded LIMIT 1"
-        leader: str | None = self._value(longest, leader=folded)
-        if leader is not None:
-            self._run(UNDECIDE, folded=leader)
-            self._run(REDIRECT, before=folded, target=leader)
-
-    def obey_decisions(self) -> None:
-        """Apply the merges and splits that persons decided to every name of the user."""
-        names = "SELECT a.folded, a.entity_key FROM ({}) a WHERE a.user_key = :user"
-        for folded, entity in self._all(names.format(APART)):
-            holder = self.holder(folded)
-            if holder is not None and holder != entity:
-                self.give(entity, folded, holder)
-        for folded, entity in self._all(names.format(NOT_ALONE)):
-            new = self.split(entity, folded)
-            group = {folded, *(row[0] for row in self._all(DECIDED, leader=folded))}
-            for other in group & self.spelled(entity).keys():
-                self.give(entity, other, new)
+    def _entity(self, id: str) -> tuple[int, str]:
+        row = self.connection.one(SEEN_ENTITY, self.own | {"id": id})
+        if row is None:
+            message = (
+                f"there is no entity {id!r} for user {self.scope.user!r}; look it up by its name"
+            )
+            raise NotFound(message)
+        return row[0], row[1]

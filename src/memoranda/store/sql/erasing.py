@@ -15,6 +15,7 @@ from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql.conversation_writes import ConversationWrites
 from memoranda.store.sql.dialect import user_tables
+from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.transaction import NEXT_EPOCH, name_digest
 
@@ -236,7 +237,6 @@ class ErasingWrites(ConversationWrites):
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
         touched = self.entity_writer.of_records(keys)
-        named = self._decided_names(keys)
         self.raise_epoch()
         self.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
         messages = self._erase_messages(ids)
@@ -251,8 +251,7 @@ class ErasingWrites(ConversationWrites):
         )
         self.log(targets, at, ChangeAction.ERASE, reason)
         self.entity_writer.forget_unmentioned(touched)
-        self.entity_writer.forget_decisions(named)
-        self.entity_writer.rename(touched)
+        self.connection.run(FORGET_GIVEN_NAMES, values)
         self._forget_sources(ids)
         freed = self.connection.all(FORGET_REPLACEMENTS, values)
         self.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
@@ -277,25 +276,6 @@ class ErasingWrites(ConversationWrites):
             "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))",
             values,
         )
-
-    def _decided_names(self, keys: Sequence[int]) -> set[str]:
-        """Return the names of decisions that these records use, also where they have no links."""
-        decided = self.entity_writer.decided_names()
-        if not decided:
-            return set()
-        values = {"user": self.user, "keys": dump(keys)}
-        rows = self.connection.all(
-            "SELECT content FROM records r WHERE r.user_key = :user AND key IN (@ints(:keys))",
-            values,
-        )
-        texts = [self.names.fold(row[0]) for row in rows]
-        named = {name for name in decided if any(name in text for text in texts)}
-        links = self.connection.all(
-            "SELECT DISTINCT folded FROM record_entities l "
-            "WHERE l.user_key = :user AND record_key IN (@ints(:keys))",
-            values,
-        )
-        return named | decided.intersection(row[0] for row in links)
 
     def _erase_messages(self, records: Sequence[str], statement: str = MESSAGES) -> int:
         removed = self.connection.change(

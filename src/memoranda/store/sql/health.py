@@ -349,8 +349,6 @@ def rebuild(
         connection.run_many(ADD_SOURCE, _sources(connection))
         connection.run_many(ADD_NAME_KEY, _name_keys(connection, names))
         relinked = _link_again(connection, names, extractor)
-        for (user,) in connection.all("SELECT key FROM users"):
-            EntityWriter(connection, user, names).obey_decisions()
         _require_all(before, _count_canonical(connection), database.location)
     return problems + report("records linked to other entities", relinked)
 

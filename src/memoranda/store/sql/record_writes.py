@@ -36,6 +36,7 @@ from memoranda.model.models import (
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.traces import AuditTrail
 from memoranda.store.sql.database import indexed
+from memoranda.store.sql.entities import EntityWrites
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.rows import (
     RECORD,
@@ -47,7 +48,7 @@ from memoranda.store.sql.rows import (
     record,
     record_values,
 )
-from memoranda.store.sql.transaction import LOG, ScopedTransaction, TargetRecord
+from memoranda.store.sql.transaction import LOG, TargetRecord
 
 INSERT = insertion(
     "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
@@ -126,7 +127,7 @@ def _past_state(trail: AuditTrail) -> tuple[str, int | None, int]:
     return trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
 
 
-class RecordWrites(ScopedTransaction):
+class RecordWrites(EntityWrites):
     """Changes the records of a user in an open transaction."""
 
     def insert(self, changes: Sequence[Insert]) -> list[StoredRecord]:

@@ -121,7 +121,6 @@ class RedactingWrites(ConversationWrites):
         for table in (*rows.VECTOR_TABLES, "record_entities"):
             self.drop(table, [key])
         self.entity_writer.forget_unmentioned(touched)
-        self.entity_writer.rename(touched)
         for work in (VECTORS, ENTITIES):
             self.connection.run(QUEUE, {"work": work, "record_key": key, "user_key": self.user})
         self.raise_epoch()

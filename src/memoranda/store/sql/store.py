@@ -39,7 +39,6 @@ from memoranda.store.sql.database import (
     SqlConnection,
     indexed,
 )
-from memoranda.store.sql.entity_writes import EntityWrites
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
 from memoranda.store.sql.redacting import RedactingWrites
@@ -167,9 +166,7 @@ class VectorWrites(ScopedTransaction):
             )
 
 
-class Transaction(
-    ErasingWrites, RedactingWrites, SessionWrites, EntityWrites, VectorWrites, TraceWrites
-):
+class Transaction(ErasingWrites, RedactingWrites, SessionWrites, VectorWrites, TraceWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.

@@ -13,7 +13,6 @@ from memoranda.model.checks import content_hash, to_ms
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import FullText, SqlConnection
-from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.reads import SqlReads, owned
 from memoranda.store.sql.rows import dump
 
@@ -146,11 +145,6 @@ class ScopedTransaction(SqlReads):
             sql += " AND work = :work"
         values = {"user": self.user, "keys": dump(sorted(records)), "work": work}
         self.connection.run(sql, values)
-
-    @property
-    def entity_writer(self) -> EntityWriter:
-        """What changes the entities of the user."""
-        return EntityWriter(self.connection, self.user, self.names)
 
     @contextmanager
     def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
