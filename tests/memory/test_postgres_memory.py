@@ -83,12 +83,7 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
     with closing(remembering(given)) as memory:
         memory.remember("Ana likes tea")
         shown = memory.stats().location
-        told = [
-            repr(memory),
-            shown,
-            str(memory.stats()),
-            str(memory.doctor()),
-        ]
+        told = [repr(memory), shown, str(memory.stats()), str(memory.doctor())]
     for wrong in (given.replace("/memory_", "/none_"), given.replace("://", "://[")):
         with pytest.raises((StoreError, ConfigError)) as raised:
             Memory(wrong)

@@ -10,9 +10,10 @@ from both_stores import remembering
 from postgres_server import as_role, connected, new_database
 
 from memoranda.errors import StoreError
-from memoranda.store.postgres import DIALECT
-from memoranda.store.sql.dialect import columns, tables
+from memoranda.store import sqlite
+from memoranda.store.sql.dialect import tables
 from memoranda.store.sql.health import ANALYZER
+from memoranda.store.sqlite_schema import structure_of
 from memoranda.text.terms import TermAnalyzer
 
 WHOLE = re.MULTILINE | re.DOTALL
@@ -61,15 +62,15 @@ def made_of(address):
         return set(connection.execute(MADE_OF).fetchall())
 
 
-def test_both_schemas_have_the_same_columns():
+def test_both_schemas_have_the_same_columns(postgres):
     """What a statement may name is there on SQLite and on PostgreSQL."""
-    whole = DIALECT.schema()[0]
-    for table in tables():
-        (declared,) = re.findall(
-            rf"^CREATE TABLE {table} \((.*?)^\)", whole, re.MULTILINE | re.DOTALL
-        )
-        named = re.findall(r"^    (?!PRIMARY|UNIQUE|FOREIGN)(\w+) ", declared, re.MULTILINE)
-        assert sorted(named) == sorted(columns(table)), table
+    address = new_database(postgres)
+    remembering(address).close()
+    there = {row[:2] for row in made_of(address) if row[2] == "statistics"}
+    for table, entry in structure_of(tuple(sqlite.DIALECT.schema())).items():
+        if table in tables():
+            named = {column for name, column in there if name == table}
+            assert named == {*entry.columns}, table
 
 
 def test_the_user_stands_first_in_every_key(postgres):

@@ -34,6 +34,7 @@ STEPS = (
     "b0ee526c",
     "e3b0c442",  # Of PostgreSQL alone.
     "b16298bd",
+    "467c5764",
 )
 # What files of number 1 lacked, as it was still being edited: statements that take it away.
 FORMER = {

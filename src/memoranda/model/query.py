@@ -364,16 +364,14 @@ class IndexVersion:
     """The version up to which a reader knows the index; the older is the lesser.
 
     Attributes:
-        epoch: changes when known rows went away, or changed beyond ``revision``.
+        revision: the number of the user's last write that was read.
         ordinal: the last record read.
         vector: the number of the last vector read.
-        revision: the number of the last change read of a known row.
     """
 
-    epoch: int = -1
+    revision: int = -1
     ordinal: int = 0
     vector: int = 0
-    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +395,8 @@ class IndexChanges:
         version: where it will be then.
         reset: whether to forget what is known first: these are all rows there are.
         rows: records that came.
-        revised: known records that ended, or changed otherwise.
+        revised: known records that ended, or changed otherwise; the vectors known of these are
+            forgotten, as those that they still have come again.
         ordinals: records whose vectors came, one for each row of ``vectors``.
         vectors: float32 array of shape (len(ordinals), dimensions).
         lineage: of all records that there are; ``None`` where it is as it was before.

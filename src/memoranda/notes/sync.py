@@ -126,6 +126,21 @@ class NotesOverview:
     report: NotesReport
 
 
+class FactVersion(NamedTuple):
+    """What is another number, or has passed, when other facts are believed than before.
+
+    Attributes:
+        revision: that of the user's last write that changed which facts there are.
+        ends: when the first of those in MEMORY.md ends by itself; ``None`` where none does.
+    """
+
+    revision: int
+    ends: datetime | None = None
+
+
+NO_FACTS = FactVersion(-1)
+
+
 @dataclass(slots=True)
 class NotesSyncState:
     """The notes of one scope as they were when file and store were last alike.
@@ -142,7 +157,7 @@ class NotesSyncState:
     lock: RLock = field(default_factory=RLock)
     folder: TemporaryDirectory[str] | None = None
     stamp: Stamp | None = None
-    version: str = ""
+    version: FactVersion = NO_FACTS
     text: str | None = None
     warned: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -150,7 +165,7 @@ class NotesSyncState:
 class _FileAndStore(NamedTuple):
     """File and store at one moment, and what a person changed in the file."""
 
-    version: str
+    version: FactVersion
     document: Document
     base: NotesBase
     facts: list[Record]
@@ -290,7 +305,7 @@ class SyncedNotes(Notes):
                 stamp = self._files.stamp(MEMORY_FILE)
                 if stamp is None and not make:
                     return ""
-                if state.text is None or (state.stamp, state.version) != (stamp, self._version()):
+                if state.text is None or state.stamp != stamp or self._has_other_facts():
                     self.sync()
                 self._warn("context")
                 return state.text or ""
@@ -316,8 +331,9 @@ class SyncedNotes(Notes):
                 was read, and nothing is lost.
         """
         with self._state.lock:
+            version = FactVersion(self._store.fact_revision(self.scope))
             if not self.exists and not self._base().lines and not self._noteworthy(1):
-                self._remember("", self._version())
+                self._remember("", version)
                 return NotesReport()
             return self._attempt(lambda: self._sync_once(accept_removals=accept_removals))
 
@@ -364,6 +380,7 @@ class SyncedNotes(Notes):
 
     def _look(self, text: str) -> _FileAndStore:
         """Return file and store as they are, and what a person changed in the file."""
+        revision = self._store.fact_revision(self.scope)  # Before the facts: then none is missed.
         base, facts = self._base(), self._noteworthy()
         mentioned = list(self._store.get(self.scope, [line.id for line in base.lines]).values())
         # Also what took the place of what ended, however often.
@@ -384,7 +401,9 @@ class SyncedNotes(Notes):
         known = {record.id: record for record in (*facts, *mentioned)}
         active = [each for each in known if self._is_current(known[each])]
         edits = read_edits(base.lines, document, known, dict.fromkeys(active))
-        return _FileAndStore(self._version(), document, base, facts, known, edits)
+        ends = [end for each in active if (end := known[each].valid_until) is not None]
+        version = FactVersion(revision, min(ends, default=None))
+        return _FileAndStore(version, document, base, facts, known, edits)
 
     def _is_current(self, record: Record) -> bool:
         return is_active(record, self._records.now()) and record.superseded_by is None
@@ -466,7 +485,7 @@ class SyncedNotes(Notes):
                 log.warning("%s", each)
         self._state.warned[about] = problems
 
-    def _remember(self, text: str, version: str) -> None:
+    def _remember(self, text: str, version: FactVersion) -> None:
         """Remember what file and store are like."""
         state = self._state
         state.stamp, state.text, state.version = self._files.stamp(MEMORY_FILE), text, version
@@ -592,5 +611,8 @@ class SyncedNotes(Notes):
         where = Filter(now=self._records.now(), subset=Subset.NOTEWORTHY, hashes=hashes)
         return self._store.records(self.scope, where, order=Order.NOTEWORTHY, limit=limit)
 
-    def _version(self) -> str:
-        return self._store.noteworthy_version(self.scope, now=self._records.now())
+    def _has_other_facts(self) -> bool:
+        """Return whether other facts are believed than when file and store were last alike."""
+        revision, ends = self._state.version
+        is_over = ends is not None and ends <= self._records.now()
+        return is_over or revision != self._store.fact_revision(self.scope)

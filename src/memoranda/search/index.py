@@ -348,10 +348,11 @@ class UserIndex:
     was said one text after another, and say nothing else of it.
 
     Attributes:
-        checked_epoch: that in which it was asked last whether the vectors are of the same model.
+        model_checked: whether it was asked if the vectors are of the same model, since all of them
+            were read.
     """
 
-    checked_epoch = -1
+    model_checked = False
 
     def __init__(self, *, items: bool = False) -> None:
         """Start without any record; of memories, or of items."""
@@ -366,18 +367,18 @@ class UserIndex:
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in NUMBERED}
         self._loose = NO_TALK
         self._rows: Rows | None = None
+        self.model_checked = False
 
     def rows(self, store: Store, scope: Scope) -> Rows:
         """Return the user's records as the store has them now, or in the snapshot of a caller.
 
         That may be older than what another thread has read meanwhile, which nobody forgets for it:
-        records that came later are there, or all are read once more, where known ones changed.
+        records that came later are there, too.
         """
         with self._lock:
             changes = store.index_changes(scope, self._version, items=self._items)
             if self._rows is not None and changes.version < self._version:
-                older = UserIndex(items=self._items)
-                return older.extended(changes) if changes.reset else self._rows
+                return self._rows
             if changes.reset:
                 self._forget()
             if changes.rows or changes.revised or changes.ordinals or self._rows is None:
@@ -417,6 +418,8 @@ class UserIndex:
             places = np.searchsorted(known["ordinal"], [row.ordinal for row in changes.revised])
             threads = known["thread"][places].tolist()
             known[places] = self._table_of(changes.revised, threads)
+            # What still has a vector comes with it.
+            self._vectors.scales[places[~np.isin(known["ordinal"][places], changes.ordinals)]] = 0
         table = self._table[:count]
         if changes.ordinals:
             places = np.searchsorted(table["ordinal"], np.asarray(changes.ordinals))

@@ -221,12 +221,11 @@ class Retriever:
         """
         index = self.cache.of(scope.user, items=items)
         rows = index.rows(self.store, scope)
-        version = index.version
-        # Whoever makes all vectors anew raises the epoch of users who have some.
-        if version.vector and version.epoch != index.checked_epoch:
+        # Whoever makes all vectors anew has every reader begin anew.
+        if index.version.vector and not index.model_checked:
             opened.close()
             self.derivations.check_model()
-            index.checked_epoch = version.epoch
+            index.model_checked = True
             opened.enter_context(self.store.snapshot())
             rows = index.rows(self.store, scope)
         if not vectors or rows.vectors.complete or not self.derivations.has_model:

@@ -544,6 +544,7 @@ class PostgresStore(Store):
                         raise
                 time.sleep(PAUSE)
             yield unit_of_work
+            unit_of_work.raise_revision()
 
     def is_large(self, scope: Scope) -> bool:
         """Return whether candidates for the scope's user come from the database."""

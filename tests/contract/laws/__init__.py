@@ -45,7 +45,7 @@ class StoreContract(
     conversations.RemovalContract,
     conversations.PruningContract,
     sessions.NotesBaseContract,
-    sessions.NoteworthyVersionContract,
+    sessions.FactRevisionContract,
     jobs.JobContract,
     jobs.DerivationQueueContract,
     jobs.MaintenanceContract,

@@ -34,16 +34,16 @@ from laws.base import Contract, Reopen
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.query import Filter, RecordRelation
+from memoranda.model.query import Filter, IndexVersion, RecordRelation
 from memoranda.records.erasing import Eraser
 from memoranda.store.sql.store import Store
 from memoranda.testing.clocks import FrozenClock
 
 
-def changed(ana: User) -> tuple[int, int]:
-    """Return the numbers that grow when rows a reader knows have changed."""
-    version = ana.index_changes(UNREAD).version
-    return version.epoch, version.revision
+def changed(ana: User, since: IndexVersion) -> bool:
+    """Return whether readers are told that rows they know have changed since."""
+    changes = ana.index_changes(since)
+    return bool(changes.reset or changes.revised)
 
 
 def touched(times: int) -> dict[str, Any]:
@@ -176,15 +176,16 @@ class BeliefContract(Contract):
     def test_fading_and_recalling(self, ana: User) -> None:
         """Fading leaves the strength, to which a recall restores; history is silent on both."""
         (item,) = ana.remember("tea", confidence=0.8, decay_rate=0.1)
-        before = changed(ana)
+        before = ana.index_changes(UNREAD).version
         same: list[Step] = [do.Fade(item.id, SOON, 0.8), do.RecordAccess((item.id, "no"), SOON)]
         ana.apply(*same)
-        assert changed(ana) == before  # Only a change is told to readers.
+        assert not changed(ana, before)  # Only a change is told to readers.
         ana.apply(do.Fade(item.id, SOON, 0.5))
-        faded = changed(ana)
+        faded = ana.index_changes(before)
         assert ana.found(item) == replace(item, **touched(1), confidence=0.5)
         ana.apply(do.RecordAccess((item.id, item.id), SOON))
-        assert before != faded != changed(ana)
+        assert len(faded.revised) == 1
+        assert changed(ana, faded.version)
         ana.apply(do.Fade(item.id, moment(999_999), 0.1))  # Reckoned before the recall.
         assert ana.found(item) == replace(item, **touched(2))
         assert [change.action for change in ana.history(item.id)] == ["insert"]
@@ -296,12 +297,12 @@ class BeliefContract(Contract):
         assert (ana.passing(tags=("new",), now=moment(0)), ana.passing(now=LATER)) == (["tea"], [])
         (row,) = ana.index_changes(UNREAD).rows
         assert row.valid_until_ms == to_ms(SOON)
-        before, version = changed(ana), ana.noteworthy_version(now=moment(0))
+        before, revision = ana.index_changes(UNREAD).version, ana.fact_revision()
         cleared: dict[str, Any] = {"tags": (), "metadata": {}, "valid_until": None}
         ana.apply(do.update_record(item.id, at=moment(2), **cleared))
         assert ana.found(item) == replace(item, **cleared)
-        assert changed(ana) != before
-        assert ana.noteworthy_version(now=moment(0)) != version
+        assert changed(ana, before)
+        assert ana.fact_revision() > revision
         ana.apply(do.update_record(item.id, at=moment(3)))
         changes = [change.detail["changed"] for change in ana.history(item.id)[1:]]
         assert changes == [["tags"], ["metadata"], ["valid_until"], sorted(cleared)]
@@ -316,9 +317,9 @@ class BeliefContract(Contract):
         ana.embed([item])
         plan = [do.Retire(each.id, SOON, "faded away") for each in (item, ended)]
         ana.apply(*plan)
-        before = changed(ana)
+        before = ana.index_changes(UNREAD).version
         ana.apply(replace(plan[0], at=LATER))
-        assert changed(ana) == before
+        assert not changed(ana, before)
         assert ana.found(ended) == ended
         assert ana.found(item) == replace(item, valid_until=SOON)
         assert ana.page(ACTIVE) == ["Zoe sings"]

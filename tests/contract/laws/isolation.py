@@ -39,10 +39,10 @@ class IsolationContract(Contract):
         """Whatever one user does, every read of another gives the same as before."""
         one, other = (User(store, Scope(name)) for name in pair)
         one.remember("tea of one", session_id="s", tags=("t",))
-        before, version = one.everything(), one.noteworthy_version(now=LATER)
+        before, revision = one.everything(), one.fact_revision()
         other.apply(*other.prepare())
         assert one.everything() == before
-        assert one.noteworthy_version(now=LATER) == version
+        assert one.fact_revision() == revision
         after = other.everything()
         one.remember("more tea Zoe", session_id="s")
         assert other.everything() == after
@@ -54,12 +54,11 @@ class IsolationContract(Contract):
         ana.writer.remember("Zoe dances", session_id="w", decay_rate=0.1)
         ana.writer.turns("w", "written")
         ana.writer.open_conversation("w")
-        before, version = ana.writer.visible(), ana.writer.noteworthy_version(now=LATER)
+        before = ana.writer.visible()
         plan = ana.planner.prepare()
         assert ana.writer.visible() == before
         ana.planner.apply(*plan)
         assert ana.writer.visible() == before
-        assert ana.writer.noteworthy_version(now=LATER) == version
         own = ana.writer.page()
         assert own == ["shared tea", "Zoe dances", "written"]
         planned = ana.planner.page()

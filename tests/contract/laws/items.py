@@ -89,14 +89,14 @@ class ItemContract(Contract):
         store.reset_vectors(MODEL, DIMENSIONS)
         ana.embed(ana.remember("Zoe drinks tea", "Dan eats cake"))
         before, version = ana.memories(), ana.index_changes(IndexVersion()).version
-        noteworthy = ana.noteworthy_version(now=LATER)
+        revision = ana.fact_revision()
         for text in ("tea", "Zoe eats tea", "Dan eats cake"):
             item = ana.put("k", text, "a")
             ana.put(text, text)
             ana.embed([item])
         assert ana.memories() == before
         assert not ana.index_changes(version).reset
-        assert ana.noteworthy_version(now=LATER) == noteworthy
+        assert ana.fact_revision() == revision
         assert ana.passing() == ["Zoe drinks tea", "Dan eats cake"]
         assert store.verify() == []
 
@@ -109,7 +109,8 @@ class ItemContract(Contract):
         assert len(before.ordinals) == 1
         ana.put("k", "new coffee with milk")
         after = ana.index_changes(before.version, items=True)
-        assert (after.reset, [row.terms for row in after.rows], after.ordinals) == (True, [4], [])
+        assert (after.reset, after.ordinals) == (False, [])
+        assert [row.terms for row in after.revised] == [4]
         matches = ana.match_terms(["tea", "coffee"], limit=9, items=True)
         assert matches.counts.tolist() == [[0, 1]]
         assert waiting(ana) == ["new coffee with milk"]

@@ -43,6 +43,8 @@ class Reader:
             self.vectors.clear()
         self.version = changes.version
         assert {row.ordinal for row in changes.revised} <= set(self.rows)
+        for row in changes.revised:
+            self.vectors.pop(row.ordinal, None)
         self.rows.update((row.ordinal, row) for row in (*changes.rows, *changes.revised))
         self.vectors.update(zip(changes.ordinals, changes.vectors.tolist(), strict=True))
         assert set(self.vectors) <= set(self.rows)
@@ -119,7 +121,7 @@ class IndexContract(Contract):
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
     def test_what_ended_comes_again_alone(self, store: Store, ana: User) -> None:
-        """A reader is told which known row has changed, and what it has now; the rest stays."""
+        """A reader is told which known row has changed, with its vector; the rest stays."""
         store.reset_vectors(MODEL, DIMENSIONS)
         old, other = ana.remember("old", "other")
         ana.embed([old, other])
@@ -127,8 +129,9 @@ class IndexContract(Contract):
         reader.read(ana)
         ana.apply(Close(old.id, moment(1), "ended"))
         changes = reader.read(ana)
-        assert (changes.reset, list(changes.rows), list(changes.ordinals)) == (False, [], [])
+        assert (changes.reset, list(changes.rows)) == (False, [])
         assert [row.valid_until_ms for row in changes.revised] == [to_ms(moment(1))]
+        assert list(changes.ordinals) == [row.ordinal for row in changes.revised]
         ana.embed([other])  # The vector that it has.
         assert list(reader.read(ana).ordinals) == []
 

@@ -251,34 +251,28 @@ def plan_of(user: User, step: Step) -> list[Step]:
     return [] if one == other else [on_record(one.id, other.id, at)[int(deed)]]
 
 
-class NoteworthyVersionContract(Contract):
-    """Whether other facts are standing is told by a text."""
+class FactRevisionContract(Contract):
+    """Whether other facts are active is told by a number."""
 
     @given(steps=STEPS)
     @ONE_STORE
-    def test_other_facts_have_another_version(self, store: Store, steps: list[Step]) -> None:
-        """Whatever is done, and however time goes, one version never means two sets of facts."""
+    def test_other_facts_have_another_revision(self, store: Store, steps: list[Step]) -> None:
+        """Whatever is done, at one moment one number never means two sets of facts."""
         user = User(store, Scope(f"user {len(store.users())}"))
-        known: dict[tuple[Scope, str], set[str]] = {}
+        known: dict[tuple[Scope, int, int], set[str]] = {}
         for step in steps:
             user.apply(*plan_of(user, step))
             for each, minute in product((user, user.planner), (0, 15, 40)):
-                now = moment(minute)
-                ids = {item.id for item in each.noteworthy(now=now)}
-                version = each.noteworthy_version(now=now)
-                assert known.setdefault((each.scope, version), ids) == ids
+                ids = {item.id for item in each.noteworthy(now=moment(minute))}
+                revision = each.fact_revision()
+                assert known.setdefault((each.scope, revision, minute), ids) == ids
 
-    def test_only_an_end_changes_it_without_a_change(self, ana: User, reopen: Reopen) -> None:
-        """A fact that ends by itself leaves another version behind; other kinds leave it."""
-        ana.remember("early", "early, too", valid_until=moment(10))
-        ana.remember("late", valid_until=moment(20))
-        for user in (ana, ana.writer):
-            times = (0, 9.99, 10, 19.99, 20, 99)
-            versions = [user.noteworthy_version(now=moment(at)) for at in times]
-            assert versions[0::2] == versions[1::2]
-            assert len(set(versions)) == len(versions[0::2])
-        before = ana.noteworthy_version(now=SOON)
+    def test_what_is_done_to_others_leaves_it(self, ana: User, reopen: Reopen) -> None:
+        """Episodes, notes and recalls change no fact, as another process sees, too."""
+        ana.remember("early", valid_until=moment(10))
+        before = ana.fact_revision()
         (said,) = ana.turns("a", "said")
         notes = do.keep_notes_base(NotesBase(NOTES))
         ana.apply(do.advance_notes("a", 0), do.RecordAccess((said.id,), moment(1)), notes)
-        assert reopen(ana.store).noteworthy_version(ana.scope, now=SOON) == before
+        again = reopen(ana.store)
+        assert again.fact_revision(ana.scope) == before > again.fact_revision(Scope("nobody"))

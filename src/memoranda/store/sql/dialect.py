@@ -24,9 +24,6 @@ from functools import cache
 from importlib.resources import files
 
 FOLDER = files("memoranda.store.sql")
-DECLARED = re.MULTILINE | re.DOTALL
-COLUMN = re.compile(r"^    (\w+) +(TEXT|INTEGER|REAL|BLOB|SERIAL)\b([^\n]*)", re.MULTILINE)
-PYTHON = {"TEXT": "str", "INTEGER": "int", "SERIAL": "int", "REAL": "float", "BLOB": "bytes"}
 COMMENT = re.compile(r" *--[^\n]*")
 FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
@@ -103,32 +100,6 @@ def tables() -> tuple[str, ...]:
     dropped = DROPPED.findall(steps)
     made = re.findall(r"^CREATE TABLE (\w+)", steps, re.MULTILINE)
     return tuple(table for table in made if table not in dropped)
-
-
-@cache
-def columns(table: str) -> dict[str, str]:
-    """Return the columns of a table, with the Python type of each, such as ``str | None``."""
-    declared = COLUMN.findall(_declared(table)) + _added(table)
-    return {
-        name: PYTHON[kind] + ("" if "NOT NULL" in rest or "PRIMARY KEY" in rest else " | None")
-        for name, kind, rest in declared
-    }
-
-
-@cache
-def backfill() -> tuple[str, ...]:
-    """Return the statements of migrations that fill what they add: rows of before need them."""
-    return tuple(FILLING.findall("\n".join(schema_steps())))
-
-
-def _added(table: str) -> list[tuple[str, str, str]]:
-    added = re.compile(rf"^ALTER TABLE {table} ADD COLUMN (\w+) (\w+)([^;]*);", re.MULTILINE)
-    return added.findall("\n".join(schema_steps()))
-
-
-def _declared(table: str) -> str:
-    found = re.search(rf"^CREATE TABLE {table} \(\n(.*?)^\)", "\n".join(schema_steps()), DECLARED)
-    return found[1] if found else ""
 
 
 @cache

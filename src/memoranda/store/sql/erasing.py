@@ -17,7 +17,7 @@ from memoranda.store.sql.conversation_writes import ConversationWrites
 from memoranda.store.sql.dialect import user_tables
 from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import NEXT_EPOCH, name_digest
+from memoranda.store.sql.transaction import name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -60,7 +60,7 @@ DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING s
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
 UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS NULL
-    AND superseded_by IN (@texts(:ids)) RETURNING kind, trust, agent
+    AND superseded_by IN (@texts(:ids))
 """
 FORGET_SESSIONS = """
 DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions))
@@ -107,9 +107,7 @@ FORGET_LEASES = """
 DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :name
     OR substr(name, 1, length(:name) + 9) = 'reflect:' || :name || ':'
 """
-MARK_DELETED = f"""
-UPDATE users SET deleted = 1, deletions = deletions + 1, {NEXT_EPOCH} WHERE key = :user
-"""
+MARK_DELETED = "UPDATE users SET deleted = 1, deletions = deletions + 1 WHERE key = :user"
 
 
 class ErasingWrites(ConversationWrites):
@@ -230,6 +228,7 @@ class ErasingWrites(ConversationWrites):
             self.connection.run(HIDE_CONVERSATIONS, values)
             self.connection.run(FINISH_SESSIONS, values)
         self.connection.run(MARK_DELETED, values)
+        self.removes_rows = self.changes_facts = True
         return Erasure(records=records, messages=messages, conversations=conversations)
 
     def _remove(self, ids: Sequence[str], at: datetime, reason: str) -> int:
@@ -237,8 +236,7 @@ class ErasingWrites(ConversationWrites):
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
         touched = self.entity_writer.of_records(keys)
-        self.raise_epoch()
-        self.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
+        self.removes_rows = self.changes_facts = True
         messages = self._erase_messages(ids)
         self.full_text.remove(self.connection, self.user, keys)
         values = {"user": self.user, "ids": dump(list(ids)), "keys": dump(keys)}
@@ -253,8 +251,7 @@ class ErasingWrites(ConversationWrites):
         self.entity_writer.forget_unmentioned(touched)
         self.connection.run(FORGET_GIVEN_NAMES, values)
         self._forget_sources(ids)
-        freed = self.connection.all(FORGET_REPLACEMENTS, values)
-        self.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
+        self.connection.run(FORGET_REPLACEMENTS, values)
         self.connection.run(FORGET_SESSIONS, values)
         self.connection.run(SHORTEN_SESSIONS, values)
         # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in

@@ -30,7 +30,7 @@ from memoranda.store.sql.rows import (
     read_strings,
     removed_message,
 )
-from memoranda.store.sql.transaction import NEXT_EPOCH, PURGE, SET_META
+from memoranda.store.sql.transaction import CHANGE_ALL, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
@@ -56,7 +56,6 @@ DERIVED: Final = frozenset(
         "entities",
         "entity_name_keys",
         "entity_names",
-        "noteworthy_epochs",
         "record_entities",
         "record_sources",
         "token_vectors",
@@ -206,7 +205,7 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
     database.full_text.clear(connection)
     for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
         _reindex_user(connection, database, analyzer, user)
-    connection.run(f"UPDATE users SET {NEXT_EPOCH}")
+        connection.run(f"{CHANGE_ALL} WHERE key = :user", {"user": user})
 
 
 def _reindex_user(

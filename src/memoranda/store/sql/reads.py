@@ -43,7 +43,6 @@ from memoranda.model.query import (
     Order,
     RecordRelation,
     RecordTokens,
-    Subset,
     Vector,
     Vectors,
     metadata_conditions,
@@ -80,7 +79,6 @@ MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
 VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
 FILTERS: dict[str, dict[str, str]] = tomllib.loads((FOLDER / "filters.toml").read_text("utf-8"))
-NOTEWORTHY = FILTERS["subsets"][Subset.NOTEWORTHY]
 # That a record was stored stands on the record itself.
 HISTORY = """
 WITH chain AS ({versions})
@@ -94,24 +92,6 @@ SELECT at, action, reason, record_id, detail FROM (
 ) changes WHERE CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent
 ORDER BY version, key
 """.replace("{versions}", FILTERS["relations"][RecordRelation.VERSIONS])
-# By agent, as an agent learns nothing of what others have. The newest may be a fact that is not
-# noteworthy: a needless change does no harm. (SQLite uses an index of coalesce(…) only where both
-# sides are of no declared type.)
-NOTEWORTHY_VERSION = f"""
-WITH RECURSIVE agents (agent) AS (
-    SELECT min(coalesce(r.agent, '')) FROM records r WHERE r.user_key = :user AND r.kind = 'fact'
-    UNION ALL SELECT (SELECT min(coalesce(r.agent, '')) FROM records r
-        WHERE r.user_key = :user AND r.kind = 'fact' AND coalesce(r.agent, '') > a.agent)
-    FROM agents a WHERE a.agent IS NOT NULL
-)
-SELECT (SELECT coalesce(sum(e.epoch), 0) FROM noteworthy_epochs e WHERE e.user_key = :user
-        AND (CAST(:agent AS text) IS NULL OR e.agent IN ('', :agent))),
-    max((SELECT max(r.key) FROM records r WHERE r.user_key = :user AND r.kind = 'fact'
-        AND coalesce(r.agent, '') = a.agent)),
-    min((SELECT min(r.valid_until) FROM records r WHERE r.user_key = :user AND {NOTEWORTHY}
-        AND coalesce(r.agent, '') = a.agent AND r.valid_until > :now))
-FROM agents a WHERE CAST(:agent AS text) IS NULL OR a.agent IN ('', :agent)
-"""
 SESSIONS_OF_SCOPE = """
 SELECT c.session_id, min(c.first_seen_at),
     CASE WHEN count(*) = count(c.consolidated_at) THEN max(c.consolidated_at) END,
@@ -289,15 +269,16 @@ FROM entities e
 JOIN record_entities l ON e.user_key = :user AND l.user_key = :user AND l.entity_key = e.key
 JOIN records r ON r.key = l.record_key
 """
-# An IndexVersion: most searches find that nothing has changed, and read no more than this.
+# An IndexVersion, and the last write that removed rows. Most searches find that nothing has
+# changed, and read no more than this.
 NEWEST = """
-SELECT {epoch},
-    coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0), vector_seq,
-    revision
+SELECT revision, coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :user), 0),
+    vector_seq, removal_revision
 FROM users WHERE key = :user
 """
 NO_ROWS: list[Any] = []
 NOTHING_STORED = (0, 0, 0, 0)
+FACT_REVISION = "SELECT fact_revision FROM users WHERE key = :user"
 NO_VECTORS = np.empty((0, 0), np.float32)
 # Whether a text asks is seen by a question mark among its last forty characters.
 INDEX_ROWS = """
@@ -338,9 +319,8 @@ WHERE user_key = :user AND record_key IN (@ints(:keys)) ORDER BY record_key
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
     items: tuple(
-        sql.format(epoch=epoch, part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
+        sql.format(part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
         for sql, new in (
-            (NEWEST, ""),
             (INDEX_ROWS, REVISED),
             (INDEX_ROWS, "key > 0"),
             (INDEX_ROWS, LATER_ROWS),
@@ -348,10 +328,7 @@ INDEX_STATEMENTS = {
             (INDEX_VECTORS, LATER_VECTORS),
         )
     )
-    for items, epoch, part in (
-        (False, "index_epoch", "r.kind <> 'item'"),
-        (True, "item_epoch", "r.kind = 'item'"),
-    )
+    for items, part in ((False, "r.kind <> 'item'"), (True, "r.kind = 'item'"))
 }
 
 
@@ -672,18 +649,17 @@ class SqlReads:
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
-        newest_rows, revised_rows, *since_when = INDEX_STATEMENTS[items]
-        all_rows, later_rows, all_vectors, later_vectors = since_when
+        revised_rows, all_rows, later_rows, all_vectors, later_vectors = INDEX_STATEMENTS[items]
         with self._reading(scope) as (connection, user):
-            newest = connection.one(newest_rows, {"user": user}) or NOTHING_STORED
-        if IndexVersion(*newest) == since:
+            version, _ = index_version(connection, user)
+        if version == since:
             return IndexChanges(
                 since, reset=False, rows=[], revised=[], ordinals=[], vectors=NO_VECTORS
             )
         with self.snapshot(), self._reading(scope) as (connection, user):
-            version = IndexVersion(*(connection.one(newest_rows, {"user": user}) or NOTHING_STORED))
-            reset = since.epoch != version.epoch
-            start = IndexVersion(version.epoch) if reset else since
+            version, removal = index_version(connection, user)
+            reset = since.revision < removal or since.revision < 0
+            start = IndexVersion(version.revision) if reset else since
             values = {
                 "user": user,
                 "ordinal": start.ordinal,
@@ -698,11 +674,16 @@ class SqlReads:
             if version.revision > start.revision and not reset:
                 found = read_index_rows(connection, connection.rows(revised_rows, values))
                 revised = [row for row in found if row.ordinal <= start.ordinal]
+            added: list[Any] = []
+            if version.vector > start.vector:
+                added += connection.rows(later_vectors if start.vector else all_vectors, values)
+            if revised:
+                listed = {"user": user, "keys": dump([row.ordinal for row in revised])}
+                added += connection.rows(VECTORS_OF_RECORDS, listed)
             ordinals: Sequence[int] = []
             vectors: Vectors = NO_VECTORS
-            if version.vector > start.vector:
+            if added:
                 _, dimensions = vector_model(connection) or ("", 0)
-                added = connection.rows(later_vectors if start.vector else all_vectors, values)
                 ordinals, vectors = read_vectors(connection, added, dimensions)
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
@@ -917,14 +898,19 @@ class SqlReads:
 
         return dict(self._made(make, "notes_bases", scope, NOTES))
 
-    def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
-        """Return a text that is another whenever other facts are noteworthy.
+    def fact_revision(self, scope: Scope) -> int:
+        """Return the number of the user's last write that changed which facts there are.
 
-        What is done to facts is counted, and the newest is known by its key. While both stay,
-        those noteworthy later are some of those noteworthy before, and the next end tells which:
-        where it is the same, so are they.
+        Facts that end by themselves change nothing that is stored, and it tells nothing of these.
         """
-        return "-".join(map(str, self._query(scope, NOTEWORTHY_VERSION, now=to_ms(now))[0]))
+        with self._reading(scope) as (connection, user):
+            return connection.value(FACT_REVISION, {"user": user}) or 0
+
+
+def index_version(connection: SqlConnection, user: int) -> tuple[IndexVersion, int]:
+    """Return the version of what is stored of a user, and the last write that removed rows."""
+    *version, removal = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
+    return IndexVersion(*version), removal
 
 
 def vector_model(connection: SqlConnection) -> tuple[str, int] | None:

@@ -231,6 +231,7 @@ class RecordWrites(EntityWrites):
             if change.trail is not None:
                 self._keep_trail(key, change.record, change.trail)
         self._register_sessions(stored.values())
+        self.changes_facts |= any(item.kind is Kind.FACT for item in stored.values())
         return stored
 
     def _register_sessions(self, items: Iterable[Record]) -> None:
@@ -260,7 +261,7 @@ class RecordWrites(EntityWrites):
         key, id_, created_at = self.connection.all(PUT_ITEM, values)[0]
         stored = replace(item, id=id_, created_at=from_ms(created_at))
         if before:
-            self.raise_epoch(only_items=True)
+            self.tell_revised([key])
             if before == (item.content_hash, 1):
                 return stored  # What is derived from it is of this content.
             self.full_text.remove(self.connection, self.user, [key])
@@ -379,7 +380,6 @@ class RecordWrites(EntityWrites):
         for table in (*VECTOR_TABLES, "derivations", "record_entities"):
             self.drop(table, [target.key])
         self.entity_writer.forget_unmentioned(mentioned)
-        self.raise_epoch(only_items=target.kind == Kind.ITEM)  # Its vectors are gone.
         self.tell_end([target], change.at, "retire", change.reason)
 
     def reinforce(self, change: Reinforce) -> None:
@@ -399,6 +399,7 @@ class RecordWrites(EntityWrites):
         filed = {"user": self.user, "record": target.key}
         self.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
         self.restore_confidence([target.key])
+        self.tell_revised([target.key])
         self.log([target], change.at, "credit", change.reason, sources=len(new))
 
     def supersede(self, change: Supersede) -> None:

@@ -123,10 +123,9 @@ class RedactingWrites(ConversationWrites):
         self.entity_writer.forget_unmentioned(touched)
         for work in (VECTORS, ENTITIES):
             self.connection.run(QUEUE, {"work": work, "record_key": key, "user_key": self.user})
-        self.raise_epoch()
+        self.tell_revised([key])
+        self.changes_facts |= kind == Kind.FACT
         target = replace(self, scope=self.scope.whole_user).target(place.id)
-        if target.can_be_noteworthy:
-            self.raise_noteworthy([target.agent])
         self.log([target], at, ChangeAction.ERASE, reason)
         return True
 
@@ -184,8 +183,7 @@ class RedactingWrites(ConversationWrites):
         """Give a conversation a name that no other has; also where only its name is left."""
         values = {"user": self.user, "old": place.id, "new": self._free_name()}
         changed = [self.connection.change(each, values) for each in RENAME]
-        if any(changed):
-            self.raise_epoch()
+        self.removes_rows |= any(changed)
         return any(changed)
 
     def _free_name(self) -> str:

@@ -46,7 +46,7 @@ from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
 from memoranda.store.sql.session_writes import SessionWrites
 from memoranda.store.sql.traces import TraceWrites, TransferReads
 from memoranda.store.sql.transaction import (
-    NEXT_EPOCH,
+    CHANGE_ALL,
     NOBODY,
     SET_META,
     ScopedTransaction,
@@ -59,8 +59,8 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-KNOWN_USER = "SELECT key, deletions, deleted, name FROM users WHERE name = :name"
-DELETED_USER = "SELECT key, deletions, deleted, name FROM users WHERE digest = :digest"
+KNOWN_USER = "SELECT key, deletions, deleted, name, revision FROM users WHERE name = :name"
+DELETED_USER = "SELECT key, deletions, deleted, name, revision FROM users WHERE digest = :digest"
 # Writers of one user take turns.
 TAKE_TURN = " @lock_row()"
 QUEUE_ALL = """
@@ -92,7 +92,7 @@ def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None
     connection.drop_indexed_vectors()
     for table in VECTOR_TABLES:
         connection.run(f"DELETE FROM {table}")
-    connection.run(f"UPDATE users SET {NEXT_EPOCH}, vector_seq = 0")
+    connection.run(f"{CHANGE_ALL}, vector_seq = 0")
     for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
         connection.run(SET_META, {"name": name, "value": value})
     for sql in (RELEASE_ALL, QUEUE_ALL):
@@ -206,6 +206,7 @@ class KnownUser(NamedTuple):
     deletions: int
     deleted: int
     name: str | None
+    revision: int
 
 
 def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> KnownUser:
@@ -217,7 +218,7 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
     row = connection.one(KNOWN_USER + lock, {"name": scope.user})
     if row is None:  # By the digest of the name, once they were erased.
         row = connection.one(DELETED_USER + lock, {"digest": name_digest(scope.user)})
-    known = KnownUser(NOBODY, 0, 0, None) if row is None else KnownUser(*row)
+    known = KnownUser(NOBODY, 0, 0, None, 0) if row is None else KnownUser(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
         raise UserDeleted(message)
@@ -272,7 +273,9 @@ class Store(Database[Any], SqlClaims, TransferReads):
             StoreError: the storage failed; nothing was changed.
         """
         with self.transact(patience=patience) as connection:
-            yield self._unit_of_work(connection, scope)
+            unit_of_work = self._unit_of_work(connection, scope)
+            yield unit_of_work
+            unit_of_work.raise_revision()
 
     def _unit_of_work(self, connection: SqlConnection, scope: Scope) -> Transaction:
         """Return what changes the rows of a scope, for which other writers of its user wait."""
@@ -282,6 +285,7 @@ class Store(Database[Any], SqlClaims, TransferReads):
             scope=scope,
             user=user.key,
             is_listed=user.name is not None and not user.deleted,
+            revision=user.revision + 1,
             analyzer=self._analyzer,
             names=self.names,
             full_text=self.full_text,

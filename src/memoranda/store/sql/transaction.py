@@ -10,15 +10,21 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash, to_ms
-from memoranda.model.models import Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.database import FullText, SqlConnection
 from memoranda.store.sql.reads import SqlReads, owned
 from memoranda.store.sql.rows import dump
 
 PURGE = "purge_pending"
-NEXT_ITEM_EPOCH = "item_epoch = item_epoch + 1"
-NEXT_EPOCH = f"index_epoch = index_epoch + 1, {NEXT_ITEM_EPOCH}"
+# All that readers in memory know of any user is out of date.
+CHANGE_ALL = "UPDATE users SET revision = revision + 1, removal_revision = revision + 1"
+RAISE_REVISION = """
+UPDATE users SET revision = revision + 1,
+    removal_revision = CASE WHEN :removed = 1 THEN revision + 1 ELSE removal_revision END,
+    fact_revision = CASE WHEN :facts = 1 THEN revision + 1 ELSE fact_revision END
+WHERE key = :user
+"""
 ERASED = """
 SELECT j.value FROM (@texts(:ids)) j
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = :user) AND EXISTS (
@@ -38,12 +44,7 @@ INSERT INTO history (at, user_key, agent, record_id, action, reason, detail)
 VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
 """
 SET_REVISED = """
-UPDATE records SET revised = (SELECT u.revision FROM users u WHERE u.key = :user)
-WHERE user_key = :user AND key IN (@ints(:keys))
-"""
-COUNT_NOTEWORTHY = """
-INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
-ON CONFLICT (user_key, agent) DO UPDATE SET epoch = noteworthy_epochs.epoch + 1
+UPDATE records SET revised = :revision WHERE user_key = :user AND key IN (@ints(:keys))
 """
 
 # The key of a user who has nothing.
@@ -51,7 +52,7 @@ NOBODY = 0
 # Another may have registered the user just before, where writers of different users do not wait.
 REGISTER = """
 INSERT INTO users (name) VALUES (:name)
-ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING key
+ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING key, revision + 1
 """
 RETURN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
 TARGETS = "SELECT r.key, r.id, r.agent, r.kind, r.trust FROM records r"
@@ -70,11 +71,6 @@ class TargetRecord(NamedTuple):
     agent: str | None
     kind: str
     trust: str
-
-    @property
-    def can_be_noteworthy(self) -> bool:
-        """Whether it may have a line in MEMORY.md."""
-        return self.kind == "fact" and self.trust != "external"
 
 
 class RecordRow(NamedTuple):
@@ -98,18 +94,24 @@ class ScopedTransaction(SqlReads):
         scope: whose it is.
         user: key of the scope's user; ``NOBODY`` before anything of theirs is stored.
         is_listed: whether the user is on the list of users.
+        revision: the number of this write: that of the user's last one is one less.
         analyzer: makes the terms of a text.
         names: decides which names mean the same.
         full_text: the index of terms.
+        removes_rows: whether rows that readers know have gone, or changed altogether.
+        changes_facts: whether other facts are active than before.
     """
 
     connection: SqlConnection
     scope: Scope
     user: int
     is_listed: bool
+    revision: int
     analyzer: Analyzer
     names: NameMatcher
     full_text: FullText
+    removes_rows: bool = False
+    changes_facts: bool = False
 
     def register(self, *, begins: bool = True) -> None:
         """Give the user a key, if they have none yet.
@@ -118,7 +120,8 @@ class ScopedTransaction(SqlReads):
             begins: whether what is stored next puts a user who was deleted on the list again.
         """
         if self.user == NOBODY:
-            self.user = self.connection.value(REGISTER, {"name": self.scope.user})
+            rows = self.connection.all(REGISTER, {"name": self.scope.user})
+            self.user, self.revision = rows[0]
             self.is_listed = True
         if begins and not self.is_listed:
             self.connection.run(RETURN, {"name": self.scope.user, "user": self.user})
@@ -210,25 +213,20 @@ class ScopedTransaction(SqlReads):
     ) -> None:
         """Tell the index, the notes and the history that records ended."""
         if on:
-            self.raise_noteworthy(each.agent for each in on if each.can_be_noteworthy)
+            self.changes_facts |= any(each.kind == Kind.FACT for each in on)
             self.tell_revised([each.key for each in on])
             self.log(on, at, action, reason, **detail)
 
     def tell_revised(self, records: Sequence[int]) -> None:
         """Tell readers of the index that these records, which they know, have changed."""
-        values = {"user": self.user, "keys": dump(list(records))}
-        self.connection.run("UPDATE users SET revision = revision + 1 WHERE key = :user", values)
+        values = {"user": self.user, "revision": self.revision, "keys": dump(list(records))}
         self.connection.run(SET_REVISED, values)
 
-    def raise_epoch(self, *, only_items: bool = False) -> None:
-        """Tell readers of the index that rows they know have gone, or changed altogether."""
-        raised = NEXT_ITEM_EPOCH if only_items else NEXT_EPOCH
-        self.connection.run(f"UPDATE users SET {raised} WHERE key = :user", {"user": self.user})
-
-    def raise_noteworthy(self, agents: Iterable[str | None]) -> None:
-        """Tell the notes that facts of these agents (``None`` is nobody) have changed."""
-        rows = [{"user": self.user, "agent": agent or ""} for agent in dict.fromkeys(agents)]
-        self.connection.run_many(COUNT_NOTEWORTHY, rows)
+    def raise_revision(self) -> None:
+        """Tell readers of the user's rows that this unit of work has changed them."""
+        removed, facts = int(self.removes_rows), int(self.changes_facts)
+        values = {"user": self.user, "removed": removed, "facts": facts}
+        self.connection.run(RAISE_REVISION, values)
 
     def revise(self, conversation: int) -> None:
         """Tell readers that what is in a transcript has changed."""
