@@ -22,7 +22,6 @@ import numpy as np
 
 from benchmarks import facts
 from benchmarks.measure import show
-from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
 from memoranda.notes.history_entries import HistoryEntryWriter
@@ -140,7 +139,7 @@ def _ask(
 
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
-    entry_writer = HistoryEntryWriter(DateParser(), Names())
+    entry_writer = HistoryEntryWriter(DateParser())
     return [entry_writer.write(span) for span in spans]
 
 

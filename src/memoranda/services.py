@@ -485,7 +485,7 @@ class Services:
     def _entry_writer(self) -> HistoryEntryWriter:
         from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
 
-        return HistoryEntryWriter(self.lazy.dates, self.extractor)
+        return HistoryEntryWriter(self.lazy.dates)
 
     def _read_turns(
         self, scope: Scope, session: str | None, episodes: Sequence[Record]

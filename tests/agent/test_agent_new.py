@@ -77,7 +77,7 @@ def test_new_without_a_word_changes_nothing(tmp_path):
         assert agent.process("  /new\n").text == "Session cleared."
         assert agent.chat.id == "chat"
         assert history(memory) == []
-        assert not memory.notes.exists
+        assert not memory.notes.folder.exists()
 
 
 @pytest.mark.parametrize("automatic", [True, False])

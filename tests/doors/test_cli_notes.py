@@ -87,7 +87,7 @@ def test_alone_it_sums_up(run, told, file, remember):
     remember("Ana is vegetarian")
     run("add", "Chose Lisbon")
     found = told()
-    assert (found["path"], found["exists"], found["size"]) == (str(file), True, file.stat().st_size)
+    assert (found["path"], found["size"]) == (str(file), file.stat().st_size)
     assert (found["limit"], found["entries"]) == (8_192, 1)
     out = run().stdout
     assert str(file).replace("\n", "") in out.replace("\n", "").replace(" ", "")
@@ -97,24 +97,27 @@ def test_alone_it_sums_up(run, told, file, remember):
 def test_alone_without_notes(run, told):
     """Before there are notes it says so, and makes none."""
     Memory().close()
-    assert told()["exists"] is False
+    assert told()["changed"] is None
     assert "there is none yet" in run().stdout
     assert "nothing is noted yet" in run("show").stderr
 
 
-def test_what_is_held_back_is_told(run, told, file, remember, facts):
-    """Many lines that are gone at once are held back; every look says so, until it was meant."""
+def test_what_is_written_again_is_told(run, told, file, remember, facts):
+    """Many lines that are gone at once are written again, until it was meant."""
     remember(*(f"Ana owns a {thing}" for thing in THINGS))
     text = run("show").stdout
-    file.write_text("\n".join(line for line in text.splitlines() if not line.startswith("- ")))
+    left = "\n".join(line for line in text.splitlines() if not line.startswith("- "))
+    file.write_text(left)
     out = run().stdout
-    assert "held back" in out
+    assert "written again" in out
     assert "--accept-removals" in " ".join(out.split())
     assert len(facts()) == len(THINGS)
+    assert file.read_text() == text
+    file.write_text(left)
     result = run("sync", "--accept-removals")
     assert f"{len(THINGS)} forgotten" in result.stdout
     assert facts() == []
-    assert told()["report"]["held"] == []
+    assert told()["report"]["restored"] == []
 
 
 def test_show_prints_the_file(run, told, file, remember):

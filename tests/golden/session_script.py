@@ -291,7 +291,6 @@ def _write_notes(memory: Memory, journal: Journal) -> None:
     notes.append_history_rotated("The lift was repaired.")
     journal.note("HISTORY.md with entries", notes.read_history())
     journal.note("entries found", notes.search("repaired"))
-    journal.note("lines", list(notes.fact_lines().values()))
     journal.note("files", sorted(path.name for path in notes.folder.iterdir()))
 
 

@@ -94,7 +94,7 @@ def test_nothing_of_it_is_left_in_any_place(memory, tmp_path):
     assert chat.messages[-1].raw is None
     (entry,) = memory.notes.history()
     assert entry.text == "[erased]"
-    assert history_file("ana").read_text() == ""
+    assert history_file("ana").read_text() == "\n# 2026-03-01 10:00:00.000000\n[erased]\n"
     assert memory.verify() == []
     counted = [each.tokens for each in chat.messages]
     chat.recount()

@@ -276,5 +276,5 @@ def test_the_base_of_version_0_2_is_understood(tmp_path):
         connection.execute("UPDATE notes_bases SET lines = ?", (json.dumps(rows),))
     with closing(asking(tmp_path / "a.db", silent())) as memory:
         report = memory.notes.sync()
-        assert (report.changes, report.written, report.held) == (0, False, ())
+        assert (report.changes, report.written, report.restored) == (0, False, ())
         assert sorted(facts(memory)) == ["Ana sails", "Bob runs", "Eve sings"]

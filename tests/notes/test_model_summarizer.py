@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
 from memoranda.notes.history_entries import HistoryEntryWriter
@@ -19,7 +18,7 @@ from memoranda.text.secrets import secret_kind
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)
 STAMP = "[2023-06-02 23:30] "
-RULES = HistoryEntryWriter(DateParser(), Names())
+RULES = HistoryEntryWriter(DateParser())
 
 
 def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **options):
@@ -43,7 +42,7 @@ def test_nothing_to_write_is_nothing():
     for entry, update, memory in (("", "- Ana runs. ", "- Ana runs."), (" ", "(empty)", "")):
         assert consolidate(entry, update, memory, text="Hi!")[0] == Consolidation("")
     told = consolidate("[2023-06-02 23:30]", "", text="I moved to Faro.")[0]
-    assert "- done: I moved to Faro." in told.history_entry
+    assert "- user: I moved to Faro." in told.history_entry
 
 
 def test_an_entry_is_held_to_the_talk():
@@ -55,7 +54,7 @@ def test_an_entry_is_held_to_the_talk():
         "They moved in October.",
         "They moved to Faro, and Karl was fired.",
     ):
-        assert "- done: I moved to Faro" in consolidate(entry, "", text=said)[0].history_entry
+        assert "- user: I moved to Faro" in consolidate(entry, "", text=said)[0].history_entry
     held = "They moved to Faro with three cats on 2023-05-02."
     assert consolidate(held, "", text=said)[0].history_entry == f"{STAMP}{held}"
 

@@ -14,6 +14,7 @@ from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, PART
 from memoranda.notes.notes import parse_history
+from memoranda.text.repetition import ErasedWords
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
 
@@ -84,9 +85,9 @@ def texts_in(path):
 
 
 def test_two_processes_lose_no_entry(tmp_path, start):
-    """Of 10,000 entries of each of two processes, none is missing, torn or mixed with another."""
+    """Of 2,000 entries of each of two processes, none is missing, torn or mixed with another."""
     names = ("ana", "ben")
-    processes = [start("append", name, 10_000) for name in names]
+    processes = [start("append", name, 2_000) for name in names]
     go(*processes)
     for process in processes:
         output, _ = process.communicate(timeout=120)
@@ -96,9 +97,9 @@ def test_two_processes_lose_no_entry(tmp_path, start):
         r"## [0-9T:.-]{23}Z\n\n(\w+) (\d+)\n\nwith a second paragraph of \1 \2\n\n", text
     )
     for name in names:
-        assert [int(turn) for who, turn in told if who == name] == list(range(10_000))
-    assert len(Notes(tmp_path).history()) == 20_000
-    assert text.count("\n") == 20_000 * 6
+        assert [int(turn) for who, turn in told if who == name] == list(range(2_000))
+    assert len(Notes(tmp_path).history()) == 4_000
+    assert text.count("\n") == 4_000 * 6
 
 
 def test_readers_see_whole_entries(tmp_path, start):
@@ -127,8 +128,9 @@ def steps(process, when, action, folder):
     pytest.fail("the writer never comes to its end")
 
 
-@pytest.mark.parametrize("when", ["before", "half", "after"])
-@pytest.mark.parametrize("old", [b"", b"old\r\ntext"])
+@pytest.mark.parametrize(
+    ("when", "old"), [("before", b""), ("half", b"old\r\ntext"), ("after", b"")]
+)
 def test_a_killed_write_leaves_the_old_text_or_the_new(tmp_path, dying, old, when):
     """Killed at any step, a write has happened or not, and the next one works and cleans up."""
     notes = Notes(tmp_path)
@@ -171,7 +173,7 @@ def test_a_leftover_is_cleaned_up(tmp_path):
     for write in (
         lambda: notes.append_history("a"),
         lambda: notes.write_memory("a"),
-        lambda: notes.rewrite(lambda entry: entry.text),
+        lambda: notes.erase(ErasedWords(["x"]), lambda text: text),
     ):
         (tmp_path / PART).write_text("secret", "utf-8")
         write()
@@ -192,8 +194,7 @@ def room(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("size", [0, 1, 99])
-@pytest.mark.parametrize("old", [{}, {"MEMORY.md": b"old\r\n"}])
+@pytest.mark.parametrize(("size", "old"), [(0, {}), (99, {"MEMORY.md": b"old\r\n"})])
 def test_no_room_for_a_new_text(tmp_path, size, old):
     """Wherever the room ends, the old text stays and no part of the new one; later it works."""
     notes = Notes(tmp_path)
@@ -205,7 +206,7 @@ def test_no_room_for_a_new_text(tmp_path, size, old):
     assert notes.write_memory("new " * 25)
 
 
-@pytest.mark.parametrize("size", [0, 1, 40, 99])
+@pytest.mark.parametrize("size", [0, 40])
 def test_no_room_for_a_first_entry(tmp_path, size):
     """An entry for which there is no room leaves no file behind."""
     notes = Notes(tmp_path)
@@ -216,7 +217,7 @@ def test_no_room_for_a_first_entry(tmp_path, size):
 
 
 @pytest.mark.parametrize("long", ["HISTORY.md", "HISTORY-2026-02.md"])
-@pytest.mark.parametrize("space", [0, 1, 40])
+@pytest.mark.parametrize("space", [0, 40])
 def test_no_room_for_an_entry_in_one_of_two_files(tmp_path, long, space):
     """An entry is added to HISTORY.md and to the month, or to neither."""
     notes = Notes(tmp_path)
@@ -238,7 +239,7 @@ def test_no_room_to_erase(tmp_path):
     notes.append_history("a " * 50)
     before = contents(tmp_path)
     with room(20), pytest.raises(StoreFull):
-        notes.rewrite(lambda entry: entry.text + "b")
+        notes.erase(ErasedWords(["x"]), lambda text: text + "b")
     assert contents(tmp_path) == before
 
 
@@ -285,7 +286,7 @@ def test_a_folder_that_may_only_be_read(foreign):
             lambda: notes.write_memory("new"),
             lambda: notes.append_history("new"),
             lambda: notes.append_history_rotated("new"),
-            lambda: notes.rewrite(lambda _: None),
+            lambda: notes.erase(ErasedWords(["entry"]), lambda text: text),
         ):
             with pytest.raises(StoreReadOnly, match=r"cannot be written.*Check the permissions"):
                 call()

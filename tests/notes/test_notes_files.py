@@ -113,22 +113,16 @@ def test_swap_looks_again_at_the_last_moment(notes, monkeypatch):
     assert visible(notes.folder) == ["MEMORY.md"]
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (b"caf\xe9\n", r"MEMORY.md is not UTF-8: byte 0xe9 at position 3, line 1; .*save it as"),
-        (b"a\nb \xff c", r"byte 0xff at position 4, line 2"),
-        ("\ufeffAna".encode("utf-16-le"), r"it looks like UTF-16"),
-    ],
-)
-def test_a_file_that_is_not_utf8(notes, data, says):
+def test_a_file_that_is_not_utf8(notes):
     """What cannot be read as UTF-8 is named with its place, and stays as it is."""
     notes.write_memory("a")
     path = notes.folder / "MEMORY.md"
-    path.write_bytes(data)
-    with pytest.raises(StoreError, match=says):
-        notes.read_memory()
-    assert path.read_bytes() == data
+    for data in (b"caf\xe9\n", "\ufeffAna".encode("utf-16-le")):
+        path.write_bytes(data)
+        for call in (notes.read_memory, lambda: notes.write_memory("b")):
+            with pytest.raises(StoreError, match=r"MEMORY.md is not UTF-8 .* save it as UTF-8"):
+                call()
+        assert path.read_bytes() == data
 
 
 def test_an_append_keeps_bytes_that_are_not_utf8(notes):
@@ -142,34 +136,26 @@ def test_an_append_keeps_bytes_that_are_not_utf8(notes):
         notes.search("b")
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../up.md", "a/b.md", "/etc/passwd", "a\\b", "\0"])
-def test_names_are_plain(tmp_path, name):
+def test_names_are_plain(tmp_path):
     """No name reaches a file outside the folder."""
     files = NotesFolder(tmp_path)
-    for call in (files.read, files.stamp, lambda name: files.write(name, "a")):
-        with pytest.raises(InvalidInput, match="no name of a file"):
-            call(name)
+    for name in ("", ".", "..", "../up.md", "a/b.md", "/etc/passwd", "a\\b", "\0"):
+        for call in (files.read, files.stamp, lambda name: files.write(name, "a")):
+            with pytest.raises(InvalidInput, match="no name of a file"):
+                call(name)
 
 
-@pytest.mark.parametrize("folder", ["", "  ", None, 3, b"notes", "a\0b", "~no-such-user-here/x"])
-def test_a_folder_that_is_no_path(folder):
-    """What cannot be a folder is refused at once."""
-    with pytest.raises(InvalidInput, match=r"folder|path"):
-        Notes(folder)
-
-
-@pytest.mark.parametrize("size", [0, -1, 1.5, True, "8192"])
-def test_a_size_that_is_none(tmp_path, size):
-    """The size limit is a whole number of bytes."""
-    with pytest.raises(InvalidInput, match=r"max_memory_size=.* must be a whole number"):
-        Notes(tmp_path, max_memory_size=size)
-
-
-@pytest.mark.parametrize("content", ["a\x00", "\ud800", b"a", None])
-def test_a_memory_that_cannot_be_stored(notes, content):
-    """What no text file can hold is refused, and nothing is written."""
-    with pytest.raises(InvalidInput, match="content"):
-        notes.write_memory(content)
+def test_arguments_that_cannot_be_used(notes, tmp_path):
+    """What is no folder, no size in whole bytes, or no text that a file can hold."""
+    for folder in ("", "  ", None, 3, b"notes", "a\0b", "~no-such-user-here/x"):
+        with pytest.raises(InvalidInput, match=r"folder|path"):
+            Notes(folder)
+    for size in (0, -1, 1.5, True, "8192"):
+        with pytest.raises(InvalidInput, match=r"max_memory_size=.* must be a whole number"):
+            Notes(tmp_path, max_memory_size=size)
+    for content in ("a\x00", "\ud800", b"a", None):
+        with pytest.raises(InvalidInput, match="content"):
+            notes.write_memory(content)
     assert not notes.folder.exists()
 
 
@@ -231,50 +217,37 @@ def test_a_link_inside_the_folder_is_followed(tmp_path, target):
     assert not list(tmp_path.rglob("*.part"))
 
 
-def calls(notes):
-    """Return everything that touches MEMORY.md, and everything that touches the history."""
-    return (
-        [
-            notes.read_memory,
-            notes.is_over,
-            lambda: notes.write_memory("new"),
-            lambda: notes._files.swap("MEMORY.md", "secret", "new"),
-            lambda: notes._files.stamp("MEMORY.md"),
-        ],
-        [
-            lambda: notes.append_history("new"),
-            lambda: notes.append_history_rotated("new"),
-            lambda: notes.search("secret"),
-            notes.history,
-            lambda: notes.rewrite(lambda _: None),
-        ],
-    )
-
-
 def refused(notes, says):
     """Check that nothing reads or writes what is in the place of MEMORY.md and HISTORY.md."""
-    for call in (call for group in calls(notes) for call in group):
+    for call in (
+        notes.read_memory,
+        notes.is_over,
+        lambda: notes.write_memory("new"),
+        lambda: notes.append_history("new"),
+        lambda: notes.append_history_rotated("new"),
+        lambda: notes.search("secret"),
+    ):
         with pytest.raises(StoreError, match=says):
             call()
 
 
-@pytest.mark.parametrize("by", ["file", "folder", "link"])
-def test_links_out_of_the_folder_are_refused(tmp_path, by):
+def test_links_out_of_the_folder_are_refused(tmp_path):
     """A link out of the folder is neither read nor written, and the message names both ends."""
-    outside, folder = tmp_path / "outside", tmp_path / "notes"
+    outside = tmp_path / "outside"
     outside.mkdir()
-    folder.mkdir()
     (outside / "secret.md").write_text("secret", "utf-8")
-    (folder / "way").symlink_to(outside)
-    (folder / "second.md").symlink_to("../outside/secret.md")
-    target = {"file": outside / "secret.md", "folder": "way/secret.md", "link": "second.md"}[by]
-    for name in ("MEMORY.md", "HISTORY.md"):
-        (folder / name).symlink_to(target)
-    says = rf"(MEMORY|HISTORY)\.md is a link that leads out .*{outside}/secret\.md.*put a copy"
-    refused(Notes(folder), says)
-    assert (outside / "secret.md").read_text("utf-8") == "secret"
-    assert visible(outside) == ["secret.md"]
-    assert not list(folder.glob("*2026*"))
+    for by in (outside / "secret.md", "way/secret.md", "second.md"):
+        folder = tmp_path / f"notes of {Path(by).parent.name}"
+        folder.mkdir()
+        (folder / "way").symlink_to(outside)
+        (folder / "second.md").symlink_to("../outside/secret.md")
+        for name in ("MEMORY.md", "HISTORY.md"):
+            (folder / name).symlink_to(by)
+        says = rf"(MEMORY|HISTORY)\.md is a link that leads out .*{outside}/secret\.md.*put a copy"
+        refused(Notes(folder), says)
+        assert (outside / "secret.md").read_text("utf-8") == "secret"
+        assert visible(outside) == ["secret.md"]
+        assert not list(folder.glob("*2026*"))
 
 
 def test_a_link_in_the_place_of_the_part_file(tmp_path):
@@ -288,52 +261,34 @@ def test_a_link_in_the_place_of_the_part_file(tmp_path):
     assert visible(folder) == ["MEMORY.md"]
 
 
-@pytest.mark.parametrize("target", ["gone.md", "MEMORY.md", "sub/gone.md"])
-def test_links_that_lead_nowhere_are_refused(tmp_path, target):
-    """A dangling link, or one in a circle, is named, and stays."""
-    for name in ("MEMORY.md", "HISTORY.md"):
-        (tmp_path / name).symlink_to(target)
-    refused(Notes(tmp_path), "leads nowhere.*remove the link")
-    assert (tmp_path / "MEMORY.md").is_symlink()
-
-
-# What is no file
-
-
-def test_folders_in_the_place_of_files(tmp_path):
-    """A folder named MEMORY.md or HISTORY.md is named, and what is in it stays."""
-    for name in ("MEMORY.md", "HISTORY.md"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "kept").touch()
-    refused(Notes(tmp_path), r"(MEMORY|HISTORY)\.md is a folder.*move it away")
-    assert (tmp_path / "MEMORY.md" / "kept").exists()
-
-
-def test_a_folder_in_the_place_of_a_month(tmp_path):
-    """An entry that cannot be added to its month is not added to HISTORY.md either."""
-    notes = Notes(tmp_path)
+@pytest.mark.parametrize("what", ["folder", "pipe", "link in a circle"])
+def test_what_is_no_file_is_refused(tmp_path, what):
+    """It is named, and stays; a pipe is not waited for; a month is written no less than all."""
+    notes = Notes(tmp_path / "notes")
     told = notes.append_history("first")
-    (tmp_path / f"HISTORY-{told.at:%Y-%m}.md").mkdir()
-    before = (tmp_path / "HISTORY.md").read_bytes()
-    with pytest.raises(StoreError, match="is a folder"):
+    before = (notes.folder / "HISTORY.md").read_bytes()
+    month = f"HISTORY-{told.at:%Y-%m}.md"
+    for path in (notes.folder / month, tmp_path / "MEMORY.md", tmp_path / "HISTORY.md"):
+        if what == "folder":
+            path.mkdir()
+        elif what == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(path.name)
+    with pytest.raises(StoreError, match="is not a regular file"):
         notes.append_history_rotated("second", at=told.at)
-    assert (tmp_path / "HISTORY.md").read_bytes() == before
-
-
-def test_a_pipe_in_the_place_of_a_file(tmp_path):
-    """A pipe is not waited for."""
-    os.mkfifo(tmp_path / "MEMORY.md")
-    notes = Notes(tmp_path)
-    for call in calls(notes)[0]:
-        with pytest.raises(StoreError, match="not a regular file"):
-            call()
+    assert (notes.folder / "HISTORY.md").read_bytes() == before
+    refused(Notes(tmp_path), r"(MEMORY|HISTORY)\.md is not a regular file; move it away")
 
 
 @pytest.mark.parametrize("folder", ["file", "file/below"])
 def test_a_file_in_the_place_of_the_folder(tmp_path, folder):
     """A file where the folder, or one above it, should be is named, and stays."""
     (tmp_path / "file").write_text("kept", "utf-8")
-    refused(Notes(tmp_path / folder), rf"{tmp_path}/file is not a folder.*move it away")
+    notes = Notes(tmp_path / folder)
+    for call in (lambda: notes.write_memory("new"), lambda: notes.append_history("new")):
+        with pytest.raises(StoreError, match=rf"{tmp_path}/file.*check .* what is there"):
+            call()
     assert (tmp_path / "file").read_text("utf-8") == "kept"
 
 

@@ -69,12 +69,13 @@ def _show_overview(session: Session) -> None:
     found = _open(session).overview()
     _note_edits(session, found.report)
     session.show(found, drawing.show_overview(found, session.view, ACCEPT))
-    if found.report.held and session.shared.as_json:
-        _warn_of_held(session, found.report)
+    if found.report.restored and session.shared.as_json:
+        _warn_of_restored(session, found.report)
 
 
-def _warn_of_held(session: Session, report: NotesReport) -> None:
-    session.warn(f"{pluralize(len(report.held), 'fact')} held back; if it was meant: {ACCEPT}")
+def _warn_of_restored(session: Session, report: NotesReport) -> None:
+    lines = pluralize(len(report.restored), "line")
+    session.warn(f"{lines} gone at once and written again; if it was meant: {ACCEPT}")
 
 
 class NotesGroup(CommandGroup):
@@ -134,10 +135,12 @@ def edit(session: Session) -> None:
             notes.write_memory("# Memory\n")
     _run_editor(file)
     notes = _open(session, writes=True)
+    edited = file.read_bytes() if file.exists() else b""
     report = notes.sync()
-    asks = report.held and not session.shared.as_json and sys.stdin.isatty()
-    gone = f"{pluralize(len(report.held), 'line')} gone. Forget what they said?"
+    asks = report.restored and not session.shared.as_json and sys.stdin.isatty()
+    gone = f"{pluralize(len(report.restored), 'line')} gone. Forget what they said?"
     if asks and session.confirm(gone):
+        file.write_bytes(edited)
         report = notes.sync(accept_removals=True)
     _show_report(session, report)
 
@@ -175,8 +178,8 @@ def sync(session: Session, *, accept_removals: bool = False) -> None:
 
 def _show_report(session: Session, report: NotesReport) -> None:
     session.show(report, *drawing.show_report(report))
-    if report.held:
-        _warn_of_held(session, report)
+    if report.restored:
+        _warn_of_restored(session, report)
     if report.over:
         session.note(f"{format_size(report.over)} over the limit, all of it written by hand")
 

@@ -18,19 +18,17 @@ from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import EPOCH, known, limited, number, require_aware, storable
-from memoranda.model.clock import Clock, IdFactory, SystemClock
+from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.forks import follow_forks
-from memoranda.model.models import Message, Record, Scope
+from memoranda.model.models import Message
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes import Notes
-from memoranda.notes.compression import accept_update
-from memoranda.notes.document import NoteItem, parse
+from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
-from memoranda.notes.model_summarizer import summarize
-from memoranda.notes.projection import project
+from memoranda.notes.model_summarizer import accept_update, summarize
+from memoranda.notes.projection import heading_for
 from memoranda.providers.opening import open_language_model
-from memoranda.records.drafts import Draft, RecordPlanner, Retention
 from memoranda.settings.settings import Settings
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.recalled import without_recalled
@@ -87,9 +85,6 @@ class ConsolidationService:
         self._most_bytes = max_memory_size
         self._timeout = number(timeout, "timeout")
         self._clock = clock or SystemClock()
-        self._planner = RecordPlanner(
-            ids=IdFactory(self._clock), clock=self._clock, retention=Retention(self._settings.zone)
-        )
         self._names = RuleNames()
         self._dates = DateParser()
         self.after_fork()
@@ -167,26 +162,19 @@ class ConsolidationService:
         return True
 
     def _write(self, notes: Notes, turns: Sequence[Turn]) -> ConsolidationResult:
-        memory = notes.read_memory()
-        try:
-            result = self._made(turns, memory)
-        except LLMError:
-            result = ConsolidationResult(history_entry=write_raw_entry(turns))
-        if result.history_entry is not None:
-            notes.append_history_rotated(result.history_entry)
-        update = result.memory_update
-        while update is not None and not notes.replace_memory(memory, update):
-            # A person, or another process, changed the file meanwhile: their text stays.
+        entry: str | None = None
+        while True:
             memory = notes.read_memory()
-            update = self._merged(memory, turns)
-        return ConsolidationResult(result.history_entry, update)
-
-    def _merged(self, memory: str, turns: Sequence[Turn]) -> str | None:
-        """Return MEMORY.md as it is by now with what the turns say."""
-        try:
-            return self._made(turns, memory).memory_update
-        except LLMError:
-            return None
+            try:
+                made = self._made(turns, memory)
+            except LLMError:
+                made = ConsolidationResult(None if entry else write_raw_entry(turns))
+            if entry is None and made.history_entry is not None:
+                entry = notes.append_history_rotated(made.history_entry).text
+            update = made.memory_update
+            # If a person or another process changed the file meanwhile, their text is read first.
+            if update is None or notes.replace_memory(memory, update):
+                return ConsolidationResult(entry, update)
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
         found = self._read_turns(parse_messages(messages))
@@ -210,7 +198,7 @@ class ConsolidationService:
         ]
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
-        by_rules = HistoryEntryWriter(self._dates, self._names)
+        by_rules = HistoryEntryWriter(self._dates)
         if self._model is None:
             claims = RuleFactExtractor(self._dates, self._names).extract(turns)
             entry, update = by_rules.write(turns), self._updated(memory, claims)
@@ -225,36 +213,18 @@ class ConsolidationService:
     def _updated(self, memory: str, claims: Sequence[Claim]) -> str:
         """Return MEMORY.md with what is new: a line replaced where one says otherwise."""
         document, judge = parse(memory), RuleJudge()
-        new: list[Claim] = []
         for claim in claims:
-            said = _said(claim)
-            told: list[tuple[NoteItem | Claim, Statement]] = [
-                *((item, Statement(item.text, EPOCH)) for item in document.bullets),
-                *((each, _said(each)) for each in new),
-            ]
-            for earlier, statement in told:
-                verdict = judge.judge(statement, said)
-                if verdict.relation is Relation.DUPLICATE:
+            said = Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+            for item in document.bullets:
+                verdict = judge.judge(Statement(item.text, EPOCH), said)
+                if verdict.relation is Relation.DUPLICATE or item.text == claim.content:
                     break
                 # What is older goes, as it would in a store.
                 clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
-                if verdict.relation is Relation.NONE or not clear:
-                    continue
-                if isinstance(earlier, Claim):
-                    new[new.index(earlier)] = claim
-                else:
-                    document = document.patch({earlier: claim.content})
-                break
+                if verdict.relation is not Relation.NONE and clear:
+                    document = document.patch({item: claim.content})
+                    break
             else:
-                new.append(claim)
-        facts = [self._record(claim) for claim in new]
-        return project(document, facts, max_bytes=self._most_bytes).text
-
-    def _record(self, claim: Claim) -> Record:
-        category = {"category": str(claim.category)}
-        draft = Draft(content=claim.content, confidence=claim.confidence, metadata=category)
-        return self._planner.plan(Scope(self._settings.user), draft).record
-
-
-def _said(claim: Claim) -> Statement:
-    return Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+                longer = document.add([(heading_for(str(claim.category)), claim.content)])
+                document = longer if longer.size <= self._most_bytes else document
+        return document.render()

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from memoranda.model.erasure import ERASED
 from memoranda.model.models import Kind, Record, Scope, TextPlace
-from memoranda.model.notes import HistoryEntry
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.prompt_history import remove_prompts
 from memoranda.notes.service import NotesService
@@ -68,8 +67,7 @@ class NotesErasure:
     def history(self) -> int:
         """Erase from the history, while the turns beside an erased one can still be read."""
         return sum(
-            notes.rewrite(partial(self._rewrite, notes.scope)) + notes.erase_copies(self._words)
-            for notes in self._notes
+            notes.erase(self._words, partial(self._rewrite, notes.scope)) for notes in self._notes
         )
 
     def lines(self) -> int:
@@ -80,18 +78,16 @@ class NotesErasure:
         """Remove what the user typed of it in ``memoranda chat``; return where it was."""
         return remove_prompts(self._scope, self._words)
 
-    def _rewrite(self, scope: Scope, entry: HistoryEntry) -> str:
-        """Return what the text of an entry becomes."""
-        text = entry.text
+    def _rewrite(self, scope: Scope, text: str) -> str:
+        """Return the text of an entry of which no erased turn is told."""
         found = COMMENT.search(text)
-        if found is not None:
-            session, first, last = unquote(found[1]), int(found[2]), int(found[3])
-            if any(first <= place <= last for place in self._turns.get(session, ())):
-                comment = found[0].replace(" raw -->", " -->")
-                text = f"{self._write_anew(scope, session, first, last)}\n{comment}"
-            if self._words.are_in(session):
-                text = text.replace(found[1], ERASED)
-        return "\n".join(self._words.replace_lines(text.split("\n"))[0])
+        if found is None:
+            return text
+        session, first, last = unquote(found[1]), int(found[2]), int(found[3])
+        if any(first <= place <= last for place in self._turns.get(session, ())):
+            comment = found[0].replace(" raw -->", " -->")
+            text = f"{self._write_anew(scope, session, first, last)}\n{comment}"
+        return text.replace(found[1], ERASED) if self._words.are_in(session) else text
 
     def _write_anew(self, scope: Scope, session: str, first: int, last: int) -> str:
         """Return the entry of the turns that are left."""

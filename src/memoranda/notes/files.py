@@ -8,13 +8,12 @@ ever sees half of a text that was written, and after a crash the old text or the
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from memoranda.errors import (
     InvalidInput,
@@ -24,7 +23,6 @@ from memoranda.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from memoranda.model.checks import storable
 from memoranda.text.files import (
     FORBIDDEN,
     FULL,
@@ -56,9 +54,9 @@ class NotesFolder:
         busy_timeout: seconds to wait while another one writes.
 
     Every method but ``names`` raises:
-        InvalidInput: a name is no plain name of a file, or a text cannot be stored.
-        StoreError: what has the name is a folder, a link out of the folder or nowhere, or
-            otherwise no file that can be used; the message names it and the remedy.
+        InvalidInput: a name is no plain name of a file.
+        StoreError: what has the name is a folder, a link out of the folder, or otherwise no
+            file that can be used; the message names it and the remedy.
         StoreBusy: another one did not let go of the lock in time.
         StoreFull: there is no room; nothing was changed.
         StoreReadOnly: the file or its folder cannot be written.
@@ -68,21 +66,15 @@ class NotesFolder:
         """Touch nothing yet."""
         self.folder = folder
         self._busy_timeout = busy_timeout
-        self._lock, self._process = self._new_lock(), os.getpid()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep all other writers out. May be nested in one thread; makes the folder."""
         with _translated(self.folder, writing=True):
-            _make_folder(self.folder)
-            if self._process != os.getpid():  # A lock does not go with a process that was forked.
-                self._lock, self._process = self._new_lock(), os.getpid()
-            lock = self._lock
-            if (self.folder / LOCK).is_dir():
-                raise StoreError(
-                    f"{self.folder / LOCK} is a folder where the lock of the notes must be a file; "
-                    f"move it away"
-                )
+            if not self.folder.is_dir():
+                _make_folder(self.folder)
+            # One a folder while it is held: who holds it can go on through another NotesFolder.
+            lock = FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
         try:
             with _translated(self.folder, writing=True):
@@ -92,62 +84,59 @@ class NotesFolder:
             lock.release()
 
     @contextmanager
-    def quiet(self) -> Iterator[bool]:
-        """Keep writers out while several files are read, where there have been any; leave no trace.
-
-        Yields whether nobody could write meanwhile: if not, a first writer may have come.
-        """
+    def quiet(self) -> Iterator[None]:
+        """Keep writers out while several files are read, where there have been any."""
         with ExitStack() as held:
-            with _translated(self.folder, writing=False):
-                shared = (self.folder / LOCK).exists()
-            if shared:
+            if self.stamp(LOCK):
                 with suppress(StoreReadOnly):  # Who may only read does so without the lock.
                     held.enter_context(self.locked())
-            yield shared
-
-    def _new_lock(self) -> BaseFileLock:
-        # One a folder in this process: who holds it can go on through another NotesFolder.
-        return FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
+            yield
 
     # Reading
 
     def read(self, name: str) -> str:
         """Return the text of a file, with its line ends as they are; empty, if there is none."""
-        path = self._path(name, writing=False)
-        data = _read(path)
+        path = self._path(name)
         try:
-            return data.decode()
+            return _read(path).decode()
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-            raise StoreError(
-                f"{path} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start}, "
-                f"line {line}; {'it looks like UTF-16; ' if utf16 else ''}"
-                f"open it in an editor and save it as UTF-8. It was left as it is"
-            ) from error
+            message = f"{path} is not UTF-8 ({error}); open it in an editor and save it as UTF-8"
+            raise StoreError(f"{message}. It was left as it is") from error
 
     def stamp(self, name: str) -> Stamp | None:
         """Return what is another one after every change of a file; ``None``, if there is none."""
-        path = self._path(name, writing=False)
+        path = self._path(name)
         with _translated(path, writing=False), suppress(FileNotFoundError):
             found = path.stat()
             return found.st_ino, found.st_size, found.st_mtime_ns
         return None
 
-    def names(self, pattern: str) -> list[str]:
+    def names(self, *patterns: str) -> list[str]:
         """Return the names of what is in the folder and matches a pattern, in order.
 
         Args:
-            pattern: as of a shell, such as ``HISTORY-*.md``; case matters.
+            patterns: as of a shell, such as ``HISTORY-*.md``; case matters.
         """
         found: list[str] = []
         with _translated(self.folder, writing=False), suppress(FileNotFoundError):
-            found = [entry.name for entry in self.folder.iterdir()]
-        return sorted(name for name in found if fnmatchcase(name, pattern))
+            found = sorted(entry.name for entry in self.folder.iterdir())
+        return [name for each in patterns for name in found if fnmatchcase(name, each)]
 
-    def _path(self, name: str, *, writing: bool = True) -> Path:
-        with _translated(self.folder / name, writing=writing):
-            return _locate(self.folder, name)
+    def _path(self, name: str) -> Path:
+        """Return the path of the regular file that ``name`` stands for, or would stand for."""
+        if name in {"", ".", ".."} or set("/\\\0") & set(name):
+            message = f"{name!r:.200} is no name of a file in the folder of the notes"
+            raise InvalidInput(f"{message}; leave out paths")
+        path = Path(os.path.realpath(self.folder / name))
+        if not path.is_relative_to(self.folder):
+            raise StoreError(
+                f"{self.folder / name} is a link that leads out of its folder, to {path}, and is "
+                f"neither read nor written; put a copy of that file in its place"
+            )
+        with _translated(path, writing=False):
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise StoreError(f"{path} is not a regular file; move it away or rename it")
+        return path
 
     # Writing
 
@@ -157,9 +146,8 @@ class NotesFolder:
         Where there is no file, empty text makes none.
         It has the permissions and the owner of the old file; a new one is its owner's alone.
         """
-        data = _encoded(text, name)
-        while (before := _read(self._path(name, writing=False))) != data:
-            if self._replace(name, before, data):
+        while (old := self.read(name)) != text:
+            if self.swap(name, old, text):
                 return True
         return False
 
@@ -170,26 +158,35 @@ class NotesFolder:
             Whether it said ``old`` to the last moment. If not, somebody changed it: then nothing
             is written.
         """
-        return self._replace(name, _encoded(old, name), _encoded(new, name))
+        with self.locked():
+            path, before = self._path(name), old.encode()
+            if _read(path) != before or old == new:
+                return _read(path) == before
+            with _translated(path, writing=True):
+                done = write_whole(
+                    path,
+                    [new.encode()],
+                    part=path.with_name(PART),
+                    unchanged=lambda: _read(path) == before,
+                )
+                sync_folder(path.parent)
+        return done
 
     def remove(self, names: Sequence[str]) -> int:
         """Remove files, and the folder where nothing else is in it; return how many there were."""
         if not self.folder.is_dir():
             return 0
-        with self.locked():
-            found = [path for path in map(self._path, names) if path.is_file()]
-            for path in found:
-                with _translated(path, writing=True):
-                    path.unlink(missing_ok=True)
-                    (self.folder / path.name).unlink(missing_ok=True)
+        with self.locked(), _translated(self.folder, writing=True):
+            for name in names:
+                self._path(name).unlink(missing_ok=True)
+                (self.folder / name).unlink(missing_ok=True)  # Where the name is a link.
         with suppress(OSError):
             (self.folder / LOCK).unlink()
             self.folder.rmdir()
-        return len(found)
+        return len(names)
 
     def append(self, names: Sequence[str], text: str) -> None:
         """Add ``text`` at the end of several files, on a new line: to all of them, or to none."""
-        data = _encoded(text, "text")
         with self.locked(), ExitStack() as opened:
             paths = dict.fromkeys(map(self._path, names))  # A link may make two names one file.
             ends: dict[Path, int] = {}
@@ -198,24 +195,7 @@ class NotesFolder:
                     ends[path] = opened.enter_context(open_at_end(path))
             for path, descriptor in ends.items():
                 with _translated(path, writing=True):
-                    _add(descriptor, data)
-
-    def _replace(self, name: str, before: bytes, data: bytes) -> bool:
-        """Put a file of ``data`` in the place of one, if that still has the bytes ``before``."""
-        with self.locked():
-            path = self._path(name)
-            if _read(path) != before:
-                return False
-            if before == data:
-                return True
-            with _translated(path, writing=True):
-                part = path.with_name(PART)
-                if not write_whole(
-                    path, [data], part=part, unchanged=lambda: _read(path) == before
-                ):
-                    return False
-                sync_folder(path.parent)
-        return True
+                    _add(descriptor, text.encode())
 
 
 @contextmanager
@@ -234,79 +214,29 @@ def _translated(path: Path, *, writing: bool) -> Iterator[None]:
 
 def _meaning(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
     if isinstance(error, Timeout):
-        return StoreBusy(
-            f"the notes in {path} stayed locked by another writer beyond the timeout; "
-            f"try again when it is done"
-        )
+        message = f"the notes in {path} stayed locked by another writer beyond the timeout"
+        return StoreBusy(f"{message}; try again when it is done")
     if error.errno in FULL:
         return StoreFull(f"no space left to write {path}; free some, nothing written was lost")
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        there = next(each for each in (path, *path.parents) if os.path.lexists(each))
-        if not there.is_dir():
-            return StoreError(
-                f"{there} is not a folder, so no notes can be in it; "
-                f"move it away, or name another folder for the notes"
-            )
-    if error.errno in FORBIDDEN:
-        place = error.filename or path
-        if writing:
-            return StoreReadOnly(
-                f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
-                f"Check the permissions of the file and its folder, or name another folder"
-            )
-        return StoreError(f"{place} cannot be read ({error.strerror}); check its permissions")
+    place = error.filename or path
+    if writing and error.errno in FORBIDDEN:
+        return StoreReadOnly(
+            f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
+            f"Check the permissions of the file and its folder, or name another folder"
+        )
     verb = "written" if writing else "read"
-    return StoreError(f"{path} cannot be {verb} ({error.strerror or error}); check the path")
-
-
-def _locate(folder: Path, name: str) -> Path:
-    """Return the path of the regular file that ``name`` stands for, or would stand for."""
-    if name in {"", ".", ".."} or {"/", "\\", "\x00", os.sep} & set(name):
-        message = f"{name!r:.200} is no name of a file in the folder of the notes; leave out paths"
-        raise InvalidInput(message)
-    path = folder / name
-    try:
-        if path.is_symlink():
-            path = _followed(folder, path)
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return path
-    if stat.S_ISDIR(mode):
-        raise StoreError(f"{path} is a folder, but must be a file; move it away or rename it")
-    if not stat.S_ISREG(mode):
-        raise StoreError(f"{path} is not a regular file; move it away or rename it")
-    return path
-
-
-def _followed(folder: Path, link: Path) -> Path:
-    """Return where a link leads, if that is a file in the folder."""
-    target = Path(os.path.realpath(link))
-    if not target.is_relative_to(os.path.realpath(folder)):
-        raise StoreError(
-            f"{link} is a link that leads out of its folder, to {target}, and is neither read nor "
-            f"written; put a copy of that file in its place, or use {target.parent} for the notes"
-        )
-    if target.is_symlink() or not target.exists():
-        raise StoreError(
-            f"{link} is a link that leads nowhere, to {target}; "
-            f"remove the link, or create the file that it names"
-        )
-    return target
+    problem = error.strerror or error
+    return StoreError(
+        f"{path} cannot be {verb} ({place}: {problem}); check its permissions and what is there"
+    )
 
 
 def _make_folder(folder: Path) -> None:
     """Make a folder that is its owner's alone, with those above it that are missing."""
-    if folder.is_dir():
-        return
-    if not folder.parent.exists():
-        _make_folder(folder.parent)
-    try:
-        folder.mkdir(PRIVATE_FOLDER)
-    except FileExistsError:
-        if not folder.is_dir():  # Another process may have been faster.
-            raise
-    else:
-        sync_folder(folder.parent)
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(PRIVATE_FOLDER, exist_ok=True)  # Another process may have been faster.
+            sync_folder(each.parent)
 
 
 def _read(path: Path) -> bytes:
@@ -323,10 +253,3 @@ def _add(descriptor: int, data: bytes) -> None:
         if os.read(descriptor, 1) != b"\n":  # A crash or an editor left the last line open.
             data = b"\n" + data
     write_at_once(descriptor, data)
-
-
-def _encoded(text: str, name: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return storable(text, name).encode()  # It says what is wrong.

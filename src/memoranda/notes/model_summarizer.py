@@ -1,27 +1,35 @@
-"""Writes a history entry and an update of MEMORY.md with a language model (S2.16 to S2.23)."""
+"""Writes a history entry and an update of MEMORY.md with a language model (S2.16 to S2.23).
+
+Models answer "No changes.", forget half of what they copy, or make something up. So a new text of
+MEMORY.md is taken only if most of the old lines are still said in it. Above the size that the file
+may have, where the model was asked to leave lines out, one is enough; the former text is kept.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
-from memoranda.learning.llm.claim_checking import ClaimChecker
+from memoranda.learning.llm.claim_checking import ClaimChecker, names, numbers, stems
 from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
 from memoranda.learning.stage_models import ask_checked
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
+from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.lines import cut, one_line, stamp
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
-from memoranda.text.secrets import mask_secrets
+from memoranda.text.secrets import has_secret, mask_secrets
 
 EMPTY = "(empty)"
 # Characters of an entry: it tells a talk in one paragraph.
 LONGEST = 2_000
+# Share of the words of an old line that a new one must have to say it still.
+KEPT = 0.5
 MEMORY = "## Current Long-term Memory"
 # The headings of the prompt (requirement S2.22).
 TALK = "## Conversation to Process"
@@ -101,3 +109,80 @@ def _one_paragraph(written: str) -> str:
 def _unfenced(text: str) -> str:
     """Return ``text`` without blocks of recall, and without tags of theirs that are left over."""
     return CLOSING.sub("", OPENING.sub("", without_recalled(text)))
+
+
+# What may take the place of MEMORY.md
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """A shorter text of MEMORY.md that a model wrote, and that holds.
+
+    Attributes:
+        text: the whole file.
+        stems: the stems of each of its bullets, by what it says.
+    """
+
+    text: str
+    stems: Mapping[str, set[str]]
+
+    def line_for(self, old: str) -> str | None:
+        """Return the bullet that says an old line, whole or shortened; ``None`` if none does."""
+        return _line_for(old, self.stems)
+
+
+def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
+    """Return a model's new text of MEMORY.md, secrets masked; ``None`` if it may not be written.
+
+    Args:
+        memory: the file as it was shown to the model.
+        update: the text that the model gave.
+        most_bytes: size above which the model was asked to make the file shorter.
+    """
+    lines = update.strip().splitlines()
+    text = "".join(f"{mask_secrets(line) if has_secret(line) else line}\n" for line in lines)
+    before, after = parse(memory), parse(text)
+    if not memory.strip():
+        return text if after.bullets or after.headings else None
+    new = {item.text: stems(item.text) for item in after.items}
+    told = sum(_line_for(item.text, new) is not None for item in before.items)
+    is_long = len(memory.encode("utf-8", "replace")) > most_bytes
+    wanted = 1 if is_long else (len(before.items) + 1) // 2
+    return text if told >= max(1, wanted) and (after.bullets or not before.bullets) else None
+
+
+def read_compression(
+    memory: str, update: str, turns: Sequence[Turn], *, most_bytes: int
+) -> Compression | None:
+    """Return a model's shorter text of a MEMORY.md that is too long, without what nobody said.
+
+    Args:
+        memory: the file as it was shown to the model.
+        update: the text that the model gave.
+        turns: the conversation that the model was shown.
+        most_bytes: the size that the file may have.
+    """
+    text = accept_update(memory, update, most_bytes=most_bytes)
+    if text is None or len(text) >= len(memory):
+        return None
+    evidence = "\n".join([memory, *(turn.text for turn in turns if turn.person)])
+    words, figures = stems(evidence), numbers(evidence)
+    known = {item.text for item in parse(memory).items}
+
+    def holds(said: str) -> bool:
+        founded = numbers(said) <= figures and names(said) <= words
+        return said in known or (founded and _line_for(said, {evidence: words}) is not None)
+
+    document = parse(text)
+    left = document.patch({item: None for item in document.items if not holds(item.text)})
+    told = {item.text: stems(item.text) for item in left.bullets}
+    return Compression(left.render(), told) if left.items else None
+
+
+def _line_for(old: str, lines: Mapping[str, set[str]]) -> str | None:
+    """Return which of some lines says an old one, whole or shortened, if one does."""
+    wanted = stems(old)
+    if old in lines or not wanted:
+        return old if old in lines else None
+    best = max(lines, key=lambda line: len(wanted & lines[line]), default="")
+    return best if best and len(wanted & lines[best]) >= KEPT * len(wanted) else None

@@ -1,9 +1,8 @@
 r"""MEMORY.md and the history: the memory manager of requirements S2. No model, no network.
 
 An entry of the history is a heading ``## 2026-02-27T14:30:00.000Z``, a blank line, its text and a
-blank line. A line of a text that looks like such a heading gets a backslash in front, and one that
-has backslashes already gets one more, so that every text comes back as it was. Only a line feed
-ends a line here: other characters that break lines are part of the text.
+blank line. A line of a text that looks like such a heading gets a backslash in front. Only a line
+feed ends a line here: other characters that break lines are part of the text.
 
 Files may be edited by hand. What stands before the first heading is no entry; moments may lack
 seconds or have another offset; and blank lines and line ends may be as an editor left them.
@@ -13,16 +12,14 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, known, limited, require_aware, required_callable, storable
+from memoranda.model.checks import clean, known, limited, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import (
     FORMER_FILES,
@@ -37,19 +34,11 @@ from memoranda.model.notes import (
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.repetition import ErasedWords
+from memoranda.text.terms import fold, normalize
 
-# Says what the text of an entry becomes; ``None`` removes the entry.
-Change = Callable[[HistoryEntry], str | None]
-
-_MOMENT = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
-    r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})"
+_HEADING = compile_pattern(
+    r"^\ufeff?##[ \t]+(?P<at>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d\S*)[ \t]*\r?$", re.MULTILINE
 )
-_LINE = rf"##[ \t]+(?P<at>{_MOMENT})[ \t]*\r?$"
-_HEADING = compile_pattern(rf"(?:^|\A\ufeff)(?P<heading>{_LINE})", re.MULTILINE)
-_PLAIN = compile_pattern(rf"^(\\*{_LINE})", re.MULTILINE)
-_ESCAPED = compile_pattern(rf"^\\(\\*{_LINE})", re.MULTILINE)
-_OF_A_MOMENT = compile_pattern(r"[0-9][0-9t:.z-]*")
 
 
 class Notes:
@@ -171,7 +160,7 @@ class Notes:
 
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
         moment = require_aware(self._clock.now() if at is None else at, "at")
-        added = HistoryEntry(moment, clean(entry, "entry"))
+        added = HistoryEntry(moment, _escape(clean(entry, "entry")))
         monthly = [f"HISTORY-{stamp(moment)[:7]}.md"] if rotated else []
         self._files.append([HISTORY_FILE, *monthly], render_entry(moment, added.text))
         return added
@@ -190,12 +179,12 @@ class Notes:
         Raises:
             InvalidInput: the keyword is blank, or the limit below 1.
         """
-        wanted = _folded(clean(keyword, "keyword"))
-        in_moments = _OF_A_MOMENT.fullmatch(wanted) is not None
+        wanted = fold(normalize(clean(keyword, "keyword")))
+        in_moments = wanted[0].isdigit()
 
         def has_it(entry: HistoryEntry) -> bool:
             in_moment = in_moments and wanted in stamp(entry.at).lower()
-            return in_moment or wanted in _folded(entry.text)
+            return in_moment or wanted in fold(normalize(entry.text))
 
         return self._newest(has_it, limit)
 
@@ -219,64 +208,46 @@ class Notes:
     ) -> list[HistoryEntry]:
         """Return what is wanted by its moment; of one moment, what was added later comes first."""
         most = limit if limit is None else limited(limit, "limit")
-        texts: list[tuple[str, str]] = []
-        for _ in range(2):
-            # Or an entry that is just being added could be read in part.
-            with self._files.quiet() as alone:
-                texts = [(name, self._files.read(name)) for name in self._history_files()]
-            if alone or not texts:
-                break  # Else the first writer of all may have come meanwhile.
-        found = filter(is_wanted, _once(parse_history(text, name) for name, text in texts))
-        return sorted(found, key=lambda entry: entry.at)[::-1][:most]
+        found: dict[tuple[datetime, str], HistoryEntry] = {}
+        with self._files.quiet():  # Or an entry that is just being added could be read in part.
+            for name in self._files.names(HISTORY_FILE, MONTHLY_FILES):
+                for each in parse_history(self._files.read(name), name):
+                    found.setdefault((each.at, each.text), each)
+        wanted = filter(is_wanted, found.values())
+        return sorted(wanted, key=lambda entry: entry.at)[::-1][:most]
 
-    def rewrite(self, change: Change) -> int:
-        """Change or remove entries in all files of the history, so that text can be erased.
-
-        Every file is replaced in one step, and those that do not change stay untouched. All are
-        changed in memory before the first one is written.
+    def erase(self, erased: ErasedWords, change: Callable[[str], str]) -> int:
+        """Take erased text out of the history and of former texts of MEMORY.md.
 
         Args:
-            change: gives for an entry what its text becomes, the same text to keep it, ``None``
-                or blank text to remove it. Called for every file that has the entry.
+            erased: a line that repeats these words becomes ``[erased]``.
+            change: gives the text that an entry of the history is to have.
 
         Returns:
-            How many entries were changed or removed; one in two files counts once.
-
-        Raises:
-            InvalidInput: ``change`` cannot be called, or a new text not be stored.
+            How many lines and entries changed; those in the file of a month count no second time.
         """
-        required_callable(change, "change", optional=False)
-        if not self._history_files():
+        names, count = self._files.names(*NOTES_FILES[1:]), 0
+        if not names:
             return 0
-        with self._files.locked():
-            files = {
-                name: rewrite_history(self._files.read(name), change, name)
-                for name in self._history_files()
-            }
-            for name, (text, _) in files.items():
-                self._files.write(name, text)
-        return sum(1 for _ in _once(changed for _, changed in files.values()))
-
-    def erase_copies(self, erased: ErasedWords) -> int:
-        """Take erased text out of the former texts of MEMORY.md; return how many lines changed."""
-        count = 0
-        others = [name for pattern in NOTES_FILES[1:] for name in self._files.names(pattern)]
-        for name in [each for each in others if each not in self._history_files()]:
-            with self.locked():
-                lines, gone = erased.replace_lines(self._files.read(name).splitlines(keepends=True))
-                self._files.write(name, "".join(lines))
-                count += gone
+        with self.locked():
+            for name in names:
+                text, entries = rewrite_history(self._files.read(name), change)
+                lines = text.splitlines(keepends=True)
+                headings = [at for at, line in enumerate(lines) if _HEADING.match(line)]
+                cleaned, gone = erased.replace_lines(lines, spare=headings)
+                self._files.write(name, "".join(cleaned))
+                count += 0 if fnmatchcase(name, MONTHLY_FILES) else entries + gone
         return count
 
-    def _history_files(self) -> list[str]:
-        """Return the files of the history, HISTORY.md first."""
-        return [*self._files.names(HISTORY_FILE), *self._files.names(MONTHLY_FILES)]
+
+def render_entry(at: datetime, text: str) -> str:
+    """Return an entry as it is added to a file."""
+    return f"## {stamp(at)}\n\n{text}\n\n"
 
 
-def render_entry(at: datetime, text: str, *, heading: str = "", line_end: str = "\n") -> str:
-    """Return an entry as it is added to a file. ``parse_history`` gives ``text`` back exactly."""
-    escaped = _PLAIN.sub(r"\\\1", text) if "##" in text else text
-    return f"{heading or f'## {stamp(at)}'}{line_end * 2}{escaped}{line_end * 2}"
+def _escape(text: str) -> str:
+    """Return a text in which no line is taken for the heading of an entry."""
+    return _HEADING.sub(r"\\\g<0>", text)
 
 
 def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:
@@ -286,55 +257,33 @@ def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:
         text: what is in the file; the last entry may lack its end.
         file: the name of the file, for the entries.
     """
-    return [HistoryEntry(each.at, each.text, file) for each in _places(text)]
+    return [HistoryEntry(at, text[start:end], file) for at, start, end in _places(text)]
 
 
-def rewrite_history(
-    text: str, change: Change, file: str = HISTORY_FILE
-) -> tuple[str, list[HistoryEntry]]:
-    """Return the text of a file with its entries changed, and those that were.
-
-    What stands between entries, and entries that ``change`` leaves as they are, keep every byte.
-    An entry keeps its heading; one whose text becomes blank is removed.
-    """
-    parts: list[str] = []
-    done, changed = 0, []
-    for place in _places(text):
-        entry = HistoryEntry(place.at, place.text, file)
-        new = change(entry)
-        if new == entry.text:
-            continue
-        changed.append(entry)
-        parts.append(text[done : place.start])
-        if new is not None and storable(new, "the new text of an entry").strip():
-            heading, line_end = place.heading, place.line_end
-            parts.append(render_entry(place.at, new, heading=heading, line_end=line_end))
-        done = place.end
-    return "".join([*parts, text[done:]]), changed
+def rewrite_history(text: str, change: Callable[[str], str]) -> tuple[str, int]:
+    """Return the text of a file with its entries changed, and how many were; the rest stays."""
+    count = 0
+    for _, start, end in reversed(_places(text)):
+        new = change(text[start:end])
+        if new != text[start:end]:
+            text = text[:start] + _escape(new) + text[end:]
+            count += 1
+    return text, count
 
 
-class _EntryPlace(NamedTuple):
-    """An entry of a file: its moment, its text, its heading as written, and where it stands."""
-
-    at: datetime
-    text: str
-    heading: str
-    line_end: str
-    start: int
-    end: int
-
-
-def _places(text: str) -> Iterator[_EntryPlace]:
-    """Yield where the entries of a file are."""
+def _places(text: str) -> list[tuple[datetime, int, int]]:
+    """Return the moment of each entry of a file, and where its text begins and ends."""
     found = [(match, at) for match in _HEADING.finditer(text) if (at := _moment(match["at"]))]
-    ends = [*(match.start("heading") for match, _ in found[1:]), len(text)]
+    ends = [*(match.start() for match, _ in found[1:]), len(text)]
+    places = []
     for (match, at), end in zip(found, ends, strict=False):
-        heading = match["heading"]
-        line_end = "\r\n" if heading.endswith("\r") else "\n"
-        raw = text[match.end() + 1 : end].removeprefix(line_end)
-        raw = raw.removesuffix(line_end * (2 if raw.endswith(line_end * 2) else 1))
-        said = _ESCAPED.sub(r"\1", raw) if "##" in raw else raw
-        yield _EntryPlace(at, said, heading.rstrip("\r"), line_end, match.start("heading"), end)
+        line_end = "\r\n" if match[0].endswith("\r") else "\n"
+        start = match.end() + len("\n")
+        start += len(line_end) if text.startswith(line_end, start) else 0
+        ending = line_end * (2 if text.endswith(line_end * 2, start, end) else 1)
+        stop = end - len(ending) if text.endswith(ending, start, end) else end
+        places.append((at, min(start, stop), stop))
+    return places
 
 
 def _moment(written: str) -> datetime | None:
@@ -343,30 +292,6 @@ def _moment(written: str) -> datetime | None:
         return require_aware(datetime.fromisoformat(written.upper()), "at").astimezone(UTC)
     except ValueError:  # InvalidInput, for a moment beyond the years 1 to 9999, is one too.
         return None
-
-
-def _once(files: Iterable[Iterable[HistoryEntry]]) -> Iterator[HistoryEntry]:
-    """Yield the entries of several files, one that is in two of them only from the first.
-
-    Entries that are twice in one file were told twice, and stay two.
-    """
-    before: Counter[tuple[datetime, str]] = Counter()
-    for entries in files:
-        here: Counter[tuple[datetime, str]] = Counter()
-        for entry in entries:
-            key = entry.at, entry.text
-            here[key] += 1
-            if here[key] > before[key]:
-                yield entry
-        before |= here
-
-
-def _folded(text: str) -> str:
-    """Return text without what only its spelling makes different: case, width, composition."""
-    if text.isascii():
-        return text.lower()
-    whole = unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", text).casefold())
-    return whole.replace("i\u0307", "i")  # What the Turkish capital I with a dot becomes.
 
 
 def _absolute(folder: object) -> Path:

@@ -1,26 +1,135 @@
-"""Projects the active facts onto MEMORY.md, keeping what a person wrote there.
+"""What a person changed in MEMORY.md, and what memory writes there. Pure: no file, no store.
 
-The file is patched, bullet by bullet; a blank one begins anew. Where it would be larger than it
-may be (requirement S2.06), what is founded worst and believed least has no line. What a person
-wrote there by hand is never left out by these rules. The choice is steady: what is in the file has
-an advantage, and projecting again changes nothing.
+Three things are compared: the lines that the file had when a store last read or wrote it, the file
+as it is, and the records that are believed now. A line is known by its digest, so one that was only
+moved is no edit; another wording is known by its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.notes.document import TITLE, Document, NoteItem, bare, is_written_as, key_of
-from memoranda.notes.edits import NO_EDITS, ORIGIN, Edits, digest_of
-from memoranda.notes.topics import own_titles, place, topic
+from memoranda.notes.document import Document, NoteItem, is_written_as, key_of
+from memoranda.text.patterns import LanguageData
 
+# More lines than this, and more than half of all, are not believed to be gone.
+FEW = 2
+# Stands in place of the digest of a line that a model left out: its fact is believed without one.
+OMITTED = "omitted"
+# Origin of a record whose words a person wrote into the file.
+ORIGIN = "notes"
 # How much more a fact must be believed than one in the file of its class to take its place.
 ADVANTAGE = 0.2
-NONE_KNOWN: Mapping[str, Record] = {}
+# Characters of a heading.
+LONGEST = 80
+_EN = LanguageData("en", "notes")
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a line; also of one that no store can keep."""
+    return content_hash(line_of(text).encode("utf-8", "replace").decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """The lines of a file that stand for records, and what a person changed.
+
+    Attributes:
+        lines: digests of the lines of believed records, by id: nothing is to be done.
+        ended: bullets whose record ended or was erased, each with its id: never new evidence.
+        changed: new wordings of what believed records say, by id: a correction each.
+        removed: believed records whose line a person took out: a forgetting each.
+        added: bullets that stand for no record: a new fact of a person each.
+        restored: believed records so many of whose lines are gone that they are written again.
+    """
+
+    lines: Mapping[str, str] = field(default_factory=dict)
+    ended: Mapping[NoteItem, str] = field(default_factory=dict)
+    changed: Mapping[str, NoteItem] = field(default_factory=dict)
+    removed: Sequence[str] = ()
+    added: Sequence[NoteItem] = ()
+    restored: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        """Whether a person changed anything."""
+        return bool(self.changed or self.removed or self.added)
+
+
+def read_edits(
+    base: Sequence[NotedLine],
+    document: Document,
+    active: Mapping[str, Record],
+    *,
+    accept_removals: bool = False,
+) -> Edits:
+    """Return what a person changed in ``document`` since it had the lines of ``base``.
+
+    Args:
+        base: the lines when the store last read or wrote the file, from top to bottom.
+        document: the file as it is.
+        active: the facts that are believed and that nothing took the place of, by id.
+        accept_removals: many lines that are gone at once were meant; not those of a blank file.
+    """
+    owners: defaultdict[str, list[str]] = defaultdict(list)
+    for line in (*base, *(NotedLine(id_, digest_of(x.content)) for id_, x in active.items())):
+        owners[line.digest].append(line.id)
+    lines: dict[str, str] = {}
+    ended: dict[NoteItem, str] = {}
+    new: dict[int, NoteItem] = {}
+    for at, item in enumerate(document.items):
+        ids = owners.get(digest_of(item.text), ())
+        believed = [id_ for id_ in ids if id_ in active]
+        lines |= dict.fromkeys(believed, digest_of(item.text))
+        if item.listed and ids and not believed:
+            ended[item] = ids[0]
+        elif item.listed and not ids:
+            new[at] = item
+    there = [line for line in base if line.id in active and line.digest != OMITTED]
+    gone = {line.id: line.digest for line in there if line.id not in lines}
+    changed = _reworded(there, document, active, gone, new)
+    removed = [id_ for id_ in gone if id_ not in changed]
+    many = len(removed) > FEW and 2 * len(removed) > len({line.id for line in there})
+    if document.blank or (many and not accept_removals):
+        removed, restored = [], removed
+    else:
+        restored = []
+    added = [item for item in new.values() if item not in changed.values()]
+    return Edits(lines, ended, changed, removed, added, restored)
+
+
+def _reworded(
+    base: Sequence[NotedLine],
+    document: Document,
+    active: Mapping[str, Record],
+    gone: Mapping[str, str],
+    new: Mapping[int, NoteItem],
+) -> dict[str, NoteItem]:
+    """Return the new bullets that stand where a line is gone, between the same neighbours.
+
+    Under the heading of one of them, or of the fact: what begins a section of its own is new.
+    """
+    old, now = [line.digest for line in base], [digest_of(item.text) for item in document.items]
+    own = {id_: key_of(topic(active[id_])) for id_ in gone}
+    found: dict[str, NoteItem] = {}
+    if not gone or not new:
+        return found
+    for _, a, b, c, d in SequenceMatcher(None, old, now, autojunk=False).get_opcodes():
+        neighbours = [*document.items[:c][-1:], *document.items[d:][:1]]
+        near = {key_of(item.section or "") for item in neighbours}
+        left = [line.id for line in base[a:b] if line.id in gone and line.id not in found]
+        came = [new[at] for at in range(c, d) if at in new]
+        found |= {
+            id_: item
+            for id_, item in zip(left, came, strict=False)
+            if not near or key_of(item.section or "") in {*near, own[id_]}
+        }
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,194 +138,98 @@ class Projection:
 
     Attributes:
         text: the whole file.
-        lines: the lines of the file that stand for records, from top to bottom, for ``KeepNotes``.
-        dropped: believed facts that were in the file and are left out now for size.
+        lines: the lines of the file that stand for records, from top to bottom.
         over: bytes by which it is larger than it may be, though all is out that may go.
-        changes: what was taken out or replaced, and why, a line each.
     """
 
     text: str
-    lines: tuple[NotedLine, ...] = ()
-    dropped: tuple[str, ...] = ()
+    lines: Sequence[NotedLine] = ()
     over: int = 0
-    changes: tuple[str, ...] = ()
 
 
 def project(
-    document: Document,
-    facts: Sequence[Record],
-    *,
-    max_bytes: int,
-    edits: Edits = NO_EDITS,
-    known: Mapping[str, Record] = NONE_KNOWN,
+    document: Document, facts: Collection[Record], *, max_bytes: int, lines: Mapping[str, str]
 ) -> Projection:
     """Return the new content of MEMORY.md, after its edits were read into the store.
 
+    Where it would be larger than it may be (requirement S2.06), what is founded worst and believed
+    least has no line. The choice is steady: projecting again changes nothing.
+
     Args:
         document: the file as it is.
-        facts: all facts that are to have a line, ranked, best first. Those of the origin
-            ``notes``, whose words a person wrote there, are never left out for size.
+        facts: all facts that are to have a line. Those of the origin ``notes``, whose words a
+            person wrote there, are never left out for size.
         max_bytes: how large the file may be, in bytes of UTF-8.
-        edits: ``read_edits`` of this document, read again after its edits were applied.
-        known: records by id, to find what took the place of one that ended.
+        lines: digests of the lines by which the file tells facts already, by id.
     """
-    owners: dict[str, list[str]] = {}
-    for line in edits.lines:
-        owners.setdefault(digest_of(line.item.text), []).append(line.id)
-    for fact in facts:
-        ids = owners.setdefault(digest_of(fact.content), [])
-        if fact.id not in ids:
-            ids.append(fact.id)
-    texts, changes = _replace_ended(edits, facts, known)
-    needed = {topic(fact) for fact in facts if fact.id not in edits.told}
-    draft = _FileDraft(document.patch(texts, set(own_titles()) - needed), facts, owners, edits.told)
-    final = draft.fitted(max_bytes)
-    digests = [digest_of(item.text) for item in final.bullets]
-    lines = [NotedLine(id_, each) for each in digests for id_ in owners.get(each, ())]
-    lines += edits.prose
-    there = {line.id for line in lines}
-    by_id = {fact.id: fact for fact in facts}
-    dropped = tuple(
-        id_ for id_ in dict.fromkeys(line.id for line in edits.lines) if id_ not in there
-    )
-    why = f"left out to keep the file within {max_bytes:,} bytes"
-    changes += [f"{_quoted(by_id[id_].content)}: {why}" for id_ in dropped if id_ in by_id]
-    over = max(0, _size_of(final) - max_bytes)
-    return Projection(final.render(), tuple(dict.fromkeys(lines)), dropped, over, tuple(changes))
+    ordered = sorted(facts, key=lambda each: (_place(topic(each)), each.created_at, each.id))
+    digests = {each.id: lines.get(each.id) or digest_of(each.content) for each in ordered}
+    there = {digest_of(item.text) for item in document.items}
+    new: dict[str, Record] = {}
+    cost: Counter[str] = Counter()
+    for item in document.bullets:
+        cost[digest_of(item.text)] += sum(map(len, document.lines[item.start : item.stop]))
+    for fact in ordered:
+        digest, text = digests[fact.id], line_of(fact.content)
+        if digest not in there and is_written_as(text):
+            new.setdefault(digest, fact)
+            cost[digest] = len(text.encode())
+    pinned = {digests[each.id] for each in facts if each.origin == ORIGIN}
+    worst = sorted(facts, key=lambda each: _rank(each, digests[each.id] in there))
+    queue = [each for each in (digests[fact.id] for fact in worst) if each not in pinned]
+    out: set[str] = set()
+    whole = _without(document, new, out)
+    while queue and (excess := whole.size - max_bytes) > 0:
+        while queue and excess > 0:
+            excess -= 0 if queue[0] in out else cost[queue[0]]
+            out.add(queue.pop(0))
+        whole = _without(document, new, out)
+    owners: defaultdict[str, list[str]] = defaultdict(list)
+    for id_, digest in digests.items():
+        owners[digest].append(id_)
+    told = map(digest_of, (item.text for item in whole.items))
+    noted = [NotedLine(id_, digest) for digest in told for id_ in owners.get(digest, ())]
+    return Projection(whole.render(), tuple(dict.fromkeys(noted)), max(0, whole.size - max_bytes))
 
 
-def _replace_ended(
-    edits: Edits, facts: Sequence[Record], known: Mapping[str, Record]
-) -> tuple[dict[NoteItem, str | None], list[str]]:
-    """Return the new texts of bullets whose records ended, and a line on each of them."""
-    by_id = {fact.id: fact for fact in facts}
-    texts: dict[NoteItem, str | None] = {line.item: None for line in edits.erased}
-    changes = ["a line of an erased record was taken out"] * len(texts)
-    here = set(edits.told)
-    said = {digest_of(line.item.text) for line in edits.lines}
-    for line in edits.stale:
-        at, seen = line.id, {""}
-        while at not in by_id and at in known and at not in seen:
-            seen.add(at)
-            at = known[at].superseded_by or ""
-        heir = by_id.get(at)
-        text, why = None, "no longer believed"
-        if heir is not None and (heir.id in here or digest_of(heir.content) in said):
-            why = "said by another line"
-        elif heir is not None and is_written_as(line_of(heir.content)):
-            here.add(heir.id)
-            text = line_of(heir.content)
-            why = f"replaced by {_quoted(text)}"
-        texts[line.item] = text
-        changes.append(f"{_quoted(line.item.text)}: {why}")
-    return texts, changes
+def _without(document: Document, new: Mapping[str, Record], out: Collection[str]) -> Document:
+    """Return the document with the new facts, without the lines that are left out."""
+    gone = {item: None for item in document.bullets if digest_of(item.text) in out}
+    kept = [each for digest, each in new.items() if digest not in out]
+    left = document.patch(gone)
+    return left.add([(topic(each), line_of(each.content)) for each in kept])
 
 
-class _Candidate(NamedTuple):
-    """A fact that may have a line: its bullets in the file, or none, its bytes and its heading."""
-
-    fact: Record
-    items: tuple[NoteItem, ...]
-    cost: int
-    title: str | None
-
-
-class _FileDraft:
-    """A file in the making: its text, and which bullet stands for which record."""
-
-    def __init__(
-        self,
-        document: Document,
-        facts: Sequence[Record],
-        owners: Mapping[str, Sequence[str]],
-        told: Collection[str],
-    ) -> None:
-        self.document, self.facts = document, facts
-        self.items: dict[str, list[NoteItem]] = {}
-        digests: set[str] = set()
-        for item in document.bullets:
-            digests.add(digest_of(item.text))
-            for id_ in owners.get(digest_of(item.text), ()):
-                self.items.setdefault(id_, []).append(item)
-        self.new: list[Record] = []
-        for fact in facts:
-            digest = digest_of(fact.content)
-            if fact.id in self.items or fact.id in told or digest in digests:
-                continue
-            if is_written_as(line_of(fact.content)):
-                digests.add(digest)
-                self.new.append(fact)
-
-    def fitted(self, max_bytes: int) -> Document:
-        """Return the file with what is missing, as far as there is room."""
-        whole = self._with(self.new, ())
-        if _size_of(whole) <= max_bytes:
-            return whole
-        by_hand = [fact for fact in self.new if fact.origin == ORIGIN]
-        there = [fact for fact in self.facts if fact.id in self.items]
-        candidates = [self._candidate(x) for x in (*there, *self.new) if x.origin != ORIGIN]
-        candidates.sort(key=_order)
-        kept = self._choose(candidates, by_hand, max_bytes)
-        while True:
-            ids = {each.fact.id for each in kept}
-            gone = [each for each in candidates if each.fact.id not in ids]
-            fitted = self._with([*by_hand, *(e.fact for e in kept if not e.items)], gone)
-            if not kept or _size_of(fitted) <= max_bytes:
-                return fitted
-            kept.pop()
-
-    def _choose(
-        self, candidates: Sequence[_Candidate], by_hand: Sequence[Record], max_bytes: int
-    ) -> list[_Candidate]:
-        """Return the candidates for which there is room, the best first."""
-        bones = self._with(by_hand, candidates)
-        end = len(bones.eol)
-        open_end = bool(bones.lines) and bare(bones.lines[-1]) == bones.lines[-1]
-        room = max_bytes - (_size_of(bones) or len(TITLE) + end) - open_end * end
-        made = {key_of(each.text) for each in bones.headings if each.level > 1}
-        kept = []
-        for each in candidates:
-            cost, key = each.cost, each.title and key_of(each.title)
-            if key and key not in made:
-                cost += len(f"## {each.title}".encode()) + 3 * end
-            if cost <= room:
-                kept.append(each)
-                room -= cost
-                made.add(key or "")
-        return kept
-
-    def _with(self, new: Iterable[Record], gone: Iterable[_Candidate]) -> Document:
-        """Return the file with new facts, by topic and then by age, and without others."""
-        added = sorted(new, key=lambda each: (place(topic(each)), each.created_at, each.id))
-        texts: dict[NoteItem, str | None] = {item: None for each in gone for item in each.items}
-        left = self.document.patch(texts, set(own_titles()) - {topic(each) for each in added})
-        return left.add([(topic(each), line_of(each.content)) for each in added])
-
-    def _candidate(self, fact: Record) -> _Candidate:
-        """Return a fact with the bytes of its line or lines, and the heading it stands under."""
-        items = tuple(self.items.get(fact.id, ()))
-        if not items:
-            cost = len(f"- {line_of(fact.content)}{self.document.eol}".encode())
-            return _Candidate(fact, items, cost, topic(fact))
-        lines = [line for item in items for line in self.document.lines[item.start : item.stop]]
-        cost = sum(len(line.encode("utf-8", "replace")) for line in lines)
-        return _Candidate(fact, items, cost, items[0].section)
-
-
-def _order(one: _Candidate) -> tuple[int, float, bool]:
-    """Return by what candidates are chosen: founded best, then believed most, then in the file."""
-    fact = one.fact
+def _rank(fact: Record, there: bool) -> tuple[int, float, bool]:  # noqa: FBT001 - its one caller
+    """Return by what facts leave a full file: founded worst, then believed least, then new."""
     fading = 0 if fact.decay_rate == 0 else 1
     founded = fading if fact.trust is Trust.PERSON else 2
-    belief = fact.confidence + (ADVANTAGE if one.items else 0.0)
-    return founded, -round(belief, 6), not one.items
+    return -founded, round(fact.confidence + ADVANTAGE * there, 6), there
 
 
-def _size_of(document: Document) -> int:
-    """Return the bytes of a document in UTF-8."""
-    return len(document.render().encode("utf-8", "replace"))
+# Under which heading of MEMORY.md a fact stands
 
 
-def _quoted(text: str, most: int = 80) -> str:
-    text = line_of(text)
-    return f'"{text}"' if len(text) <= most else f'"{text[: most - 1]}…"'
+def topic(record: Record) -> str:
+    """Return the heading for a record: where a person put it, else by what it is about.
+
+    A record that was read from a line under a heading has that heading in its attribute
+    ``section``; one that consolidation learned has the attribute ``category``.
+    """
+    section = record.metadata.get("section")
+    # As a heading can have it: one line, no marks around it, not too long.
+    if isinstance(section, str) and (title := line_of(section)[:LONGEST].strip("# \t")):
+        return title
+    return heading_for(str(record.metadata.get("category")))
+
+
+def heading_for(category: str) -> str:
+    """Return the heading for facts of a category."""
+    headings = _EN.mapping("headings")
+    return headings.get(category, headings["other"])
+
+
+def _place(title: str) -> int:
+    """Return where a heading comes in a new file; those of a person come last."""
+    own = [*_EN.mapping("headings").values()]
+    return own.index(title) if title in own else len(own)

@@ -84,7 +84,7 @@ class NotesService:
         folder, opened = self._lasting(scope), self.open_notes[scope].folder
         if folder is None and opened is not None:
             folder = Path(opened.name)
-        return None if folder is None else self._notes(scope, folder)
+        return None if folder is None else self.at(scope, str(folder))
 
     def open(self, scope: Scope) -> SyncedNotes:
         """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
@@ -93,51 +93,36 @@ class NotesService:
             with state.lock:
                 state.folder = state.folder or TemporaryDirectory(prefix="memoranda-notes-")
                 folder = Path(state.folder.name)
-        return self._notes(scope, folder)
+        return self.at(scope, str(folder))
 
     def every(self, scope: Scope) -> Iterator[SyncedNotes]:
         """Yield all notes of a user, wherever they are: also those that agents of his have.
 
         Of a folder that is gone, the store forgets the lines.
         """
-        user = scope.whole_user
         store = self.records_of(scope).store
-        known = store.notes_bases(user)
-        found = dict.fromkeys(known)
-        for each in (user, scope):
-            notes = self.find(each)
-            if notes is not None:
-                found[each, str(notes.folder)] = None
-        for owner, folder in found:
+        known = store.notes_bases(scope.whole_user)
+        found = filter(None, map(self.find, (scope.whole_user, scope)))
+        for owner, folder in dict.fromkeys([*known, *((x.scope, str(x.folder)) for x in found)]):
             if Path(folder).is_dir():
-                yield self._notes(owner, Path(folder))
-            elif (base := known.get((owner, folder))) is not None and base.lines:
+                yield self.at(owner, folder)
+            elif (owner, folder) in known:
                 with store.write(owner) as tx:
                     tx.keep_notes_base(NotesBase(folder))
 
     def stored(self, scope: Scope) -> Iterator[SyncedNotes]:
-        """Yield the notes of a scope, and of all agents of a whole user, where there are files.
-
-        Of each those that the store knows, first of all in the folder of today: where it is another
-        since, or the store is, nothing is in it yet.
-        """
-        known = list(self.records_of(scope).store.notes_bases(scope))
+        """Yield the notes of a scope, and of all agents of a whole user, where there are files."""
+        known = self.records_of(scope).store.notes_bases(scope)
         for owner in dict.fromkeys([scope, *(owner for owner, _ in known)]):
-            folders = [Path(folder) for whose, folder in known if whose == owner]
-            if notes := self.find(owner):
-                today = [folder for folder in folders if folder == notes.folder]
-                folders = [*today, *folders, notes.folder]
-            there = next((folder for folder in folders if folder.is_dir()), None)
-            if there is not None:
-                yield self._notes(owner, there)
+            notes = self.find(owner)
+            if notes is not None and notes.folder.is_dir():
+                yield notes
 
     def status(self, scope: Scope) -> str:
         """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
         notes = self.find(scope)
         if notes is None:
-            if is_server(self.records_of(scope).store.location):
-                return "none: a memory on a server has them in the folder that notes.folder names"
-            return "none: a memory without a file has notes only where Memory.notes is used"
+            return "none: set notes.folder, or use Memory.notes while the memory is open"
         try:
             size = len(notes.read_file().encode())
             notes.read_history()
@@ -148,12 +133,9 @@ class NotesService:
         return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
 
     def at(self, scope: Scope, folder: str) -> SyncedNotes:
-        """Return the notes of ``scope`` that are in a folder the store knows of."""
-        return self._notes(scope, Path(folder))
-
-    def _notes(self, scope: Scope, folder: Path) -> SyncedNotes:
+        """Return the notes of ``scope`` that are in a folder."""
         records, state = self.records_of(scope), self.open_notes[scope]
-        return SyncedNotes(records, folder, settings=self.settings, state=state)
+        return SyncedNotes(records, Path(folder), settings=self.settings, state=state)
 
     def _lasting(self, scope: Scope) -> Path | None:
         """Return the folder of the notes of ``scope``; ``None`` for a memory without a file.

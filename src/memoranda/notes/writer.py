@@ -22,9 +22,8 @@ from memoranda.model.changes import RecordChange
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
-from memoranda.notes.compression import read_compression
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
-from memoranda.notes.model_summarizer import summarize
+from memoranda.notes.model_summarizer import read_compression, summarize
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
@@ -56,11 +55,6 @@ class Span(NamedTuple):
         """The hidden comment by which the entry records which turns it covers."""
         # Quoted, or a name could end the comment.
         return f"<!-- memoranda: session={quote(self.session)} turns={self.first}-{self.last} -->"
-
-    @property
-    def raw(self) -> str:
-        """The same for an entry that keeps messages as they were."""
-        return self.comment.replace(" -->", " raw -->")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +91,7 @@ class HistoryWriter:
         if self.notes is None:
             return lines
         for info in self.records.store.sessions(self.records.scope, id=session).values():
-            if self.stop.is_set():
-                break
-            if info.noted >= info.through or info.id in but:
+            if self.stop.is_set() or info.noted >= info.through or info.id in but:
                 continue
             try:
                 lines += self._write_session(self.notes, info)
@@ -111,17 +103,8 @@ class HistoryWriter:
                 if isinstance(error, LLMError):
                     self.write_fallback(info.id, info.through)
                     break  # The others would wait for the same model.
-        self._sync(self.notes, wrote=any(line.startswith("#") for line in lines))
+        self.notes.context_text(make=any(line.startswith("#") for line in lines))
         return lines
-
-    def _sync(self, notes: SyncedNotes, *, wrote: bool) -> None:
-        try:
-            if wrote or notes.exists:
-                notes.sync()
-        except StoreClosed:
-            raise
-        except MemorandaError as error:
-            log.warning("the notes could not be kept: %s", error)
 
     def write_fallback(self, session: str, until: int | None = None) -> bool:
         """Write the last messages of a session as a raw entry, until a summary can be written.
@@ -143,11 +126,11 @@ class HistoryWriter:
             span = self._span(session, info.noted, until)
             if span is None:
                 return False
-            text = write_raw_entry(span.turns)
+            text, raw = write_raw_entry(span.turns), span.comment.replace(" -->", " raw -->")
             with self.notes.locked():
                 written = self.notes.read_history()
-                if span.raw not in written and span.comment not in written:
-                    self.notes.append_history_rotated(f"{text}\n{span.raw}")
+                if raw not in written and span.comment not in written:
+                    self.notes.append_history_rotated(f"{text}\n{raw}")
         except MemorandaError as error:
             log.warning("the last words of session %r could not be noted: %s", session, error)
             return False
@@ -195,7 +178,6 @@ class HistoryWriter:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         if self.model is None:
             return self.entry_writer.write(span.turns), ()
-        # Without notes that can be read, the session is told all the same.
         memory = notes.text_for_model()
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
@@ -205,9 +187,9 @@ class HistoryWriter:
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()
-        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self.entry_writer.dates)
+        proposed = read_proposal(memory, update, turns, {}, self.entry_writer.dates)
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns, most_bytes=most)
             if shorter is not None:
-                notes.compress(memory, shorter)
+                notes.compress(memory, shorter.text, shorter.line_for)
         return made.history_entry, self.plan_claims(span.session, proposed.claims)

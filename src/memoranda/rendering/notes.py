@@ -63,14 +63,14 @@ def show_overview(found: NotesOverview, view: Display, accept: str) -> Renderabl
     room = Text(f"{format_size(found.size)} of {format_size(found.limit)}")
     if found.size > found.limit:
         room.append("  too long: what is left was written by hand", "yellow")
-    report, held = found.report, pluralize(len(found.report.held), "line")
-    gone = Text(f"{held} gone, still believed: {accept}", "bold yellow")
+    report, lines = found.report, pluralize(len(found.report.restored), "line")
+    again = Text(f"{lines} that were gone; if it was meant: {accept}", "bold yellow")
     rows = {
         MEMORY_FILE: safe_text(str(found.path), "bold"),
         "size": room,
         "changed": "there is none yet" if found.changed is None else view.minute(found.changed),
         "history": pluralize(found.entries, "entry", "entries"),
         "read just now": str(report).removeprefix("notes: ") if report.lines else None,
-        "held back": gone if report.held else None,
+        "written again": again if report.restored else None,
     }
     return details(rows.items())
