@@ -472,15 +472,7 @@ class Services:
         """Return the service that removes erased ``records`` from notes and typed prompts."""
         from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
 
-        return NotesErasure(
-            self.notes,
-            scope,
-            records,
-            words,
-            store=self.store,
-            entry_writer=self._entry_writer(),
-            read_turns=self._read_turns,
-        )
+        return NotesErasure(self.notes, scope, records, words)
 
     def _entry_writer(self) -> HistoryEntryWriter:
         from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415

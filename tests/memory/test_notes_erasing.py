@@ -91,7 +91,9 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
             for old, new in zip(before[name], after, strict=True):
                 if b"imbuktu" not in old and b"session=two" not in old:
                     assert new == old
-        assert "Acme" in next(e.text for e in notes.history() if "session=two" in e.text)
+        told = next(e.text for e in notes.history() if "session=two" in e.text)
+        assert "[erased]" in told
+        assert ("Acme" in told) is not modelled  # A model's paragraph goes as a whole.
         assert "And a second paragraph of mine." in (folder / HISTORY).read_text()
         assert memory.verify() == []
         memory.consolidate()
@@ -107,12 +109,12 @@ def test_a_session_of_which_nothing_is_left(tmp_path):
         (episode,) = memory.records(kind="episode")
         memory.forget(episode.id, erase=True)
         (entry,) = memory.notes.history()
-        assert entry.text.startswith("[erased]")
+        assert "\n[erased]\n" in entry.text
         assert everywhere(tmp_path, "timbuktu") == []
 
 
-def test_a_raw_entry_is_made_anew(tmp_path):
-    """What was kept raw loses the turn, and is not told a second time for that."""
+def test_a_raw_entry_loses_the_turn(tmp_path):
+    """What was kept raw is erased by its line, and the session is told without it."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
         talk(memory, "one", SAID, "I work for Acme as a nurse.")
         memory._services.history_writer(memory._scope).write_fallback("one", None)

@@ -52,13 +52,13 @@ def test_an_entry_tells_what_was_said_done_and_failed():
     ).split("\n") == [
         f"{STAMP}5 messages",
         (
-            "- user: Book a flight to Lisbon next Friday (2026-05-22) for 5 people. "
+            "- user: Book a flight to Lisbon next Friday for 5 people. (2026-05-22) "
             "The budget is €400."
         ),
         '- tool: {"error": "no seats left on TP123", "code": 5}',
-        "- assistant: I couldn't find seats on Friday (2026-05-22).",
-        "- user: Let's go with Saturday at 9:00 (2026-05-16).",
-        "- assistant: I've booked TP125 for Saturday (2026-05-16).",
+        "- assistant: I couldn't find seats on Friday. (2026-05-22)",
+        "- user: Let's go with Saturday at 9:00. (2026-05-16)",
+        "- assistant: I've booked TP125 for Saturday. (2026-05-16)",
     ]
 
 
@@ -68,7 +68,7 @@ def test_persons_are_called_by_their_names():
     turns += talk(("Ana", "I'm going to Porto with Rex."), at=AT + timedelta(days=2))
     assert HistoryEntryWriter(DateParser()).write(turns).split("\n") == [
         "[2026-05-17 11:30] 3 messages, 2026-05-15 to 2026-05-17",
-        "- Ana: I adopted a dog called Rex yesterday (2026-05-14).",
+        "- Ana: I adopted a dog called Rex yesterday. (2026-05-14)",
         "- Ben: My exam went badly.",
         "- Ana: I'm going to Porto with Rex.",
     ]

@@ -132,14 +132,10 @@ class HistoryEntryWriter:
         return found
 
     def _with_dates(self, text: str, turn: Turn, today: str) -> str:
-        """Return a sentence with the days that its relative times mean, in brackets."""
-        parts, done = [], 0
-        for mention in self.dates.read(text, turn.at):
-            day = write_iso(mention)
-            if not _YEAR.search(mention.text) and day != today:
-                parts += [text[done : mention.end], f" ({day})"]
-                done = mention.end
-        return "".join([*parts, text[done:]])
+        """Return a sentence, and in brackets the days that its relative times mean."""
+        times = [each for each in self.dates.read(text, turn.at) if not _YEAR.search(each.text)]
+        days = [day for day in dict.fromkeys(map(write_iso, times)) if day != today]
+        return f"{text} ({', '.join(days)})" if days else text
 
 
 def choose_lines(sentences: Sequence[QuotableSentence], room: int) -> list[list[QuotableSentence]]:
