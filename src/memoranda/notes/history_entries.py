@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from memoranda.learning.claims import ROLES, Turn
+from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.learning.parsed_text import stems
@@ -123,12 +123,9 @@ class HistoryEntryWriter:
     def _sentences(self, turns: Sequence[Turn]) -> list[QuotableSentence]:
         """Return what may be quoted of a conversation, in order."""
         today, found = turns[-1].at.date().isoformat(), list[QuotableSentence]()
-        speakers = {turn.speaker.lower() for turn in turns if turn.person} - ROLES
-        names = frozenset(word for speaker in speakers for word in speaker.split())
-        for turn, text in quotable_texts(blank_exclusions(turns), names):
+        for turn, text in quotable_texts(blank_exclusions(turns)):
             short = self._with_dates(cut(text, LINE), turn, today)
-            words = {word: told for word, told in weigh_words(short).items() if word not in names}
-            found.append(QuotableSentence(len(found), turn, short, words))
+            found.append(QuotableSentence(len(found), turn, short, weigh_words(short)))
         return found
 
     def _with_dates(self, text: str, turn: Turn, today: str) -> str:
@@ -217,12 +214,11 @@ def _raw_line(message: Turn) -> str:
 # Which sentences can be quoted
 
 
-def quotable_texts(turns: Sequence[Turn], names: frozenset[str]) -> Iterator[tuple[Turn, str]]:
+def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
     """Yield what may be quoted of turns, in order; nothing that is secret or no sentence.
 
     Args:
         turns: the conversation, without what was said in confidence or taken back.
-        names: words of the speakers' names, in lower case.
     """
     suspect = False
     for turn in turns:
@@ -235,7 +231,7 @@ def quotable_texts(turns: Sequence[Turn], names: frozenset[str]) -> Iterator[tup
             # An assistant tells what it has done, and what failed; the rest is advice.
             if not turn.person and turn.speaker in AGENTS:
                 wrong = wrong or not _EN.pattern("agent_acts").search(text.replace("’", "'"))
-            if not (wrong or _is_casual(text, names)):
+            if not (wrong or _is_casual(text)):
                 yield turn, text
 
 
@@ -263,19 +259,12 @@ def _failure(text: str) -> str:
     return rows[-1 if rows[0].lstrip().lower().startswith("traceback") else 0]
 
 
-def _is_casual(text: str, names: frozenset[str]) -> bool:
-    """Return whether a sentence is a greeting, thanks or the like, and nothing else.
-
-    Args:
-        text: the sentence.
-        names: of the speakers, in lower case.
-    """
-    if any(sign.isdigit() for sign in text):
-        return False
-    if _EN.pattern("casual_unspaced", 0).fullmatch(text):
-        return True
+def _is_casual(text: str) -> bool:
+    """Return whether a sentence is a greeting, thanks or the like, and nothing else."""
     words = [word.lower().replace("’", "'") for word in _ANY_WORD.findall(text)]
-    return all(word in _EN.words("casual") or word in names for word in words)
+    casual = all(word in _EN.words("casual") for word in words)
+    unspaced = _EN.pattern("casual_unspaced", 0).fullmatch(text) is not None
+    return (casual or unspaced) and not any(sign.isdigit() for sign in text)
 
 
 # What words tell
