@@ -271,7 +271,11 @@ class SyncedNotes(Notes):
                     return ""
                 revision = self._store.fact_revision(self.scope)
                 is_over = state.ends <= self._records.now()
-                if state.text is None or (state.stamp, state.revision) != (stamp, revision) or is_over:
+                if (
+                    state.text is None
+                    or (state.stamp, state.revision) != (stamp, revision)
+                    or is_over
+                ):
                     self.sync()
                 return state.text or ""
         except (StoreClosed, UserDeleted):
