@@ -92,10 +92,10 @@ def test_what_the_environment_overrides_is_told(run, told, monkeypatch):
     [
         (("set", "conversation.stratgy", "x"), "did you mean conversation.strategy?"),
         (("set", "conversation", "x"), "conversation is a group of settings; name one of them"),
-        (("set", "conversation.strategy", "magic"), "strategy='magic' should be 'rolling_window'"),
+        (("set", "conversation.strategy", "magic"), "strategy: 'magic' is none of rolling_window"),
         (("set", "embedding.threads", "0"), "see memoranda config explain embedding.threads"),
         (("set", "conversation.prune_at", "0.1"), "see memoranda config explain conversation"),
-        (("set", "tokens.limits", "x"), "set one value of it by its name: memoranda config set"),
+        (("set", "tokens.limits", "x"), "holds values by name; set one of them:"),
         (("unset", "embeding.model"), "did you mean embedding.model?"),
         (("explain", "strateg"), "did you mean conversation.strategy?"),
     ],
@@ -121,26 +121,10 @@ def test_a_wrong_file_is_one_line_and_explain_still_helps(run, file):
     assert line.startswith(f"settings: {file}: embedding.threads=0 should be greater")
     assert line.endswith("see memoranda config explain embedding.threads")
     result = run("explain", "embedding.threads")
-    assert "whole number, at least 1" in result.stdout
+    assert "whole number, above 0" in result.stdout
     assert result.stderr.startswith("warning: settings:")
     run("set", "embedding.threads", "2")
     run("show")
-
-
-def test_two_files_are_one_line(run, tmp_path, monkeypatch):
-    """Which of two files is meant is asked, not guessed, before anything is written."""
-    monkeypatch.delenv("MEMORANDA_CONFIG")
-    for name in ("XDG_CONFIG_HOME", "HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
-    folder = tmp_path / "memoranda"
-    for name in ("config.toml", "config.yaml"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).touch()
-    for arguments in (("show",), ("path",), ("set", "user", "ana"), ("unset", "user")):
-        line = one_line(run(*arguments, code=1))
-        assert str(folder / "config.toml") in line
-        assert str(folder / "config.yaml") in line
-    assert {each.read_bytes() for each in folder.iterdir()} == {b""}
 
 
 def test_a_secret_is_read_from_standard_input_and_never_shown(run):
@@ -155,7 +139,7 @@ def test_a_secret_is_read_from_standard_input_and_never_shown(run):
 
 
 def test_explain_says_all_there_is(told, run, file):
-    """Explain gives meaning, type, allowed values, default, value, source, variable, example."""
+    """Explain gives meaning, type, allowed values, default, value, source, variable."""
     file.write_text('[conversation]\nstrategy = "hybrid"\n')
     found = told("explain", "conversation.strategy")
     assert found["allowed"] == ["rolling_window", "recency", "importance", "hybrid"]
@@ -164,7 +148,7 @@ def test_explain_says_all_there_is(told, run, file):
     assert found["variable"] == "MEMORANDA_CONVERSATION__STRATEGY"
     out = run("explain", "conversation.strategy").stdout
     assert found["meaning"].split(". ")[0] in out
-    for text in ("one of rolling_window, recency", found["variable"], found["example"]):
+    for text in ("one of rolling_window, recency", found["variable"]):
         assert text in " ".join(out.split())
 
 

@@ -1,7 +1,6 @@
 """Changing the settings file: what is written reads back, and all else stays as it was."""
 
 import json
-import os
 import stat
 from difflib import ndiff
 from itertools import cycle
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoranda import Settings, errors
 from memoranda.settings import fields as declared
-from memoranda.settings.configure import explain, list_settings, put, summaries, unset
+from memoranda.settings.configure import explain, list_settings, put, unset
 
 TOML = """\
 # Settings of the kitchen agent.
@@ -48,7 +47,31 @@ tokens:
   limits:
     gpt-4.1: 1000 # a test
 """
-FIELDS = declared.fields(Settings)
+FIELDS = declared.fields()
+# What is set, where the default is none: of values by name the name, and the value.
+VALUES = {
+    "location": ("", "~/agent.db"),
+    "timezone": ("", "Europe/Lisbon"),
+    "memory.path": ("", "/m"),
+    "memory.context_window_size": ("", "3"),
+    "memory.embedding_model": ("", "all-MiniLM-L6-v2"),
+    "memory.cleanup_interval": ("", "60"),
+    "embedding.dimensions": ("", "256"),
+    "embedding.base_url": ("", "http://localhost:11434/v1"),
+    "embedding.api_key": ("", "sk-1"),
+    "embedding.folder": ("", "/models/minilm"),
+    "retrieval.min_score": ("", "0.3"),
+    "tokens.limits": (".my-model", "32000"),
+    "tokens.tokenizers": (".my-model", "o200k_base"),
+    "conversation.context_limit": ("", "32000"),
+    "llm.model": ("", "anthropic:claude-haiku-4-5"),
+    "llm.api_key": ("", "sk-2"),
+    "notes.folder": ("", "~/notes/{user}"),
+    "entities.spacy_model": ("", "en_core_web_sm"),
+    "mcp.tokens": ("", "0123456789abcdef=ana"),
+    "mcp.allowed_hosts": ("", "memory.example.org"),
+    "mcp.allowed_origins": ("", "https://app.example.org"),
+}
 RELAXED = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -86,23 +109,27 @@ def difference(before, after):
 
 
 def test_what_is_set_is_in_force(tmp_path, monkeypatch, subtests):
-    """For every setting, what explain gives as example is what is in force after set."""
+    """Every setting says what it is, and is in force after it was set."""
     before = in_force()
     for field, name in zip(FIELDS, cycle(["a.toml", "a.yaml"]), strict=False):
         with subtests.test(field.name):
             monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / name))
-            example = explain(field.name).example.split()
-            key, value = example[3].strip("'"), os.path.expanduser(example[4].strip("'"))  # noqa: PTH111 - only some values are paths
-            done = put(key, value)
-            after = in_force()
+            told = explain(field.name)
+            assert 5 < len(field.summary) <= 60
+            assert told.meaning.endswith(".")
+            assert "``" not in told.meaning
+            assert told.type
+            assert all(value in told.type for value in told.allowed)
+            inner, value = VALUES.get(field.name, ("", str(field.default).removesuffix(".0")))
+            key = f"{field.name}{inner}"
+            done, after = put(key, value), in_force()
             assert (done.name, done.changed, done.overridden_by) == (key, True, None)
-            shown = declared.MASK if field.is_secret else value
-            assert str(after[key]) in {shown, shown.capitalize()}
+            assert str(after[key]).removesuffix(".0") == (
+                declared.MASK if field.is_secret else value
+            )
             if field.place[0] != "memory":  # It brings a whole policy.
-                assert {k for k in before | after if before.get(k) != after.get(k)} <= {
-                    key,
-                    field.name,
-                }
+                changed = {each for each in after if before.get(each) != after[each]}
+                assert changed <= {key, field.name}
             assert unset(key).changed
             assert in_force() == before
 
@@ -179,17 +206,6 @@ def test_unset_brings_the_default_back_and_comments_stay(file, subtests):
             assert file.read_text() == text
 
 
-def test_a_whole_setting_of_names_is_replaced(file):
-    """A JSON object takes the place of all names."""
-    put("tokens.limits", '{"gpt-4.1": 5, "b": 6}')
-    assert Settings().tokens.limits == {"gpt-4.1": 5, "b": 6}
-    put("tokens.limits", '{"b": 6}')
-    assert Settings().tokens.limits == {"b": 6}
-    assert "# How what was found is ranked" in file.read_text()
-    with pytest.raises(errors.InvalidInput, match=r"is no JSON object; .*set tokens.limits.my-mod"):
-        put("tokens.limits", "6")
-
-
 def test_what_is_wrong_leaves_the_file_as_it_was(file, subtests):
     """A refused change writes no byte, and leaves nothing beside the file."""
     before = file.read_bytes()
@@ -201,8 +217,7 @@ def test_what_is_wrong_leaves_the_file_as_it_was(file, subtests):
         ("retention.fact", "soon"),
         ("timezone", "Lisbon"),
         ("tokens.limits.x", "many"),
-        ("tokens.limits", '{"x": "many"}'),
-        ("tokens.limits", "[1]"),
+        ("tokens.limits", '{"x": 5}'),
         ("embedding", "none"),
         ("embeding.model", "none"),
         ("user", "\ud800"),
@@ -232,7 +247,7 @@ def test_the_settings_as_a_whole_must_be_right(file, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setenv("MEMORANDA_CONVERSATION__PRUNE_AT", "0.5")
         patch.setenv("MEMORANDA_CONVERSATION__PRUNE_TO", "0.5")
-        with pytest.raises(errors.ConfigError, match=r"aggressive_at=0\.4 must each"):
+        with pytest.raises(errors.ConfigError, match=r"aggressive_at=0\.4 must be"):
             put("conversation.aggressive_at", "0.4")
         patch.setenv("MEMORANDA_EMBEDDING__THREADS", "many")
         with pytest.raises(errors.ConfigError, match="MEMORANDA_EMBEDDING__THREADS: embedding"):
@@ -299,20 +314,6 @@ def test_where_nothing_can_be_written_says_so(tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["a.toml"]
 
 
-def test_every_setting_says_what_it_is(new):
-    """Each has a meaning, in a first sentence short enough for a line, a type and an example."""
-    assert not new.exists()
-    assert {each.name for each in summaries()} == {field.name for field in FIELDS}
-    for field in FIELDS:
-        told = explain(field.name)
-        assert 5 < len(field.summary) <= 60, field.name
-        assert told.meaning.endswith(".")
-        assert "``" not in told.meaning
-        assert told.type
-        assert told.example.startswith("memoranda config set ")
-        assert all(value in told.type for value in told.allowed)
-
-
 def test_explain_names_the_source_also_while_settings_are_wrong(new, monkeypatch):
     """The source of a value is its file, or its variable, or the default."""
     new.parent.mkdir(parents=True)
@@ -324,12 +325,12 @@ def test_explain_names_the_source_also_while_settings_are_wrong(new, monkeypatch
         told = explain("embedding.model")
         assert (told.value, told.source) == ("auto", "MEMORANDA_EMBEDDING")
     assert explain("embedding.threads").source == "default"
-    assert explain("conversation.max_messages").type == "whole number, at least 1"
+    assert explain("conversation.max_messages").type == "whole number, above 0"
     assert explain("conversation.budget_share").type == "number, above 0, at most 1"
     new.write_text("[embedding]\nthreads = 0\n")
     told = explain("embedding.threads")
     assert (told.value, told.source) == (0, str(new))
-    assert "should be greater than or equal to 1" in told.problem
+    assert "should be greater than 0" in told.problem
     new.write_text("[embedding")
     told = explain("embedding.threads")
     assert (told.value, told.source) == (None, None)
@@ -382,22 +383,13 @@ def test_values_by_name_are_listed_one_by_one(new, monkeypatch):
     assert "tokens.limits" not in found
 
 
-def test_no_password_of_an_address_is_shown(new, subtests):
+def test_no_password_of_an_address_is_shown(new):
     """Neither by what lists, explains and changes the settings, nor by these themselves."""
-    for address, shown in [
-        ("postgresql://ana:tiger@host/db", "postgresql://ana:…@host/db"),
-        ("postgresql://ana:ti/g@er@host/db?sslmode=require", "postgresql://ana:…@host/db?ssl"),
-        ("postgresql://host/db?p%61ssword=tiger&user=ana", "postgresql://host/db?p%61ssword=…"),
-        ("postgresql://ana@host/db", "postgresql://ana@host/db"),
-        ("~/agent.db", "~/agent.db"),
-    ]:
-        with subtests.test(address):
-            done = put("location", address)
-            chosen = Settings()
-            (listed,) = [each for each in list_settings(chosen) if each.name == "location"]
-            for told in (done.value, listed.value, explain("location").value):
-                assert told.startswith(shown)
-            assert chosen.location == address
-            told = f"{chosen!r}{chosen}{done}{explain('location')}{list_settings(chosen)}"
-            assert "tiger" not in told
+    address, shown = "postgresql://ana:ti/g@er@host/db", "postgresql://ana:…@host/db"
+    done, chosen = put("location", address), Settings()
+    (listed,) = [each for each in list_settings(chosen) if each.name == "location"]
+    assert done.value == listed.value == explain("location").value == shown
+    assert chosen.location == address
+    told = f"{chosen!r}{chosen}{done}{explain('location')}{list_settings(chosen)}"
+    assert "ti/g" not in told
     assert new.exists()

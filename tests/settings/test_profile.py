@@ -178,14 +178,6 @@ def test_the_section_can_come_from_anywhere(written, monkeypatch):
     assert (settings.location, settings.schedule.expire) == ("chroma:///argument", "60s")
 
 
-def test_a_group_made_by_the_caller_says_what_it_was_made_with(written):
-    """A value of our own type is an argument like another: what it leaves out follows."""
-    written("memory:\n  path: /m\n")
-    own = type(Settings().retention)(context="1d")
-    chosen = Settings(retention=own).retention
-    assert (chosen.episode, chosen.context) == ("30d", "1d")
-
-
 def test_a_mistake_in_the_section_is_told(written, subtests):
     """What is unknown names what is known, what is wrong says what it should be."""
     for line, message in [

@@ -22,13 +22,7 @@ from memoranda.cli.command import (
 from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
-from memoranda.settings.configure import (
-    Explanation,
-    Setting,
-    SettingChange,
-    format_value,
-    split_name,
-)
+from memoranda.settings.configure import Setting, SettingChange, format_value, split_name
 from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 
@@ -36,7 +30,7 @@ from memoranda.settings.sources import DEFAULT
 Row = tuple[str, str, Text, Text | None]
 NAME: dict[str, Any] = {
     "metavar": "NAME",
-    "autocompletion": complete(lambda: [each.name for each in configure.summaries()]),
+    "autocompletion": complete(lambda: [each.name for each in configure.list_fields()]),
 }
 
 commands = typer.Typer()
@@ -71,7 +65,7 @@ command(config, "show")(show)
 
 @command(config, "explain", name={**NAME, "argument": True})
 def explain_(session: Session, *, name: str | None = None) -> None:
-    """Say what a setting means, takes and is, and how to set it.
+    """Say what a setting means, takes and is.
 
     Args:
         name: A setting, or a group of them; otherwise all.
@@ -82,8 +76,8 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         memoranda config explain conversation.strategy
     """
     if name is None or name in configure.groups():
-        found = configure.summaries(name)
-        rows = [(*split_name(each.name), safe_text(each.meaning), None) for each in found]
+        found = configure.list_fields(name)
+        rows = [(*split_name(each.name), safe_text(each.summary), None) for each in found]
         session.show(found, *tabulate(rows))
         return
     explanation = configure.explain(name)
@@ -194,7 +188,7 @@ def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
             yield Group(Text("\n").append(group, "bold cyan").append(f"  {about}", "dim"), made)
 
 
-def show_explanation(found: Explanation) -> RenderableType:
+def show_explanation(found: Setting) -> RenderableType:
     """Return what a setting means, takes and is."""
     known = found.source is not None
     rows = {
@@ -203,7 +197,6 @@ def show_explanation(found: Explanation) -> RenderableType:
         "default": format_value(found.default),
         "takes": found.type,
         "environment": found.variable,
-        "to set it": found.example,
     }
     name, meaning = safe_text(found.name, "bold cyan"), safe_text(found.meaning)
     return Group(name, meaning, Text(), details(rows.items()))

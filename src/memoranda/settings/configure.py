@@ -6,68 +6,37 @@ A value is tried, together with all other settings, before it is written.
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.passwords import hide_password
-from memoranda.settings import fields as declared
-from memoranda.settings.fields import MASK, Field
-from memoranda.settings.files import AGENT_SECTION, VARIABLE, SettingsFile, read_file
+from memoranda.settings.fields import MASK, Field, fields, find, group_meanings
+from memoranda.settings.files import read_file
 from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
-from memoranda.settings.settings import Settings, own_values, read_sources
-from memoranda.settings.sources import find_variable
+from memoranda.settings.settings import Settings, read_sources
+from memoranda.settings.sources import find_source, find_variable
 
 # What the settings are called together that are in no group.
 GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Field):
     """A setting with its value in force and where that comes from.
 
     Attributes:
-        name: such as ``embedding.model``.
         value: as JSON would hold it; a secret only as asterisks, the password of an address as
-            ``…``.
-        source: the name of an environment variable, the path of a file, or ``default``.
-    """
-
-    name: str
-    value: Any
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """All there is to say about a setting.
-
-    Attributes:
-        name: such as ``embedding.model``.
-        meaning: what it does, as running text.
-        type: what may stand in it, in words.
-        allowed: the only values there are, empty where there are others.
-        default: its value where nothing says otherwise.
-        value: its value in force, a secret only as asterisks; with a ``problem``, the text that
-            is there.
-        source: where that comes from, as in :class:`Setting`; ``None`` if that cannot be read.
-        variable: the environment variable that sets it.
-        example: the command that sets it.
+            ``…``; with a ``problem``, the text that is there.
+        source: the name of an environment variable, the path of a file, or ``default``; ``None``
+            if it cannot be read.
         problem: why no settings are in force, if something is wrong in them.
     """
 
-    name: str
-    meaning: str
-    type: str
-    allowed: Sequence[str]
-    default: Any
     value: Any
     source: str | None
-    variable: str
-    example: str
     problem: str | None = None
 
 
@@ -90,14 +59,6 @@ class SettingChange:
     overridden_by: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingSummary:
-    """A setting and what it is about, in a sentence."""
-
-    name: str
-    meaning: str
-
-
 def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[Setting]:
     """Return every setting in the order of declaration; of values by name, each by itself.
 
@@ -106,58 +67,43 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
         given: the option of a command line and its value, by the name of a setting over which
             it wins where it has one.
     """
-    sources, found = read_sources(), []
+    levels, found = read_sources(), []
     values = settings.model_dump(mode="json")
-    for field in declared.fields(Settings):
+    for field in fields():
         value = value_at(values, field.place)
         inside = [(*field.place, name) for name in value] if field.has_names else []
         for place in inside or [field.place]:
-            name, inner = ".".join(place), value_at(values, place)
-            option, text = given.get(name, ("", None))
-            source, shown = (sources.find(place)[0], inner) if text is None else (option, text)
-            found.append(Setting(name=name, value=_mask(field, shown), source=source))
+            source, text = given.get(".".join(place), ("", None))
+            if text is None:
+                source, text = find_source(levels, place)[0], value_at(values, place)
+            found.append(_setting(field, place, text, source))
     return found
 
 
 def groups() -> dict[str, str]:
     """Return what each group of settings is about."""
-    return {GENERAL: "Where and whose the memory is", **declared.groups(Settings)}
+    return {GENERAL: "Where and whose the memory is", **group_meanings()}
 
 
-def summaries(group: str | None = None) -> list[SettingSummary]:
-    """Return what each setting, or each of a group, is about in one sentence."""
-    return [
-        SettingSummary(name=field.name, meaning=field.summary)
-        for field in declared.fields(Settings)
-        if group in {None, field.place[0] if field.place[1:] else GENERAL}
-    ]
+def list_fields(group: str | None = None) -> list[Field]:
+    """Return every setting, or those of a group."""
+    return [each for each in fields() if group in {None, split_name(each.name)[0]}]
 
 
-def explain(name: str) -> Explanation:
+def explain(name: str) -> Setting:
     """Return all there is to say about a setting, even while the settings are wrong.
 
     Raises:
         InvalidInput: there is no such setting; the message suggests the nearest.
     """
-    field, place = declared.find(Settings, name)
+    field, place = find(name)
     source, value, problem = None, None, None
     try:
-        source, value = read_sources().find(place)
+        source, value = find_source(read_sources(), place)
         value = value_at(Settings().model_dump(mode="json"), place)
     except ConfigError as error:
         problem = str(error)
-    return Explanation(
-        name=name,
-        meaning=field.meaning,
-        type=field.type,
-        allowed=field.allowed,
-        default=field.default if place == field.place else None,
-        value=_mask(field, value),
-        source=source,
-        variable=declared.variable(field.place),
-        example=_example(field, place),
-        problem=problem,
-    )
+    return _setting(field, place, value, source, problem)
 
 
 def put(name: str, text: str) -> SettingChange:
@@ -165,27 +111,18 @@ def put(name: str, text: str) -> SettingChange:
 
     Args:
         name: such as ``embedding.model``, or ``tokens.limits.my-model`` for one value of many.
-        text: the value as the environment would hold it: plain text, or a JSON object for a
-            setting of many values.
+        text: the value as the environment would hold it.
 
     Raises:
-        InvalidInput: there is no such setting, or ``text`` cannot be written in a file.
+        InvalidInput: there is no such setting, or it holds values by name.
         ConfigError: the value is impossible, the settings would contradict each other, or the
             file cannot be written. The file is as it was.
     """
-    field, place = declared.find(Settings, name)
-    given = _parse_given(field, place, text)
+    field, place = _find_value(name)
     # As an argument it is tried even where the environment hides it.
-    made = Settings(**nest(place, given))
-    file = read_file()
-    if place[0] != AGENT_SECTION and own_values(file.values) is not file.values:
-        raise ConfigError(
-            f"{file.path} is another program's, of which the section {AGENT_SECTION} alone is "
-            f"read; name a file of your own in {VARIABLE}"
-        )
-    is_typed = field.is_secret or isinstance(given, Mapping)
-    value = given if is_typed else value_at(made.model_dump(mode="json"), place)
-    return _change(file, place, value, shown=_mask(field, given))
+    made = Settings(**nest(place, text))
+    value = text if field.is_secret else value_at(made.model_dump(mode="json"), place)
+    return _change(place, value, shown=_mask(field, text))
 
 
 def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
@@ -197,11 +134,10 @@ def override(arguments: Mapping[str, Any], name: str, text: str) -> dict[str, An
         text: as for :func:`put`.
 
     Raises:
-        InvalidInput: there is no such setting, or ``text`` has not the form of its value.
+        InvalidInput: there is no such setting, or it holds values by name.
         ConfigError: the value is impossible, or the settings would contradict each other.
     """
-    field, place = declared.find(Settings, name)
-    given = merge(arguments, nest(place, _parse_given(field, place, text)))
+    given = merge(arguments, nest(_find_value(name)[1], text))
     Settings(**given)
     return given
 
@@ -215,10 +151,10 @@ def unset(name: str) -> SettingChange:
         InvalidInput: there is no such setting, neither here nor in the file.
         ConfigError: the file cannot be read or written.
     """
-    place, file = tuple(name.split(".")), read_file()
-    if value_at(file.values, place) is MISSING and name not in declared.groups(Settings):
-        place = declared.find(Settings, name)[1]
-    return _change(file, place, MISSING)
+    place = tuple(name.split("."))
+    if value_at(read_file().values, place) is MISSING and name not in group_meanings():
+        place = find(name)[1]
+    return _change(place, MISSING)
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -236,6 +172,13 @@ def format_value(value: Any) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
+def _setting(
+    field: Field, place: Place, value: Any, source: str | None, problem: str | None = None
+) -> Setting:
+    known = asdict(field) | {"name": ".".join(place), "value": _mask(field, value)}
+    return Setting(**known, source=source, problem=problem)
+
+
 def _mask(field: Field, value: Any) -> Any:
     if value is None or value is MISSING:
         return None
@@ -244,32 +187,17 @@ def _mask(field: Field, value: Any) -> Any:
     return hide_password(value) if isinstance(value, str) else value
 
 
-def _example(field: Field, place: Place) -> str:
-    name, value = ".".join(place), field.example
-    if field.has_names:
-        ((inner, value),) = field.example.items()
-        name = f"{name}.{inner}" if place == field.place else name
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return f"memoranda config set {shlex.quote(name)} {shlex.quote(text)}"
+def _find_value(name: str) -> tuple[Field, Place]:
+    """Return the setting called ``name``, and the place of the value that can be set."""
+    field, place = find(name)
+    if field.has_names and place == field.place:
+        example = f"memoranda config set {name}.NAME VALUE"
+        raise InvalidInput(f"{name} holds values by name; set one of them: {example}")
+    return field, place
 
 
-def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
-    """Return a value as it was typed, or the object that stands for all values by name."""
-    if not field.has_names or place != field.place:
-        return text
-    try:
-        values = json.loads(text)
-    except ValueError:
-        values = None
-    if isinstance(values, dict):
-        return values
-    raise InvalidInput(
-        f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
-        f"{_example(field, place)}"
-    )
-
-
-def _change(file: SettingsFile, place: Place, value: Any, *, shown: Any = None) -> SettingChange:
+def _change(place: Place, value: Any, *, shown: Any = None) -> SettingChange:
+    file = read_file()
     return SettingChange(
         name=".".join(place),
         value=shown,

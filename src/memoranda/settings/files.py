@@ -21,14 +21,11 @@ from typing import Any
 from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
-from memoranda.settings.nested import MISSING, Place, value_at
+from memoranda.settings.nested import MISSING, Place, nest, value_at
 from memoranda.text.files import write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
-# Where a small agent has its section `memory`, beside sections of its own (requirement S1.37).
-AGENT_FILE = Path("config", "default.yaml")
-AGENT_SECTION = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +52,11 @@ class SettingsFile:
             ConfigError: it is written in a way that does not allow it, or cannot be written.
         """
         edit = _edit_toml if self.path.suffix.lower() == ".toml" else _edit_yaml
-        text, target = self.text, self.path.resolve()
+        target = self.path.resolve()
         try:
             str(value).encode()
-            for each in self._changed_places(place, value):
-                text = edit(text, each, value)
+            is_absent = value is MISSING and value_at(self.values, place) is MISSING
+            text = self.text if is_absent else edit(self.text, place, value)
             parse(self.path, text)
             if text != self.text:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,58 +69,36 @@ class SettingsFile:
             raise ConfigError(f"{self.path} cannot be changed: {error}; edit the file") from error
         return text != self.text
 
-    def _changed_places(self, place: Place, value: Any) -> list[Place]:
-        """Return where the text is to be changed: of a group that goes, at each of its values."""
-        there = value_at(self.values, place)
-        if value is not MISSING:
-            return [place]
-        if not isinstance(there, Mapping):
-            return [] if there is MISSING else [place]
-        return [inner for name in there for inner in self._changed_places((*place, name), value)]
-
 
 def config_path() -> Path:
     """Return the path of the settings file, which need not exist.
 
-    It is what ``MEMORANDA_CONFIG`` names; otherwise ``config.toml``, ``config.yaml`` or
-    ``config.yml`` in the user's configuration folder; otherwise ``config/default.yaml`` below the
-    working directory, if it has a small agent's section ``memory``.
-
-    Raises:
-        ConfigError: there are several in the folder.
+    It is what ``MEMORANDA_CONFIG`` names; otherwise the first that there is of ``config.toml``,
+    ``config.yaml`` and ``config.yml`` in the user's configuration folder.
     """
     named = os.environ.get(VARIABLE)
     if named:
-        try:
-            return Path(named).expanduser()
-        except RuntimeError as error:  # No such user, or no home.
-            raise ConfigError(f"{VARIABLE}={named!r}: {error}") from error
-    folder = user_config_path("memoranda")
-    present = [folder / name for name in NAMES if (folder / name).is_file()]
-    if len(present) > 1:
-        raise ConfigError(
-            f"there are several settings files: {' and '.join(map(str, present))}; "
-            f"keep one of them, or name it in {VARIABLE}"
-        )
-    return present[0] if present else _agent_file() or folder / NAMES[0]
+        return Path(os.path.expanduser(named))  # noqa: PTH111 - takes an unknown user as it is
+    paths = [user_config_path("memoranda") / name for name in NAMES]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
-def read_file(path: Path | None = None) -> SettingsFile:
-    """Return the settings file at ``path``, or at :func:`config_path`; an empty one if absent.
+def read_file() -> SettingsFile:
+    """Return the settings file at :func:`config_path`; an empty one if there is none.
 
     Raises:
         ConfigError: it cannot be read, or says nothing that can be understood.
     """
+    path = config_path()
     try:
-        path = path or config_path()
         if not path.is_file():
             return SettingsFile(path)
         text = path.read_bytes().decode("utf-8-sig")
         return SettingsFile(path, text, parse(path, text))
     except OSError as error:
-        message = f"the settings file {path or ''} cannot be read: {error.strerror or error}"
+        message = f"the settings file {path} cannot be read: {error.strerror or error}"
         raise ConfigError(message) from error
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
 
 
@@ -132,35 +107,19 @@ def parse(path: Path, text: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: the file's name says no format.
-        ValueError: the text is not of that format; the message says why.
+        ValueError, RecursionError: the text is not of that format; the message says why.
     """
     suffix = path.suffix.lower()
     if suffix not in {".toml", ".yaml", ".yml"}:
         message = f"the settings file {path} must be named .toml, .yaml or .yml, after its format"
         raise ConfigError(message)
-    try:
-        return _without_empty(tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text))
-    except RecursionError as error:
-        raise ValueError("it nests too deeply") from error
-
-
-def _agent_file() -> Path | None:
-    """Return where a small agent's configuration is, if the working directory has one."""
-    from memoranda.settings.sections import MemorySettings
-
-    try:
-        section = read_file(AGENT_FILE).values.get(AGENT_SECTION)
-    except ConfigError:
-        return None  # Another program's, in a form of its own.
-    is_ours = isinstance(section, Mapping) and section.keys() & MemorySettings.model_fields.keys()
-    return AGENT_FILE if is_ours else None
+    return _without_empty(tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text))
 
 
 def _parse_yaml(text: str) -> dict[str, Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import BaseConstructor
     from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.events import AliasEvent
 
     class TextConstructor(BaseConstructor):
         """Makes text of every scalar but null."""
@@ -169,17 +128,12 @@ def _parse_yaml(text: str) -> dict[str, Any]:
     reader = YAML(typ="safe", pure=True)
     reader.Constructor = TextConstructor
     try:
-        # A few aliases of aliases make more values than a machine can hold.
-        if any(isinstance(each, AliasEvent) for each in YAML(pure=True).parse(text)):
-            raise ValueError("settings take no aliases; repeat the value")
-        values = reader.load(text)
+        values = reader.load(text) or {}
     except YAMLError as error:
         raise ValueError(" ".join(str(error).partition("To suppress")[0].split())) from error
-    if not isinstance(values, dict | None) or not all(
-        isinstance(name, str) for name in values or ()
-    ):
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ValueError(f"it holds {values!r:.40}, not names with values")
-    return values or {}
+    return values
 
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,15 +147,7 @@ def _edit_toml(text: str, place: Place, value: Any) -> str:
     import tomlkit
 
     document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
-    table: Any = document
-    for name in place[:-1]:
-        if not isinstance(table.get(name), Mapping):
-            table[name] = tomlkit.table()
-        table = table[name]
-    if value is MISSING:
-        del table[place[-1]]
-    else:
-        table[place[-1]] = value
+    _edit(document, place, value, keeps_names=False)
     return tomlkit.dumps(document)
 
 
@@ -211,29 +157,32 @@ def _edit_yaml(text: str, place: Place, value: Any) -> str:
     The name stays, since comments on what follows it would go with it.
     """
     from ruamel.yaml import YAML
-    from ruamel.yaml.comments import CommentedMap
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    def quote(given: Any) -> Any:
+        # ruamel.yaml itself does not quote what begins like an indicator within braces.
+        is_odd = isinstance(given, str) and (not given.isprintable() or given[:1] in {*"?-:"})
+        return DoubleQuotedScalarString(given) if is_odd else given
 
     engine, written = YAML(), io.StringIO()
     engine.preserve_quotes, engine.width = True, 1 << 20
     document = engine.load(text)
-    if document is None:
+    if document is None:  # Comments alone.
         written.write(text)
-        document = CommentedMap()
-    group: Any = document
-    for name in place[:-1]:
-        if not isinstance(group.get(name), Mapping):
-            group[name] = CommentedMap()
-        group = group[name]
-    name = place[-1] if place[-1] in group else _quote(place[-1])
-    group[name] = None if value is MISSING else _quote(value)
+        document = {}
+    _edit(document, tuple(map(quote, place)), quote(value), keeps_names=True)
     engine.dump(document, written)
     return written.getvalue()
 
 
-def _quote(value: Any) -> Any:
-    """Return a text in quotes where it has, or begins with, what only stands in them."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    # ruamel.yaml itself does not quote what begins like an indicator within braces.
-    odd = isinstance(value, str) and (not value.isprintable() or value[:1] in {*"?-:"})
-    return DoubleQuotedScalarString(value) if odd else value
+def _edit(group: Any, place: Place, value: Any, *, keeps_names: bool) -> None:
+    """Put ``value`` at ``place``, or empty that, and all inside, if it is ``MISSING``."""
+    name, *rest = place
+    inner = group.get(name)
+    if isinstance(inner, Mapping) and (rest or value is MISSING):
+        for each in [tuple(rest)] if rest else [(one,) for one in inner]:
+            _edit(inner, each, value, keeps_names=keeps_names)
+    elif value is not MISSING or keeps_names:
+        group[name] = None if value is MISSING else nest(tuple(rest), value)
+    else:
+        del group[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, Final
 
 Place = tuple[str, ...]
@@ -28,10 +29,9 @@ def merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, A
     return merged
 
 
-def nest(place: Place, value: Any) -> dict[str, Any]:
+def nest(place: Place, value: Any) -> Any:
     """Return a mapping that holds ``value`` at ``place`` and nothing else."""
-    name, *rest = place
-    return {name: nest(tuple(rest), value) if rest else value}
+    return reduce(lambda inner, name: {name: inner}, reversed(place), value)
 
 
 def without(values: Mapping[str, Any], place: Place) -> dict[str, Any]:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +24,9 @@ class OneOf:
 
     def check(self, name: str) -> str:
         """Return ``name`` if there is such a one; installed packages are only asked if need be."""
-        if name in self.own or name in self.names():
-            return name
-        *others, last = map(repr, self.names())
-        expected = f"{', '.join(others)} or {last}"
-        raise PydanticCustomError("unknown_name", "Input should be {names}", {"names": expected})
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Return the schema of a text that is one of the names."""
-        return core_schema.no_info_after_validator_function(self.check, handler(source))
+        if name not in self.own and name not in self.names():
+            raise ValueError(f"{name!r} is none of {', '.join(self.names())}")
+        return name
 
 
 STRATEGIES = OneOf(("rolling_window", "recency", "importance", "hybrid"), "memoranda.strategies")

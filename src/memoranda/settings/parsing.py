@@ -24,3 +24,10 @@ def parse_span(text: str) -> timedelta:
         return timedelta(**{UNITS[match[2]]: int(match[1])})
     except OverflowError as error:
         raise ValueError(f"{text!r} is too long a time; write forever") from error
+
+
+def check_span(text: str) -> str:
+    """Return a text that says how long something is kept."""
+    if text not in {"forever", "day"}:
+        parse_span(text)
+    return text

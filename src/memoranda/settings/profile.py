@@ -18,6 +18,8 @@ from pydantic import ValidationError
 from memoranda.settings.nested import merge
 from memoranda.settings.sections import MemorySettings
 
+# The section of a settings file, which may be another program's.
+SECTION = "memory"
 PATH = "~/.reachy/memory"
 TURNS = 5
 MODEL = "all-MiniLM-L6-v2"

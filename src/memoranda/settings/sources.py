@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from memoranda.errors import ConfigError
 from memoranda.model.passwords import hide_password
@@ -22,41 +20,29 @@ from memoranda.settings.fields import (
     variable,
 )
 from memoranda.settings.files import VARIABLE
-from memoranda.settings.nested import MISSING, Place, merge, value_at
+from memoranda.settings.nested import MISSING, Place, value_at
+from memoranda.settings.sections import AllSettings
 
 ARGUMENT = "argument"
 DEFAULT = "default"
 ENVIRONMENT = "environment"
-# What helps while the settings are wrong; other commands need them right.
-REMEDY = "memoranda config explain"
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The sources of settings.
+# The values of each source, nested by group, by the source's name; the strongest is the last.
+Levels = Mapping[str, Mapping[str, Any]]
 
-    Attributes:
-        levels: the values of each source, nested by group, by the source's name; the strongest
-            source is the last.
+
+def find_source(levels: Levels, place: Place) -> tuple[str, Any]:
+    """Return the name of the source of ``place``, and the raw value that it gives.
+
+    The name is that of an environment variable, the path of a file, or a word for the others.
     """
-
-    levels: Mapping[str, Mapping[str, Any]]
-
-    def merged(self) -> dict[str, Any]:
-        """Return the values of all sources, nested by group."""
-        return reduce(merge, self.levels.values(), {})
-
-    def find(self, place: Place) -> tuple[str, Any]:
-        """Return the name of the source of ``place``, and the raw value that it gives.
-
-        The name is that of an environment variable, the path of a file, or a word for the others.
-        """
-        for name, values in reversed(tuple(self.levels.items())):
-            value = value_at(values, place)
-            if value is not MISSING:
-                found = find_variable(place) if name == ENVIRONMENT else None
-                return found or name, value
-        return DEFAULT, MISSING
+    for name, values in reversed(levels.items()):
+        value = value_at(values, place)
+        if value is not MISSING:
+            found = find_variable(place) if name == ENVIRONMENT else None
+            return found or name, value
+    return DEFAULT, MISSING
 
 
 def find_variable(place: Place) -> str | None:
@@ -67,7 +53,7 @@ def find_variable(place: Place) -> str | None:
     return max(found, key=len, default=None)
 
 
-def refuse_variables(model: type[BaseModel]) -> None:
+def refuse_variables() -> None:
     """Refuse variables of the environment that were meant for a setting and set none.
 
     Those are the ones with two underscores inside, and those that are like a name that exists;
@@ -80,35 +66,32 @@ def refuse_variables(model: type[BaseModel]) -> None:
     for name in os.environ:
         group, joint, _ = name.upper().removeprefix(PREFIX).lower().partition(DELIMITER)
         is_other = not name.upper().startswith(PREFIX) or name.upper() == VARIABLE
-        if is_other or group in model.model_fields:
+        if is_other or group in AllSettings.model_fields:
             continue
         meant = name[len(PREFIX) :].lower().replace(DELIMITER, ".")
-        if joint or nearest_setting(model, meant):
-            hint = suggest(model, meant)
+        if joint or nearest_setting(meant):
+            hint = suggest(meant)
             raise ConfigError(f"the environment variable {name} sets nothing; {hint}")
 
 
-def explain_errors(error: ValidationError, model: type[BaseModel], sources: Sources) -> str:
-    """Return all that ``error`` says about values of ``model``, on one line."""
+def explain_errors(error: ValidationError, levels: Levels) -> str:
+    """Return all that ``error`` says about the settings, on one line."""
     found = error.errors(include_url=False)
-    return f"settings: {'; '.join(_explain_error(each, model, sources) for each in found)}"
+    return f"settings: {'; '.join(_explain_error(each, levels) for each in found)}"
 
 
-def _explain_error(error: Mapping[str, Any], model: type[BaseModel], sources: Sources) -> str:
+def _explain_error(error: Mapping[str, Any], levels: Levels) -> str:
     place = tuple(str(part) for part in error["loc"] if part != "[key]")
-    name, given = ".".join(place), error["input"]
-    source, _ = sources.find(place)
+    name, source = ".".join(place), find_source(levels, place)[0]
     where = "" if source in {ARGUMENT, DEFAULT} else f"{source}: "
     if error["type"] == "extra_forbidden":
-        return f"{where}{name} is unknown; {suggest(model, name)}"
-    setting = next((each for each in fields(model) if place[: len(each.place)] == each.place), None)
-    about = name if setting is None else setting.name
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+        return f"{where}{name} is unknown; {suggest(name)}"
+    setting = next((each for each in fields() if place[: len(each.place)] == each.place), None)
+    shown = MASK if setting and setting.is_secret else hide_password(f"{error['input']!r:.200}")
+    message = str(error["msg"]).removeprefix("Input ")
     if error["type"] == "value_error":  # Ours, and they name the value.
-        problem = f"{name}: {message}"
-    elif setting is None:
-        problem = f"{name} is a group of settings, and {type(given).__name__} is none"
+        problem = f"{name}: {message.removeprefix('Value error, ')}"
     else:
-        shown = MASK if setting.is_secret else hide_password(f"{given!r:.200}")
         problem = f"{name}={shown} {message}"
-    return f"{where}{problem}; see {REMEDY} {about}"
+    about = setting.name if setting else name
+    return f"{where}{problem}; see memoranda config explain {about}"

@@ -20,9 +20,9 @@ from memoranda.model.passwords import HIDDEN
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line
 from memoranda.settings import configure
-from memoranda.settings.configure import Explanation, Setting, format_value, split_name
-from memoranda.settings.fields import MASK, fields
-from memoranda.settings.settings import Settings, config_path
+from memoranda.settings.configure import Setting, format_value, split_name
+from memoranda.settings.fields import MASK
+from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 from memoranda.tui.layout import ChatApp, fill_static
 from memoranda.tui.lists import ListScreen
@@ -44,12 +44,11 @@ class SettingsScreen(ListScreen[Setting]):
 
     def find(self, words: str) -> Sequence[Setting]:
         """Return the settings whose name or meaning has the words in it."""
-        meanings = {each.name: each.meaning for each in fields(Settings)}
         wanted = words.casefold()
         return [
             each
             for each in self.runtime.list_settings()
-            if wanted in f"{each.name} {meanings.get(each.name, '')}".casefold()
+            if wanted in f"{each.name} {each.meaning}".casefold()
         ]
 
     def key_of(self, row: Setting) -> str:
@@ -180,7 +179,7 @@ class EditSettingScreen(ModalScreen[str]):
         return f"{name} is as it is without a change"
 
 
-def describe_setting(found: Explanation) -> Iterator[Text]:
+def describe_setting(found: Setting) -> Iterator[Text]:
     """Yield what a setting does, takes, and is where nothing says otherwise."""
     yield safe_text(found.meaning)
     takes = safe_text(f"takes {found.type}", "dim")
