@@ -333,7 +333,7 @@ def test_explain_names_the_source_also_while_settings_are_wrong(new, monkeypatch
     assert "should be greater than 0" in told.problem
     new.write_text("[embedding")
     told = explain("embedding.threads")
-    assert (told.value, told.source) == (None, None)
+    assert (told.value, told.source) == (None, "")
     assert "cannot be understood" in told.problem
 
 

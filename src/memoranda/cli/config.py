@@ -47,7 +47,8 @@ def show(session: Session) -> None:
     file = config_path()
     state = "" if file.is_file() else "  (there is none yet)"
     line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
-    session.show(found, line, *show_settings(found))
+    told = [{"name": each.name, "value": each.value, "source": each.source} for each in found]
+    session.show(told, line, *show_settings(found))
 
 
 class ConfigGroup(CommandGroup):
@@ -78,7 +79,8 @@ def explain_(session: Session, *, name: str | None = None) -> None:
     if name is None or name in configure.groups():
         found = configure.list_fields(name)
         rows = [(*split_name(each.name), safe_text(each.summary), None) for each in found]
-        session.show(found, *tabulate(rows))
+        told = [{"name": each.name, "meaning": each.summary} for each in found]
+        session.show(told, *tabulate(rows))
         return
     explanation = configure.explain(name)
     session.show(explanation, show_explanation(explanation))
@@ -190,7 +192,7 @@ def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
 
 def show_explanation(found: Setting) -> RenderableType:
     """Return what a setting means, takes and is."""
-    known = found.source is not None
+    known = found.source
     rows = {
         "value": safe_text(format_value(found.value), "bold") if known else None,
         "from": found.source if known else None,

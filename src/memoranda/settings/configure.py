@@ -30,13 +30,13 @@ class Setting(Field):
     Attributes:
         value: as JSON would hold it; a secret only as asterisks, the password of an address as
             ``…``; with a ``problem``, the text that is there.
-        source: the name of an environment variable, the path of a file, or ``default``; ``None``
+        source: the name of an environment variable, the path of a file, or ``default``; empty
             if it cannot be read.
         problem: why no settings are in force, if something is wrong in them.
     """
 
     value: Any
-    source: str | None
+    source: str
     problem: str | None = None
 
 
@@ -97,7 +97,7 @@ def explain(name: str) -> Setting:
         InvalidInput: there is no such setting; the message suggests the nearest.
     """
     field, place = find(name)
-    source, value, problem = None, None, None
+    source, value, problem = "", None, None
     try:
         source, value = find_source(read_sources(), place)
         value = value_at(Settings().model_dump(mode="json"), place)
@@ -173,7 +173,7 @@ def format_value(value: Any) -> str:
 
 
 def _setting(
-    field: Field, place: Place, value: Any, source: str | None, problem: str | None = None
+    field: Field, place: Place, value: Any, source: str, problem: str | None = None
 ) -> Setting:
     known = asdict(field) | {"name": ".".join(place), "value": _mask(field, value)}
     return Setting(**known, source=source, problem=problem)

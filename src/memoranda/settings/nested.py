@@ -19,13 +19,14 @@ def value_at(values: Any, place: Place) -> Any:
     return values
 
 
-def merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of both mappings; where both have one, the stronger's."""
-    merged = dict(weaker)
-    for name, above in stronger.items():
-        below = merged.get(name, {})
-        are_groups = isinstance(below, Mapping) and isinstance(above, Mapping)
-        merged[name] = merge(below, above) if are_groups else above
+def merge(*levels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all mappings; where several have one, the last one's."""
+    merged = dict[str, Any]()
+    for level in levels:
+        for name, above in level.items():
+            below = merged.get(name, {})
+            are_groups = isinstance(below, Mapping) and isinstance(above, Mapping)
+            merged[name] = merge(below, above) if are_groups else above
     return merged
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import tzinfo
-from functools import reduce
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -45,7 +44,7 @@ class Settings(AllSettings):
         """Read file and environment; ``values``, nested by group, win over both."""
         levels = read_sources(values)
         try:
-            super().__init__(**reduce(merge, levels.values(), {}))
+            super().__init__(**merge(*levels.values()))
         except ValidationError as error:
             # It says all that pydantic's does, in words of ours.
             raise ConfigError(explain_errors(error, levels)) from None
@@ -77,7 +76,7 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
     file = read_file()
     try:
         environment = EnvSettingsSource(
-            Settings,  # type: ignore[arg-type] - any model will do
+            Settings,  # type: ignore[arg-type]  # any model will do
             env_prefix=PREFIX,
             env_nested_delimiter=DELIMITER,
         )()
@@ -89,7 +88,7 @@ def read_sources(arguments: Mapping[str, Any] | None = None) -> Levels:
         ENVIRONMENT: environment,
         ARGUMENT: arguments or {},
     }
-    section = reduce(merge, levels.values(), {}).get(SECTION)
+    section = merge(*levels.values()).get(SECTION)
     return {SECTION: derive_settings(section), **levels}
 
 

@@ -29,7 +29,7 @@ ENVIRONMENT = "environment"
 
 
 # The values of each source, nested by group, by the source's name; the strongest is the last.
-Levels = Mapping[str, Mapping[str, Any]]
+Levels = dict[str, Mapping[str, Any]]
 
 
 def find_source(levels: Levels, place: Place) -> tuple[str, Any]:
