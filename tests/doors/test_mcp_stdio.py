@@ -218,7 +218,7 @@ def no_settings(monkeypatch, tmp_path):
     [
         (["--http", "nowhere"], {}, "--http='nowhere' is no address; write HOST:PORT"),
         (["--http", "0.0.0.0:0"], {}, "no tokens are set; set mcp.tokens"),
-        (["--http", "127.0.0.1:0"], {"MEMORANDA_MCP__TOKENS": "secret=ana"}, "entry 1 has 6"),
+        (["--http", "127.0.0.1:0"], {"MEMORANDA_MCP__TOKENS": "secret=ana"}, "entry 1 is no"),
         ([], {"MEMORANDA_MCP__TOOLS": "all"}, "mcp.tools='all' should be 'full' or 'basic'"),
     ],
 )

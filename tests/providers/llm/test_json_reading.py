@@ -10,7 +10,7 @@ from tables import each_row
 from memoranda.providers.llm.answer_reading import read_json
 
 FIELDS = ["history_entry", "memory_update", "claims"]
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),

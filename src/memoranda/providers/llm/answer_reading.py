@@ -15,30 +15,28 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
 from itertools import islice
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from memoranda.errors import InvalidInput
 from memoranda.text.patterns import compile_pattern
 
-# Models break lines inside of strings.
-DECODER = json.JSONDecoder(strict=False)
+# Models break lines inside of strings. What is no finite number is nothing.
+DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 FENCE = compile_pattern(r"\A```[^\n`]*\n(.*?)(?:\n```\s*)?\Z", re.DOTALL)
 OBJECT = compile_pattern(r'\{(?=\s*+["}])')
 GAP = compile_pattern(r"[\s,]*+")
 ENDED = compile_pattern(r"[\s,\]}]")
+# A character in two escapes; or half of one, or NUL, which no store can hold.
+ESCAPE = compile_pattern(r"(\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w|\\u0000")
 THOUGHT = "</think>"
 # Where a field's name occurs so often without a value, the text is no answer.
 OCCURRENCES = 8
-LISTS = (list, tuple)
 PASSES = 4
 
 
@@ -52,7 +50,7 @@ def read_json(text: str, fields: Sequence[str]) -> dict[str, Any] | list[Any] | 
     Returns:
         the object or list; ``None`` where there is none.
     """
-    body = text.strip()
+    body = ESCAPE.sub(lambda found: found[1] or "", storable(text)).strip()
     # What follows a model's thinking aloud, which may hold drafts of the answer.
     answer = body.rpartition(THOUGHT)[2].strip()
     body = answer if "{" in answer else body
@@ -128,89 +126,81 @@ def answer_schema(answer: Any) -> dict[str, Any]:
         raise InvalidInput(message) from error
 
 
-def fit(value: Any, wanted: Any) -> Any:
-    """Return ``value`` in the form of a ``wanted``, as far as it is clear which that is.
+def read_answer(text: str, fields: Sequence[str], adapter: TypeAdapter[Any], *, drops: bool) -> Any:
+    """Return the JSON in ``text`` in the form of the type, as far as it is clear which that is.
 
-    One object is a list of one, null is the default, a number is a text, and a word outside of a
-    closed list is the default. The type itself is checked by pydantic afterwards.
+    One value is a list of one, null is the default, a number is a text, and a word outside of a
+    closed list is the default.
+
+    Args:
+        text: what a model wrote.
+        fields: the names of the type's fields.
+        adapter: checks the type.
+        drops: whether elements and optional fields go that do not fit the type all the same.
     """
-    origin, inner = get_origin(wanted), get_args(wanted)
-    if origin in {Union, types.UnionType}:
-        options = [option for option in inner if option is not type(None)]
-        return None if value is None else fit(value, options[0])
-    if origin in LISTS:
-        items = value if isinstance(value, list) else [] if value is None else [value]
-        return [fit(item, inner[0]) for item in items]
-    if dataclasses.is_dataclass(wanted):
-        return _fit_object(value, wanted)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted is str and (is_number or isinstance(value, str)):
-        return storable(str(value))
-    if wanted in {int, float}:
-        with suppress(TypeError, ValueError, OverflowError):
-            return None if isinstance(value, bool) or not math.isfinite(float(value)) else value
-    return _choices(wanted).get(str(value).lower(), value)
-
-
-def _fit_object(value: Any, wanted: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    hints, result = get_type_hints(wanted), {}
-    for item in dataclasses.fields(wanted):
-        nothing = dataclasses.MISSING
-        optional = item.default is not nothing or item.default_factory is not nothing
-        if item.name not in value or (value[item.name] is None and optional):
-            continue
-        fitted, choices = fit(value[item.name], hints[item.name]), _choices(hints[item.name])
-        if not choices or not optional or fitted in choices.values():
-            result[item.name] = fitted
-    return result
-
-
-def _choices(wanted: Any) -> dict[str, Any]:
-    """Return the words of a closed list, in small letters, and what they stand for."""
-    if get_origin(wanted) is Literal:
-        return {str(item).lower(): item for item in get_args(wanted)}
-    if isinstance(wanted, type) and issubclass(wanted, Enum):
-        return {str(item.value).lower(): item.value for item in wanted}
-    return {}
-
-
-def misfits(value: Any, adapter: TypeAdapter[Any]) -> list[str]:
-    """Say where and why ``value`` does not fit the type; quote nothing of it."""
-    try:
-        adapter.validate_python(value)
-    except ValidationError as error:
-        return [f"{'.'.join(map(str, ('answer', *e['loc'])))}: {e['msg']}" for e in error.errors()]
-    return []
-
-
-def drop_misfits(value: Any, adapter: TypeAdapter[Any]) -> Any:
-    """Return ``value`` without the elements and optional fields that do not fit the type."""
+    value = read_json(text, fields)
     for _ in range(PASSES):
-        try:
-            adapter.validate_python(value)
-        except ValidationError as error:
-            # A required field that is missing takes its object with it.
-            places = [e["loc"][:-1] if e["type"] == "missing" else e["loc"] for e in error.errors()]
-            for place in reversed(dict.fromkeys(places)):
-                with suppress(LookupError, TypeError):
-                    _remove(value, place)
-        else:
+        # From the end, so that what is removed of a list moves nothing that is still to be mended.
+        found = reversed(_errors(value, adapter))
+        if not sum(_mend(value, error, drops=drops) for error in found):
             break
     return value
 
 
-def _remove(tree: Any, place: Sequence[int | str]) -> None:
+def misfits(value: Any, adapter: TypeAdapter[Any]) -> list[str]:
+    """Say where and why ``value`` does not fit the type; quote nothing of it."""
+    found = _errors(value, adapter)
+    return [f"{'.'.join(map(str, ('answer', *e['loc'])))}: {e['msg']}" for e in found]
+
+
+def _errors(value: Any, adapter: TypeAdapter[Any]) -> list[Any]:
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        return list(error.errors())
+    return []
+
+
+def _mend(value: Any, error: Mapping[str, Any], *, drops: bool) -> bool:
+    """Bring the place of an error nearer to its type; return whether anything changed."""
+    place = error["loc"]
+    with suppress(LookupError, TypeError, ValueError):
+        *above, last = place
+        parent = _walk(value, above)
+        match error["type"], error["input"]:
+            case "missing", _:
+                # A required field that is missing takes its object with it.
+                return drops and _remove(value, above)
+            case "list_type" | "tuple_type", str() | int() | float() | dict() as given:
+                parent[last] = [given]
+            case "string_type", int() | float() as given if not isinstance(given, bool):
+                parent[last] = str(given)
+            case "enum" | "literal_error", str() as given if given != given.lower():
+                parent[last] = given.lower()
+            case ("enum" | "literal_error", _) | (_, None):
+                del parent[last]
+            case _:
+                return drops and _remove(value, place)
+        return True
+    return False
+
+
+def _walk(tree: Any, place: Sequence[int | str]) -> Any:
+    for step in place:
+        tree = tree[step]
+    return tree
+
+
+def _remove(tree: Any, place: Sequence[int | str]) -> bool:
+    """Remove what is at ``place``, and a list that is then empty; return whether that could be."""
     if not place:
-        return
+        return False
     *above, last = place
-    parent = tree
-    for step in above:
-        parent = parent[step]
+    parent = _walk(tree, above)
     del parent[last]
     if parent == []:
         _remove(tree, above)
+    return True
 
 
 def storable(text: str) -> str:

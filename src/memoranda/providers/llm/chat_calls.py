@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
 from pydantic_ai import ModelResponse, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
@@ -24,46 +23,34 @@ from memoranda.model.models import ToolCall
 from memoranda.providers.llm.answer_reading import storable
 from memoranda.providers.llm.connection import ModelCalls, connected
 from memoranda.providers.llm.message_conversion import to_model_messages
-from memoranda.providers.llm.spec import ModelConnection, ModelSpec
+from memoranda.providers.llm.spec import ModelConnection
 
 LONGER = "ask for less at once, or name a model with longer replies"
 
 
-class ChatOutcome(NamedTuple):
-    """The outcome of one call: text and tool calls, and why it cannot be used, if it cannot."""
-
-    text: str
-    tool_calls: tuple[ToolCall, ...]
-    problem: str | None = None
-
-
-class WordStream:
-    """Passes words on as they come, each character whole.
+class Listener:
+    """Passes words on as they come.
 
     Attributes:
-        text: what was passed on so far.
-        error: what the listener raised.
+        told: whether there were any.
+        error: what the caller's function raised.
     """
 
     def __init__(self, on_text: OnText) -> None:
         """Call ``on_text`` with each piece."""
         self._on_text = on_text
-        self._decoder = getincrementaldecoder("utf-16-le")("replace")
-        self.text = ""
+        self.told = False
         self.error: Exception | None = None
 
-    def add(self, text: str, *, final: bool = False) -> None:
-        """Pass ``text`` on, but keep half a character at its end until the other half is there."""
-        halves = text.encode("utf-16-le", "surrogatepass")
-        piece = self._decoder.decode(halves, final).replace("\x00", "")
-        if not piece:
-            return
-        self.text += piece
-        try:
-            self._on_text(piece)
-        except Exception as error:
-            self.error = error
-            raise
+    def tell(self, text: str) -> None:
+        """Pass ``text`` on, if it is not empty."""
+        if piece := storable(text):
+            self.told = True
+            try:
+                self._on_text(piece)
+            except Exception as error:
+                self.error = error
+                raise
 
 
 async def call_chat(
@@ -79,54 +66,42 @@ async def call_chat(
             out, too.
         InvalidInput: there are no messages, or one is in no known form.
     """
-    sent, calls = to_model_messages(messages, to.spec), ModelCalls(to)
-    parameters = _parameters(tools)
-    async with connected(to) as model:
+    sent, calls = to_model_messages(messages), ModelCalls(to)
+    parameters = ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+            )
+            for tool in tools
+        ]
+    )
+    listener = Listener(on_text or (lambda _: None))
+
+    async def read(model: Model, limit: asyncio.Timeout) -> ModelResponse:
         if on_text is None:
-
-            async def send(_: asyncio.Timeout) -> ModelResponse:
-                return await model_request(model, sent, model_request_parameters=parameters)
-
-            reply = _outcome(to.spec, await calls.make(send))
-        else:
-            opening = model_request_stream(model, sent, model_request_parameters=parameters)
-            reply = await _stream(to, calls, opening, WordStream(on_text))
-    if reply.problem:
-        raise calls.failure(f"{to.spec} {reply.problem}")
-    return ChatReply(reply.text, reply.tool_calls, calls.usage)
-
-
-async def _stream(
-    to: ModelConnection,
-    calls: ModelCalls,
-    opening: AbstractAsyncContextManager[StreamedResponse],
-    words: WordStream,
-) -> ChatOutcome:
-    """Pass on the words of one reply; what breaks off once it is open is not asked for again."""
-    clock = asyncio.get_running_loop().time
-
-    async def read(limit: asyncio.Timeout) -> ModelResponse:
-        async with opening as stream:
+            return await model_request(model, sent, model_request_parameters=parameters)
+        clock = asyncio.get_running_loop().time
+        async with model_request_stream(model, sent, model_request_parameters=parameters) as stream:
             async for event in stream:
                 limit.reschedule(clock() + to.timeout)
-                words.add(_piece(event))
-            words.add("", final=True)
+                listener.tell(_piece(event))
         return stream.get()
 
-    try:
-        response = await calls.make(read)
-        if _breaks_off(response):
-            raise calls.failure(f"the reply of {to.spec} broke off; try again later")
-    except LLMError as error:
-        if words.error is not None:
-            raise words.error from None
-        came = f"; {len(words.text)} characters of its reply had come" if words.text else ""
-        raise LLMError(f"{error}{came}", error.usage) from error
-    reply = _outcome(to.spec, response)
-    if not words.text:
-        # OpenAI says a refusal beside the words, and only in the end.
-        words.add(reply.text, final=True)
-    return reply._replace(text=words.text)
+    async with connected(to) as model:
+        try:
+            response = await calls.make(lambda limit: read(model, limit))
+        except LLMError:
+            if listener.error is not None:
+                raise listener.error from None
+            raise
+    if on_text is not None and _breaks_off(response):
+        raise calls.failure(f"the reply of {to.spec} broke off; try again later")
+    reply = _reply(to, calls, response)
+    if not listener.told:  # OpenAI says a refusal beside the words, and only in the end.
+        listener.tell(reply.text)
+    return reply
 
 
 def _piece(event: ModelResponseStreamEvent) -> str:
@@ -149,26 +124,29 @@ def _breaks_off(response: ModelResponse) -> bool:
     return not (ended or counted)
 
 
-def _outcome(spec: ModelSpec, response: ModelResponse) -> ChatOutcome:
+def _reply(to: ModelConnection, calls: ModelCalls, response: ModelResponse) -> ChatReply:
+    """Return what a response says.
+
+    Raises:
+        LLMError: it is a refusal without words, or its limit of tokens left nothing of use.
+    """
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    parts, problem = response.tool_calls, None
-    calls = [ToolCall(part.tool_call_id, part.tool_name, _arguments(part.args)) for part in parts]
+    parts = response.tool_calls
     if response.finish_reason == "content_filter":
-        refused, calls = str((response.provider_details or {}).get("refusal") or ""), []
+        refused, parts = str((response.provider_details or {}).get("refusal") or ""), []
         # OpenAI's are the model's words; Anthropic's are about the model.
-        if spec.provider == "openai":
-            text = text or refused
+        text = text or (refused if to.spec.provider == "openai" else "")
         if not text:
-            problem = f"refused to answer{': ' * bool(refused)}{refused}; name another model"
+            why = f"refused to answer{': ' * bool(refused)}{refused}"
+            raise calls.failure(f"{to.spec} {why}; name another model")
     elif response.finish_reason == "length":
-        cut = "was cut off by its limit of tokens"
         # Arguments that do not come as text cannot be told to be all there.
-        half = next((part.tool_name for part in parts if not _is_object(part.args)), None)
-        if half is not None:
-            problem = f"{cut} while it called {half}; {LONGER}"
-        elif not (text or calls):
-            problem = f"{cut} before it said a word; {LONGER}"
-    return ChatOutcome(storable(text), tuple(calls), problem)
+        half = [part.tool_name for part in parts if not _is_object(part.args)]
+        if half or not (text or parts):
+            where = f"while it called {half[0]}" if half else "before it said a word"
+            raise calls.failure(f"{to.spec} was cut off by its limit of tokens {where}; {LONGER}")
+    made = [ToolCall(part.tool_call_id, part.tool_name, _arguments(part.args)) for part in parts]
+    return ChatReply(storable(text), tuple(made), calls.usage)
 
 
 def _is_object(arguments: object) -> bool:
@@ -182,16 +160,3 @@ def _arguments(given: object) -> str:
     if isinstance(given, str):
         return storable(given) if given.strip() else "{}"
     return storable(json.dumps(given or {}, ensure_ascii=False))
-
-
-def _parameters(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
-    return ModelRequestParameters(
-        function_tools=[
-            ToolDefinition(
-                name=tool.name,
-                description=tool.description,
-                parameters_json_schema=dict(tool.parameters),
-            )
-            for tool in tools
-        ]
-    )

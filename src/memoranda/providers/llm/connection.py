@@ -19,13 +19,12 @@ from functools import cache
 from typing import Any
 
 import httpx2
-from genai_prices import calc_price
 from pydantic_ai import ModelResponse, exceptions
 from pydantic_ai.models import Model
 
 from memoranda.errors import LLMError
 from memoranda.model.usage import Usage
-from memoranda.providers.llm.spec import KEY_VARIABLES, ModelConnection, ModelSpec
+from memoranda.providers.llm.spec import KEY_VARIABLES, ModelConnection
 
 NO_KEY = "no-key"
 EXCERPT = 300  # characters of a server's own words
@@ -43,6 +42,7 @@ REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ModelRequestRejectedError, "check the model and its limits"),
     (exceptions.ModelHTTPError, "try again later"),
 )
+OTHERWISE = "try again later, or check the model and its URL"
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ class ModelCalls:
         Raises:
             LLMError: it failed in whatever way, or took too long.
         """
-        spec, started = self._to.spec, time.monotonic()
+        started = time.monotonic()
         try:
             async with asyncio.timeout(self._to.timeout) as limit:
                 response = await send(limit)
@@ -125,7 +125,7 @@ class ModelCalls:
             requests=1,
             input_tokens=taken.input_tokens,
             output_tokens=taken.output_tokens,
-            cost=_cost(spec, response),
+            cost=_cost(response),
             seconds=time.monotonic() - started,
         )
         return response
@@ -136,22 +136,12 @@ class ModelCalls:
         return LLMError(why, self.usage)
 
 
-def _cost(spec: ModelSpec, response: ModelResponse) -> float | None:
-    """Return the price in US dollars; a server by URL has one only if the price list knows it."""
-    if response.usage.unmeasured_requests:
-        return None
-    server: Any = {"provider_id": spec.provider} if spec.url is None else {}
+def _cost(response: ModelResponse) -> float | None:
+    """Return the price in US dollars, where the price list knows it."""
     try:
-        known = calc_price(
-            response.usage,
-            response.model_name or spec.model,
-            provider_api_url=spec.url,
-            genai_request_timestamp=response.timestamp,
-            **server,
-        )
-    except (LookupError, ValueError):
+        return float(response.cost().total_price)
+    except (AssertionError, LookupError, ValueError):
         return None
-    return float(known.total_price)
 
 
 def explain_failure(to: ModelConnection, error: Exception) -> str:
@@ -166,18 +156,12 @@ def explain_failure(to: ModelConnection, error: Exception) -> str:
             f"no answer from {to.spec} within {to.timeout:g} s, retries included; raise "
             f"llm.timeout, or name a faster model"
         )
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    message = inner.get("message") if isinstance(inner, dict) else inner
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    said = message if isinstance(message, str) and message.strip() else f"{cause}" or f"{error}"
-    said = " ".join(said.split()) or type(error).__name__
-    if to.key:
-        said = said.replace(to.key, "…")
-    remedy = next((text for kind, text in REMEDIES if isinstance(error, kind)), None)
-    remedy = remedy or "try again later, or check the model and its URL"
+    said = " ".join(f"{cause}".split()) or type(error).__name__
+    said = said.replace(to.key, "…") if to.key else said
+    remedy = next((text for kind, text in REMEDIES if isinstance(error, kind)), OTHERWISE)
     status = getattr(error, "status_code", None)
     answered = "gave no answer" if status is None else f"answered {status}"
     variable = KEY_VARIABLES[to.spec.provider]
