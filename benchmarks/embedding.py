@@ -5,13 +5,15 @@ Beside it, what a first attempt gives: all texts padded to the longest, in one b
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from benchmarks.measure import interleaved, show
 from benchmarks.workload import DIMENSIONS, talk
 from memoranda.errors import MemorandaError
 from memoranda.model.query import Vectors
-from memoranda.providers.embedding.model_files import ModelFiles, find
+from memoranda.providers.embedding.model_files import TOKENIZER, WEIGHTS, find
 from memoranda.providers.embedding.quantized import quantized_weights
 
 BATCH = 32
@@ -28,11 +30,11 @@ def run(*, quick: bool) -> None:
     try:
         from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
-        files = find()
+        folder = find()
     except MemorandaError as error:
         print(f"\nEmbedding: left out, {error}\n")
         return
-    raw = _Raw(files)
+    raw = _Raw(folder)
     ours = MiniLM()
     assert np.allclose(raw.embed(batches[0], CELLS), ours.embed(batches[0]), atol=NEAR)
     floor, name = "floor: tokenizers + onnxruntime", "MiniLM.embed"
@@ -63,20 +65,20 @@ def run(*, quick: bool) -> None:
 class _Raw:
     """The graph fed by hand: sorted by length, padded, run."""
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, folder: Path) -> None:
         """Load everything."""
         import onnxruntime  # noqa: PLC0415 - extra `local`
         from tokenizers import Tokenizer  # noqa: PLC0415 - extra `local`
 
         from memoranda.providers.embedding import minilm  # noqa: PLC0415 - extra `local`
 
-        self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        folder = quantized_weights(files.weights)
-        options.add_session_config_entry(minilm.WEIGHTS_FOLDER, str(folder))
+        weights = quantized_weights(folder / WEIGHTS.name)
+        options.add_session_config_entry(minilm.WEIGHTS_FOLDER, str(weights))
         self._session = onnxruntime.InferenceSession(
             minilm.GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
         )

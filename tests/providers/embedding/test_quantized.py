@@ -9,11 +9,10 @@ from memoranda.providers.embedding.minilm import MiniLM
 from memoranda.providers.embedding.model_files import QUANTIZED, WEIGHTS
 from memoranda.providers.embedding.quantized import (
     FLOAT,
-    SCALES,
     WORDS,
     ZERO,
-    places,
     quantized_weights,
+    shared_numbers,
 )
 
 DENSE = "encoder.layer.3.intermediate.dense.weight"
@@ -33,21 +32,26 @@ def needed(published):
 def test_a_number_is_at_most_half_a_step_away(published):
     """What the bytes and scales stand for is the published matrix, rounded; the rest is equal."""
     tensors = needed(published)
-    where = places({name: tensor.shape for name, tensor in tensors.items()})
     data = (quantized_weights(published.weights) / QUANTIZED.name).read_bytes()
-    assert sum(size for _, size in where.values()) == len(data) == QUANTIZED.size
+    end = 0
 
-    def stored(name, kind):
-        start, size = where[name]
-        return np.frombuffer(data[start : start + size], kind)
+    def stored(kind, count):
+        nonlocal end
+        found = np.frombuffer(data, kind, count, end)
+        end += found.nbytes
+        return found
 
-    for name in (WORDS, DENSE):
-        scales = stored(name + SCALES, FLOAT).reshape(-1, 1)
-        numbers = stored(name, np.uint8).reshape(len(scales), -1).astype(np.float32) - ZERO
-        apart = np.abs(numbers * scales - tensors[name].reshape(numbers.shape))
-        assert (apart <= scales * 0.5001).all()
-    norm = "embeddings.LayerNorm.weight"
-    assert (stored(norm, FLOAT) == tensors[norm]).all()
+    for name in sorted(tensors):
+        numbers, size = tensors[name], tensors[name].size
+        block = shared_numbers(name, numbers.shape)
+        assert bool(block) == (name in {WORDS, DENSE} or (numbers.ndim > 1 and "encoder" in name))
+        if not block:
+            assert (stored(FLOAT, size) == numbers.ravel()).all()
+            continue
+        found = stored(np.uint8, size).reshape(-1, block).astype(np.float32) - ZERO
+        scales = stored(FLOAT, size // block).reshape(-1, 1)
+        assert (np.abs(found * scales - numbers.reshape(-1, block)) <= scales * 0.5001).all()
+    assert end == len(data) == QUANTIZED.size
 
 
 def test_they_are_made_once_and_again_when_damaged(published, user_folders):

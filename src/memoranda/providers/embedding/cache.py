@@ -22,6 +22,8 @@ from memoranda.providers.circuit_breaker import CircuitBreaker
 
 Vectors = npt.NDArray[np.float32]
 
+KEPT = 1_024  # vectors
+
 
 def well_formed(texts: Sequence[str]) -> list[str]:
     """Return ``texts`` as UTF-8 can hold them: a lone surrogate becomes ``?``.
@@ -52,12 +54,10 @@ def unit_rows(rows: npt.ArrayLike, *, count: int, dimensions: int, model: str) -
     except (TypeError, ValueError) as error:
         message = f"{model} gave rows that are no vectors of one length; is it an embedding model?"
         raise EmbeddingError(message) from error
-    if array.shape[:1] != (count,) or array.ndim != 2:  # noqa: PLR2004  # rows and columns
-        raise EmbeddingError(f"{model} gave an array of shape {array.shape} for {count} texts")
-    if array.shape[1] != dimensions:
+    if array.shape != (count, dimensions):
         raise EmbeddingError(
-            f"{model} gave vectors of {array.shape[1]} dimensions, {dimensions} were expected; "
-            f"set dimensions={array.shape[1]} or choose another model"
+            f"{model} gave an array of shape {array.shape} for {count} texts, {dimensions} "
+            f"dimensions were expected; set embedding.dimensions or choose another model"
         )
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and lengths.all()):
@@ -67,41 +67,27 @@ def unit_rows(rows: npt.ArrayLike, *, count: int, dimensions: int, model: str) -
 
 
 class CachedEmbedder:
-    """An embedder that keeps the last ``capacity`` vectors of another one in memory.
+    """An embedder that keeps the last vectors of another one in memory.
 
     Texts are kept as hashes only. Thread-safe; the lock is never held while the
     inner model works, so two threads may embed the same new text twice.
     """
 
     def __init__(
-        self,
-        inner: Embedder,
-        capacity: int = 1024,
-        *,
-        owned: bool = False,
-        breaker: CircuitBreaker | None = None,
+        self, inner: Embedder, *, owned: bool = False, breaker: CircuitBreaker | None = None
     ) -> None:
-        """Keep at most ``capacity`` vectors of ``inner``; the least recently used go first.
+        """Keep the vectors of ``inner``; the least recently used go first.
 
         Args:
             inner: the model.
-            capacity: how many vectors are kept.
             owned: whether ``inner`` ends with this one.
             breaker: through which ``inner`` is asked, where it is a server.
-
-        Raises:
-            InvalidInput: the capacity is below one.
         """
-        if capacity < 1:
-            message = f"capacity must be at least 1, got {capacity}; for no cache use the inner one"
-            raise InvalidInput(message)
         self._inner = inner
         self._reader = inner if isinstance(inner, TokenEmbedder) else None
-        self._capacity = capacity
         self._owned = owned
         self._breaker = breaker
         self._rows: OrderedDict[tuple[str, str], EmbeddedText] = OrderedDict()
-        self._removals = 0
         self._lock = Lock()
 
     @property
@@ -118,10 +104,6 @@ class CachedEmbedder:
     def tokens(self) -> bool:
         """Whether the inner embedder gives vectors of tokens, too."""
         return self._reader is not None
-
-    def __len__(self) -> int:
-        """Return how many vectors are kept."""
-        return len(self._rows)
 
     def embed(self, texts: Sequence[str], *, hurry: bool = False) -> Vectors:
         """Return unit rows as the inner embedder does; it gets only texts it has not seen.
@@ -149,38 +131,9 @@ class CachedEmbedder:
         """Return where the tokens of a text stand, as the inner embedder does."""
         return [] if self._reader is None else self._reader.token_spans(text)
 
-    def _found(self, texts: Sequence[str], kind: str, *, hurry: bool) -> list[EmbeddedText]:
-        cleaned = well_formed(texts)
-        keys = [(content_hash(text), kind) for text in cleaned]
-        with self._lock:
-            known = {key: self._rows[key] for key in keys if key in self._rows}
-            for key in known:
-                self._rows.move_to_end(key)
-            removals = self._removals
-        missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
-        if missing:
-            make = partial(self._make, missing, kind, removals)
-            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
-        return [known[key] for key in keys]
-
-    def _make(
-        self, missing: Mapping[tuple[str, str], str], kind: str, removals: int
-    ) -> dict[tuple[str, str], EmbeddedText]:
-        fresh = dict(zip(missing, self._made(list(missing.values()), kind), strict=True))
-        self._keep(fresh, removals)  # Also what comes too late for whoever asked.
-        return fresh
-
-    def _made(self, texts: list[str], kind: str) -> list[EmbeddedText]:
-        # Copies, because a view of one row would keep the whole batch in memory.
-        if self._reader is None or kind == "text":
-            return [EmbeddedText(row.copy()) for row in self._inner.embed(texts)]
-        made = self._reader.embed_tokens(texts, query=kind == "query")
-        return [replace(each, vector=each.vector.copy()) for each in made]
-
     def clear(self) -> None:
-        """Forget every vector, also those that are being made at this moment."""
+        """Forget every vector."""
         with self._lock:
-            self._removals += 1
             self._rows.clear()
 
     def close(self) -> None:
@@ -192,11 +145,33 @@ class CachedEmbedder:
         if self._owned and close is not None:
             close()
 
-    def _keep(self, fresh: dict[tuple[str, str], EmbeddedText], removals: int) -> None:
+    def _found(self, texts: Sequence[str], kind: str, *, hurry: bool) -> list[EmbeddedText]:
+        cleaned = well_formed(texts)
+        keys = [(content_hash(text), kind) for text in cleaned]
         with self._lock:
-            # What was removed meanwhile may be among these; keeping none is safe.
-            if removals != self._removals:
-                return
+            known = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in known:
+                self._rows.move_to_end(key)
+        missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
+        if missing:
+            make = partial(self._make, missing, kind)
+            known |= self._breaker.call(make, hurry=hurry) if self._breaker else make()
+        return [known[key] for key in keys]
+
+    def _make(
+        self, missing: Mapping[tuple[str, str], str], kind: str
+    ) -> dict[tuple[str, str], EmbeddedText]:
+        """Return what the inner embedder says, and keep it, also if it comes too late."""
+        texts = list(missing.values())
+        if self._reader is None or kind == "text":
+            made = [EmbeddedText(row) for row in self._inner.embed(texts)]
+        else:
+            made = self._reader.embed_tokens(texts, query=kind == "query")
+        # Copies, because a view of one row would keep the whole batch in memory.
+        copies = (replace(each, vector=each.vector.copy()) for each in made)
+        fresh = dict(zip(missing, copies, strict=True))
+        with self._lock:
             self._rows.update(fresh)
-            while len(self._rows) > self._capacity:
+            while len(self._rows) > KEPT:
                 self._rows.popitem(last=False)
+        return fresh

@@ -27,11 +27,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.errors import EmbeddingError, MissingExtra
 from memoranda.model.forks import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
-from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
+from memoranda.providers.embedding.model_files import MODEL, TOKENIZER, WEIGHTS, find
 from memoranda.providers.embedding.process_memory import release_memory
 from memoranda.providers.embedding.quantized import quantized_weights
 from memoranda.text.terms import DEFAULT, stop_words
@@ -73,8 +73,8 @@ class LoadedMiniLM:
     turns: BoundedSemaphore
 
 
-# What this process has loaded, by files and threads; an entry goes with its last embedder.
-LOADED: WeakValueDictionary[tuple[Path, Path, int], LoadedMiniLM] = WeakValueDictionary()
+# What this process has loaded, by folder and threads; an entry goes with its last embedder.
+LOADED: WeakValueDictionary[tuple[Path, int], LoadedMiniLM] = WeakValueDictionary()
 LOADING = Lock()
 # Models of the process that this one was forked from: to let them go would wait for their threads.
 UNUSABLE: list[LoadedMiniLM] = []
@@ -91,23 +91,15 @@ class MiniLM:
     name = MODEL
     dimensions = DIMENSIONS
 
-    def __init__(self, folder: Path | None = None, threads: int = 1, batch_size: int = 32) -> None:
+    def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
         """Load nothing yet.
 
         Args:
             folder: where the two files of the model are; by default they are searched.
             threads: how many threads one call uses.
-            batch_size: how many texts go through the model at once, at most.
-
-        Raises:
-            InvalidInput: ``threads`` or ``batch_size`` is below one.
         """
-        for name, value in (("threads", threads), ("batch_size", batch_size)):
-            if value < 1:
-                raise InvalidInput(f"{name} must be at least 1, got {value}")
         self._folder = folder
         self._threads = threads
-        self._batch_size = batch_size
         self._model: LoadedMiniLM | None = None
         self.after_fork()
         follow_forks(self)
@@ -168,27 +160,12 @@ class MiniLM:
         try:
             # One by one: a batch call would start threads of its own for little gain.
             read = [_tokenized(model, text, query=query) for text in texts]
-            for rows in self._batches([text.ids for text in read]):
+            for rows in batches([len(text.ids) for text in read]):
                 batch = [read[row] for row in rows]
                 yield rows, batch, _run(model, [text.ids for text in batch], outputs)
         except Exception as error:
             message = f"{MODEL} could not embed {len(texts)} texts: {error}"
             raise EmbeddingError(message) from error
-
-    def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """Give positions in batches of like length, so that little is padding."""
-        order = sorted(range(len(tokens)), key=lambda position: len(tokens[position]))
-        start = 0
-        while start < len(order):
-            end = start + 1
-            while (
-                end < len(order)
-                and end - start < self._batch_size
-                and (end - start + 1) * len(tokens[order[end]]) <= TOKENS_PER_BATCH
-            ):
-                end += 1
-            yield order[start:end]
-            start = end
 
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
@@ -202,24 +179,44 @@ class MiniLM:
             return self._model
 
 
-def _shared(files: ModelFiles, threads: int) -> LoadedMiniLM:
-    """Return the model that this process has loaded from ``files``; load it if there is none."""
-    key = (files.weights.resolve(), files.tokenizer.resolve(), threads)
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the places of texts in batches of like length, so that little is padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if (len(batch) + 1) * lengths[place] > TOKENS_PER_BATCH and batch:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _shared(folder: Path, threads: int) -> LoadedMiniLM:
+    """Return the model that this process has loaded from ``folder``; load it if there is none."""
+    key = (folder.resolve(), threads)
     with LOADING:
         model = LOADED.get(key)
         if model is None:
-            model = LOADED[key] = _load(files, threads)
+            model = LOADED[key] = _load(folder, threads)
         return model
 
 
-def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
-    folder = quantized_weights(files.weights)
+def _load(folder: Path, threads: int) -> LoadedMiniLM:
+    weights = quantized_weights(folder / WEIGHTS.name)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # An arena keeps for good what the longest text of each thread once took.
+    options.enable_cpu_mem_arena = False
+    options.add_session_config_entry(WEIGHTS_FOLDER, str(weights))
     try:
-        tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
         # The published file cuts and pads to 128 tokens; the model takes 256.
         tokenizer.enable_truncation(MAX_TOKENS)
         tokenizer.no_padding()
-        session = _session(folder, threads)
+        session = onnxruntime.InferenceSession(
+            GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:
         raise EmbeddingError(
             f"the runtime could not load {MODEL}: {error}; "
@@ -227,19 +224,6 @@ def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
         ) from error
     turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
     return LoadedMiniLM(tokenizer, session, turns)
-
-
-def _session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
-    """Let the runtime map the weights of ``folder``, and optimise the graph."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # An arena keeps for good what the longest text of each thread once took.
-    options.enable_cpu_mem_arena = False
-    options.add_session_config_entry(WEIGHTS_FOLDER, str(folder))
-    return onnxruntime.InferenceSession(
-        GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
-    )
 
 
 def _run(

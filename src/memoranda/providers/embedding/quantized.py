@@ -12,7 +12,7 @@ same file, and its hash proves it as those of the published files do.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import BinaryIO
@@ -31,7 +31,6 @@ from memoranda.providers.embedding.model_files import (
 from memoranda.text.files import write_whole
 
 WORDS = "embeddings.word_embeddings.weight"
-SCALES = ".scales"
 BLOCK = 32  # numbers of a matrix that share a scale
 LARGEST = 127
 ZERO = 128  # the byte that stands for 0
@@ -61,25 +60,6 @@ def quantized_weights(published: Path) -> Path:
     return folder
 
 
-def places(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
-    """Return where each tensor of the file, and the scales of each, begins and how long it is.
-
-    Args:
-        shapes: of the published tensors that the network needs.
-    """
-    found: dict[str, tuple[int, int]] = {}
-    end = 0
-    for name in sorted(shapes):
-        block, numbers = _block(name, shapes[name]), prod(shapes[name])
-        sizes = {name: numbers * FLOAT.itemsize}
-        if block:
-            sizes = {name: numbers, name + SCALES: numbers // block * FLOAT.itemsize}
-        for part, size in sizes.items():
-            found[part] = (end, size)
-            end += size
-    return found
-
-
 def quantize(published: Path) -> Iterator[bytes]:
     """Yield the content of ``minilm-int8.bin``, from the published file.
 
@@ -98,7 +78,7 @@ def _is_needed(name: str) -> bool:
     return name.startswith(("embeddings.", "encoder.")) and not name.endswith("position_ids")
 
 
-def _block(name: str, shape: tuple[int, ...]) -> int:
+def shared_numbers(name: str, shape: tuple[int, ...]) -> int:
     """Return how many numbers of a tensor share a scale; 0 if it is stored as it is."""
     if name == WORDS:
         return shape[-1]
@@ -107,7 +87,7 @@ def _block(name: str, shape: tuple[int, ...]) -> int:
 
 def _stored(file: BinaryIO, name: str, shape: tuple[int, ...]) -> Iterator[bytes]:
     """Yield what is stored of the tensor that comes next in the file: its bytes, then scales."""
-    block, left = _block(name, shape), prod(shape)
+    block, left = shared_numbers(name, shape), prod(shape)
     if not block:
         yield file.read(left * FLOAT.itemsize)
         return
