@@ -42,8 +42,10 @@ def dice():
 @pytest.fixture
 def fresh(monkeypatch):
     """A process in which no tokenizer was asked for yet."""
-    monkeypatch.setattr(tokenizers, "_loaded", {})
-    monkeypatch.setattr(estimating, "_said", set())
+    tokenizers.openai_counter.cache_clear()
+    monkeypatch.setattr(estimating, "_warned", set())
+    yield
+    tokenizers.openai_counter.cache_clear()
 
 
 @pytest.fixture

@@ -7,17 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.errors import ConfigError
 from memoranda.model.models import Image
-from memoranda.tokens.catalog import (
-    ANTHROPIC,
-    LIST,
-    OPENAI,
-    CachedCounter,
-    Catalog,
-    ModelFamily,
-    families,
-)
+from memoranda.tokens import catalog as catalogs
+from memoranda.tokens.catalog import ANTHROPIC, LIST, OPENAI, Catalog, ModelFamily, families
 from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
@@ -156,21 +148,6 @@ def test_the_users_tokenizers_win(tmp_path, caplog):
     assert path in caplog.text
 
 
-def test_what_no_model_has_is_refused():
-    """The error names the setting, the model, the value and the remedy."""
-    for value in (0, -5):
-        with pytest.raises(ConfigError, match=r"tokens\.limits\['my-model'\].*such as 128000"):
-            Catalog(limits={"my-model": value})
-    for tokenizer in ("", "gpt-4o", "p50k_base", "O200K_BASE", "/some/folder"):
-        with pytest.raises(ConfigError, match=r"tokens\.tokenizers\['my-model'\].*o200k_base"):
-            Catalog(tokenizers={"my-model": tokenizer})
-    for key in ("", "  "):
-        with pytest.raises(ConfigError, match=r"tokens\.limits"):
-            Catalog(limits={key: 5})
-        with pytest.raises(ConfigError, match=r"tokens\.tokenizers"):
-            Catalog(tokenizers={key: "estimate"})
-
-
 @pytest.mark.usefixtures("fresh")
 def test_openai_models_are_counted_exactly():
     """Where a tokenizer is there."""
@@ -181,12 +158,19 @@ def test_openai_models_are_counted_exactly():
         assert counter.name == Catalog().known(model).tokenizer
 
 
-def test_models_share_counters_and_caches():
+def test_models_share_counters_and_caches(monkeypatch):
     """A text that was counted for one model is not counted again for the next of its family."""
-    catalog = Catalog()
+    monkeypatch.setattr(catalogs, "KEPT", 2)
+    catalog, counted = Catalog(), []
     first, second = catalog.meter("llama3"), catalog.meter("mistral-small")
     assert first.counter is second.counter
-    assert isinstance(first.counter, CachedCounter)
+    inner = first.counter._count
+    monkeypatch.setattr(first.counter, "_count", lambda text: counted.append(text) or inner(text))
+    for text in ("tea", "\ud83d", "tea", "bag", "bag", ""):
+        assert first.counter.count(text) == EstimatedCounter().count(text)
+    assert counted == ["tea", "\ud83d", "bag", ""]
+    assert (first.counter.name, first.counter.exact) == ("estimate (cl100k_base)", False)
+    assert len(first.counter._counts) <= 2
 
 
 def test_any_number_of_names_takes_bounded_memory():

@@ -97,31 +97,19 @@ def test_a_tokenizer_that_fails_on_a_text_is_not_the_end(caplog):
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_missing_file_ends_in_an_estimate(tmp_path, caplog):
-    """With one warning that names it and what to do, however often it is asked for."""
-    path = tmp_path / "tokenizer.json"
+def test_what_cannot_be_read_ends_in_an_estimate(file, tmp_path, monkeypatch, caplog):
+    """A missing or broken file, or no package: one warning names it and what to do."""
+    missing = tmp_path / "tokenizer.json"
     for _ in range(3):
-        counter = huggingface_counter(path)
-    assert counter.name == "estimate (cl100k_base)"
+        assert huggingface_counter(missing).name == "estimate (cl100k_base)"
     (record,) = caplog.records
-    assert str(path) in record.getMessage()
-    assert "there is no such file" in record.getMessage()
-    assert "tokens.tokenizers" in record.getMessage()
-
-
-@pytest.mark.usefixtures("fresh")
-def test_a_broken_file_ends_in_an_estimate(tmp_path, caplog):
-    """With a warning that says so."""
+    for part in (str(missing), "No such file", "tokens.tokenizers"):
+        assert part in record.getMessage()
     for number, content in enumerate(("", "{}", "not JSON", '{"model": {"type": "BPE"}}')):
         path = tmp_path / f"{number}.json"
         path.write_text(content)
         assert not huggingface_counter(path).exact
-        assert f"{number}.json (it cannot be read" in caplog.text
-
-
-@pytest.mark.usefixtures("fresh")
-def test_without_the_package_there_is_an_estimate(file, monkeypatch, caplog):
-    """With one warning that names the extra."""
+        assert f"{number}.json" in caplog.text
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert not huggingface_counter(file).exact
-    assert "memoranda[local]" in caplog.text
+    assert "memoranda[tokens]" in caplog.text

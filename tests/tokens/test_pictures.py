@@ -33,34 +33,7 @@ def jpeg(width, height, *, marker=0xC0, before=b""):
     return b"\xff\xd8" + jfif + before + tables + b"\xff" + frame + b"\xff\xda"
 
 
-def webp(kind, payload):
-    """Return a WebP with one chunk."""
-    chunk = kind + struct.pack("<I", len(payload)) + payload
-    return b"RIFF" + struct.pack("<I", 4 + len(chunk)) + b"WEBP" + chunk
-
-
-def lossy(width, height):
-    """Return a lossy WebP; the two bits above each side scale it for display."""
-    return webp(
-        b"VP8 ",
-        b"\x10\x02\x00\x9d\x01\x2a"
-        + struct.pack("<HH", width | 0x4000, height | 0x8000)
-        + bytes(9),
-    )
-
-
-def lossless(width, height):
-    """Return a lossless WebP."""
-    return webp(b"VP8L", b"\x2f" + struct.pack("<I", width - 1 | height - 1 << 14) + bytes(9))
-
-
-def extended(width, height):
-    """Return an extended WebP."""
-    sides = b"".join((side - 1).to_bytes(3, "little") for side in (width, height))
-    return webp(b"VP8X", bytes([0x10, 0, 0, 0]) + sides)
-
-
-FORMATS = [png, gif, jpeg, lossy, lossless, extended]
+FORMATS = [png, gif, jpeg]
 
 
 @given(make=st.sampled_from(FORMATS), width=SIDES, height=SIDES)
@@ -80,14 +53,13 @@ def test_the_size_of_a_jpeg_stands_behind_its_metadata():
 
 
 def test_urls_are_read_as_they_are_written():
-    """In any case, broken into lines, with escapes, with parameters, and without base64."""
+    """In any case, broken into lines, with escapes, and with parameters."""
     plain = base64.b64encode(png(640, 480)).decode()
     for url in (
         f"DATA:image/png;BASE64,{plain}",
         "data:image/png;base64," + "\n".join(plain[at : at + 20] for at in range(0, 60, 20)),
         f"data:image/png;base64,{quote(plain, safe='')}",
         f"data:image/png;name=a.png;base64,{plain}",
-        f"data:image/png,{quote(png(640, 480))}",
     ):
         assert size_in_url(url) == PictureSize(640, 480)
 
@@ -108,6 +80,7 @@ def test_a_picture_that_is_not_there_has_no_size():
         "data:image/png;base64,",
         "data:image/png;base64,A",
         "data:image/svg+xml,<svg/>",
+        "data:image/webp;base64,UklGRhoAAABXRUJQ",
         "data:image/png;base64,é\ud83d",
     ):
         assert size_in_url(url) is None

@@ -18,6 +18,7 @@ from memoranda.model.checks import nearest
 from memoranda.settings.nested import Place
 from memoranda.settings.one_of import OneOf
 from memoranda.settings.sections import AllSettings
+from memoranda.text.patterns import compile_pattern
 
 PREFIX = "MEMORANDA_"
 DELIMITER = "__"
@@ -33,7 +34,7 @@ KINDS: Mapping[Any, str] = {
 }
 BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 # An entry of the list of attributes in a docstring.
-ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+ATTRIBUTE = compile_pattern(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,14 @@ from __future__ import annotations
 import hashlib
 import math
 import tomllib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
-from memoranda.errors import ConfigError
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
 from memoranda.text.patterns import compile_pattern
@@ -113,47 +110,35 @@ class ChatMeter:
         return count(content) + called + sum(map(form.images, images)) + form.message
 
 
-# What an entry takes at most: a digest of 16 bytes, a number, and its places in a dictionary that
-# is half empty. Measured with tracemalloc (281) and rounded up.
-ENTRY_BYTES = 320
-MEBIBYTE = 1_048_576
+KEPT = 8_192  # counts
 
 
 class CachedCounter:
-    """A counter that keeps the last counts of another one (R1.5, N3.4).
+    """A counter that keeps the counts of another one (R1.5, N3.4).
 
     Texts are kept as hashes only, so memory does not depend on their length, and nothing of an
-    erased text remains. Thread-safe; the lock is never held while the inner counter works, so
-    two threads may count the same new text twice.
+    erased text remains: some 2 MB, and then it begins anew. Threads may share it.
 
     Attributes:
         name, exact: of the inner counter.
     """
 
-    def __init__(self, inner: TokenCounter, *, max_bytes: int = 2 * MEBIBYTE) -> None:
-        """Keep counts of ``inner`` in at most ``max_bytes``; the least recently used go first."""
+    def __init__(self, inner: TokenCounter) -> None:
+        """Know nothing yet."""
         self.name, self.exact = inner.name, inner.exact
         self._count = inner.count
-        self._capacity = max_bytes // ENTRY_BYTES
-        self._counts: OrderedDict[bytes, int] = OrderedDict()
-        self._lock = Lock()
+        self._counts: dict[bytes, int] = {}
 
     def count(self, text: str) -> int:
         """Return what the inner counter returns for ``text``, at the latest by asking it."""
-        if not text:
-            return 0
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._lock:
-            known = self._counts.get(key)
-            if known is not None:
-                self._counts.move_to_end(key)
-                return known
-        count = self._count(text)
-        with self._lock:
-            self._counts[key] = count
-            if len(self._counts) > self._capacity:
-                self._counts.popitem(last=False)
-        return count
+        known = self._counts.get(key)
+        if known is None:
+            known = self._count(text)
+            if len(self._counts) >= KEPT:
+                self._counts.clear()
+            self._counts[key] = known
+        return known
 
 
 LIST = Path(__file__).with_name("models.toml")
@@ -218,13 +203,9 @@ class Catalog:
                 ``tokenizer.json``, or ``estimate``.
             load_timeout: seconds to wait for a tokenizer that must be downloaded.
 
-        Raises:
-            ConfigError: a limit is no number above 0, or a tokenizer none of these.
         """
-        self._limits = {_pattern(key, "limits"): _limit(key, limits[key]) for key in limits}
-        self._tokenizers = {
-            _pattern(key, "tokenizers"): _tokenizer(key, tokenizers[key]) for key in tokenizers
-        }
+        self._limits = {key.strip(): limits[key] for key in limits}
+        self._tokenizers = {key.strip(): tokenizers[key] for key in tokenizers}
         self._timeout = load_timeout
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
         # Names come from outside, in any number.
@@ -258,7 +239,7 @@ class Catalog:
         if known.tokenizer == ESTIMATE:
             return EstimatedCounter(known.encoding, factor=known.factor)
         if known.tokenizer in ENCODINGS:
-            return openai_counter(known.tokenizer, timeout=self._timeout)
+            return openai_counter(known.tokenizer, self._timeout)
         return huggingface_counter(Path(known.tokenizer).expanduser())
 
 
@@ -287,28 +268,3 @@ def _best(names: Iterable[str], patterns: Iterable[str]) -> str | None:
 def _weight(pattern: str) -> tuple[int, int]:
     wildcards = sum(character in WILDCARDS for character in pattern)
     return len(pattern) - wildcards, -wildcards
-
-
-def _pattern(key: str, setting: str) -> str:
-    if not key.strip():
-        message = f"tokens.{setting}: {key!r} is no model; write its name or a pattern like my-*"
-        raise ConfigError(message)
-    return key.strip()
-
-
-def _limit(key: str, value: int) -> int:
-    if value <= 0:
-        raise ConfigError(
-            f"tokens.limits[{key!r}] = {value!r} is no number of tokens above 0; "
-            f"give the context window of the model, such as 128000"
-        )
-    return value
-
-
-def _tokenizer(key: str, value: str) -> str:
-    if value in {ESTIMATE, *ENCODINGS} or value.endswith(".json"):
-        return value
-    raise ConfigError(
-        f"tokens.tokenizers[{key!r}] = {value!r} is unknown; use {', '.join(ENCODINGS)}, "
-        f"{ESTIMATE}, or the path of a tokenizer.json"
-    )

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from threading import Lock
 
 from memoranda.text.patterns import compile_pattern, compile_scanner, expand
 
@@ -40,11 +39,7 @@ def whole(text: str) -> str:
 
     Two surrogates that belong together become the character they mean.
     """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def stretches(text: str) -> Iterator[str]:
@@ -128,25 +123,39 @@ WINDOW = 64
 THREE_BYTES = 0xE0
 LONG_TOKEN = 16
 
-_loading = Lock()
 
-
-class VocabularySketch:
-    """The tokens of an encoding with their levels, and how it cuts text into them. Immutable.
+class VocabularySketch(dict[str, int]):
+    """The tokens of an encoding with their levels, and how it cuts pieces of text into them.
 
     Byte pair encoding (Sennrich et al. 2016) joins, again and again, the two neighbours whose
     token is lowest in rank. A level is a rank in thirds of an octave, so that now and then it
     joins another two than the encoding does; the number of tokens rarely differs.
+
+    As a mapping it has the number of tokens of each piece, works it out at the first question and
+    keeps those of short pieces, in about 2 MB. Threads may share it.
+
+    Attributes:
+        levels: the level of each token, 0 to 254; every single byte is there.
     """
 
     def __init__(self, tokens: Iterable[tuple[bytes, int]]) -> None:
-        """Keep tokens and the level of each, 0 to 254. Every single byte must be there."""
+        """Take tokens and the level of each."""
+        super().__init__()
         self.levels = dict(tokens)
         # By the first bytes of a token, modulo STARTS, the lengths that occur, as bits.
         self._lengths = [0] * STARTS
         for token in self.levels:
             if len(token) > START:
                 self._lengths[int.from_bytes(token[:START]) % STARTS] |= 1 << len(token)
+
+    def __missing__(self, piece: str) -> int:
+        """Work out the number of tokens of ``piece``, and keep it if it is short."""
+        count = self.count(piece.encode())
+        if len(piece) <= LONGEST_KNOWN:
+            if len(self) >= KNOWN_PIECES:
+                self.clear()
+            self[piece] = count
+        return count
 
     def count(self, piece: bytes) -> int:
         """Return about how many tokens ``piece`` has; takes time by its length."""
@@ -190,14 +199,9 @@ def _bits(number: int) -> tuple[int, ...]:
     return tuple(at for at in range(number.bit_length(), START, -1) if number >> at & 1)
 
 
+@cache
 def load(encoding: str) -> VocabularySketch:
     """Return the sketch of one of ``ENCODINGS``, read once in a process, in 0.1 or 0.2 s."""
-    with _loading:
-        return _load(encoding)
-
-
-@cache
-def _load(encoding: str) -> VocabularySketch:
     return VocabularySketch(unpack(Path(__file__).with_name(encoding + SUFFIX).read_bytes()))
 
 
@@ -265,56 +269,25 @@ class EstimatedCounter:
 
     def count(self, text: str) -> int:
         """Return the estimated number of tokens of ``text``; 0 for an empty text only."""
-        costs, find = _costs(self._encoding), pieces(self._encoding).findall
-        total = sum(sum(map(costs.__getitem__, find(part))) for part in stretches(whole(text)))
+        sketch, find = load(self._encoding), pieces(self._encoding).findall
+        total = sum(sum(map(sketch.__getitem__, find(part))) for part in stretches(whole(text)))
         return math.ceil((total + total // MARGIN) * self._factor)
-
-
-class PieceCosts(dict[str, int]):
-    """A cache of the token counts of short pieces, about 2 MB; threads may share it."""
-
-    def __init__(self, sketch: VocabularySketch) -> None:
-        """Know nothing yet."""
-        super().__init__()
-        self._sketch = sketch
-
-    def __missing__(self, piece: str) -> int:
-        """Work out the cost of ``piece``, and keep it if it is short."""
-        cost = self._sketch.count(piece.encode())
-        if len(piece) <= LONGEST_KNOWN:
-            if len(self) >= KNOWN_PIECES:
-                self.clear()
-            self[piece] = cost
-        return cost
-
-
-@cache
-def _costs(encoding: str) -> PieceCosts:
-    return PieceCosts(load(encoding))
 
 
 log = logging.getLogger("memoranda.tokens")
 
-_said: set[str] = set()
-_lock = Lock()
+_warned: set[str] = set()
 
 
-def estimate_instead(
-    tokenizer: str, *, why: str, remedy: str, encoding: str = DEFAULT
-) -> EstimatedCounter:
-    """Return an estimate for ``encoding``, with one warning a process and ``tokenizer``.
+def warn_of_estimate(tokenizer: str, why: str, remedy: str) -> None:
+    """Warn once a process that counts are estimates, though a tokenizer was named.
 
     Args:
         tokenizer: the name of what cannot be had.
         why: what was tried, and how it failed.
         remedy: what to do to have exact counts.
-        encoding: whose estimate.
     """
-    with _lock:
-        new = tokenizer not in _said
-        _said.add(tokenizer)
-    counter = EstimatedCounter(encoding)
-    if new:
-        message = "no exact token counts with %s (%s); they are now %s; for exact ones: %s"
-        log.warning(message, tokenizer, why, counter.name, remedy)
-    return counter
+    if tokenizer not in _warned:
+        _warned.add(tokenizer)
+        message = "no exact token counts with %s (%s); they are now estimates; for exact ones: %s"
+        log.warning(message, tokenizer, why, remedy)

@@ -6,28 +6,22 @@ vocabularies, then tiktoken, which downloads them once.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 from memoranda.model.ports import TokenCounter
-from memoranda.tokens.estimate import estimate_instead, stretches, whole
-
-log = logging.getLogger("memoranda.tokens")
+from memoranda.tokens.estimate import EstimatedCounter, stretches, warn_of_estimate, whole
 
 REMEDY = (
     "pip install 'memoranda[tokens]', and where there is no network set TIKTOKEN_CACHE_DIR to a "
     "folder in which tiktoken has downloaded {} before"
 )
-
-_loaded: dict[str, TokenCounter] = {}
-_loading = Lock()
+Count = Callable[[str], int]
 
 
 class ExactCounter:
@@ -39,7 +33,7 @@ class ExactCounter:
 
     exact = True
 
-    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+    def __init__(self, name: str, count: Count) -> None:
         """Count with ``count``, which takes any text without lone surrogates."""
         self.name = name
         self._count = count
@@ -49,76 +43,71 @@ class ExactCounter:
         return self._count(whole(text)) if text else 0
 
 
-def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
+@cache
+def openai_counter(encoding: str, timeout: float) -> TokenCounter:
     """Return what counts in one of OpenAI's encodings: exactly, if that can be had at all.
 
-    The first call in a process decides, and later ones get the same counter. If no tokenizer
-    can be loaded it is an estimate, and a warning says why and what to do.
+    The first call in a process decides. If no tokenizer can be loaded it is an estimate, and a
+    warning says why and what to do.
 
     Args:
         encoding: ``cl100k_base`` or ``o200k_base``.
         timeout: seconds to wait for a download. It goes on afterwards, so that the next
             process finds the vocabulary.
     """
-    with _loading:
-        if encoding not in _loaded:
-            _loaded[encoding] = _load(encoding, timeout)
-        return _loaded[encoding]
-
-
-def _load(encoding: str, timeout: float) -> TokenCounter:
-    tried = []
-    for way in (rust, partial(tiktoken, timeout=timeout)):
-        found = way(encoding)
-        if isinstance(found, ExactCounter):
-            return found
-        tried.append(found)
-    remedy = REMEDY.format(encoding)
-    return estimate_instead(encoding, why="; ".join(tried), remedy=remedy, encoding=encoding)
-
-
-def rust(encoding: str) -> ExactCounter | str:
-    """Return a counter by rs_bpe, or why there is none."""
     try:
-        return ExactCounter(encoding, getattr(import_module("rs_bpe.bpe").openai, encoding)().count)
+        return ExactCounter(encoding, rust(encoding))
     except (ImportError, AttributeError) as error:
-        return f"rs_bpe: {error}"
-
-
-def tiktoken(encoding: str, *, timeout: float) -> ExactCounter | str:
-    """Return a counter by tiktoken, or why there is none in time.
-
-    It may download the vocabulary, and itself waits for ever: so it does on a thread that nothing
-    waits for.
-    """
-    if not find_spec("tiktoken"):
-        return "tiktoken is not installed"
-    answer: SimpleQueue[ExactCounter | str] = SimpleQueue()
-    work = Thread(
-        target=lambda: answer.put(_tiktoken(encoding)),
-        name=f"memoranda-download-{encoding}",
-        daemon=True,
-    )
-    work.start()
+        why = f"rs_bpe: {error}"
+    # The download itself waits for ever: so it does on a thread that nothing waits for.
+    answer: SimpleQueue[Count | str] = SimpleQueue()
+    name = f"memoranda-download-{encoding}"
+    Thread(target=lambda: answer.put(tiktoken(encoding)), name=name, daemon=True).start()
     try:
-        return answer.get(timeout=timeout)
+        found = answer.get(timeout=timeout)
     except Empty:
-        return f"the download took longer than {timeout:g} s"
+        found = f"tiktoken: the download took longer than {timeout:g} s"
+    if not isinstance(found, str):
+        return ExactCounter(encoding, found)
+    estimate = EstimatedCounter(encoding)
+    warn_of_estimate(encoding, f"{why}; {found}", REMEDY.format(encoding))
+    return estimate
 
 
-def _tiktoken(encoding: str) -> ExactCounter | str:
+def rust(encoding: str) -> Count:
+    """Return what counts by rs_bpe."""
+    count: Count = getattr(import_module("rs_bpe.bpe").openai, encoding)().count
+    return count
+
+
+def tiktoken(encoding: str) -> Count | str:
+    """Return what counts by tiktoken, or why nothing does; it may download the vocabulary."""
     try:
         package = import_module("tiktoken")
         # Not tiktoken.get_encoding: it would hold a lock for all encodings while it downloads.
         parts = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS[encoding]()
         encode = package.Encoding(**parts).encode_ordinary
-    except Exception as error:
-        log.debug("tiktoken could not load %s", encoding, exc_info=True)
+    except Exception as error:  # noqa: BLE001 - of the network, of a broken file, of the import
         return f"tiktoken: {type(error).__name__}: {error!s:.200}"
-    return ExactCounter(encoding, lambda text: sum(len(encode(part)) for part in stretches(text)))
+    return lambda text: sum(len(encode(part)) for part in stretches(text))
 
 
-INSTALL = "pip install 'memoranda[local]', which brings the package tokenizers"
+def huggingface_counter(path: Path) -> TokenCounter:
+    """Return what counts by the ``tokenizer.json`` at ``path``.
+
+    If the package or the file is missing, or the file is broken, it is an estimate, and a
+    warning says why and what to do.
+    """
+    try:
+        tokenizer = import_module("tokenizers").Tokenizer.from_file(str(path))
+    except Exception as error:  # noqa: BLE001 - tokenizers raises Exception itself
+        remedy = (
+            "put the model's tokenizer.json there, change the setting tokens.tokenizers, or "
+            "pip install 'memoranda[tokens]'"
+        )
+        warn_of_estimate(str(path), f"{error!s:.200}", remedy)
+        return EstimatedCounter()
+    return tokenizer_counter(str(path), tokenizer)
 
 
 def tokenizer_counter(name: str, tokenizer: Any) -> ExactCounter:
@@ -135,31 +124,8 @@ def tokenizer_counter(name: str, tokenizer: Any) -> ExactCounter:
     def count(text: str) -> int:
         try:
             return len(tokenizer.encode(text, add_special_tokens=False).ids)
-        except Exception as error:
-            log.debug("%s failed on a text", name, exc_info=True)
-            why = f"it failed on a text: {error!s:.200}"
-            return estimate_instead(name, why=why, remedy="use another tokenizer.json").count(text)
+        except Exception as error:  # noqa: BLE001 - tokenizers raises Exception itself
+            warn_of_estimate(name, f"{error!s:.200}", "use another tokenizer.json")
+            return EstimatedCounter().count(text)
 
     return ExactCounter(name, count)
-
-
-def huggingface_counter(path: Path) -> TokenCounter:
-    """Return what counts by the ``tokenizer.json`` at ``path``.
-
-    If the package or the file is missing, or the file is broken, it is an estimate, and a
-    warning says why and what to do.
-    """
-    try:
-        tokenizers = import_module("tokenizers")
-    except ImportError:
-        why = "the package tokenizers is not installed"
-        return estimate_instead(str(path), why=why, remedy=INSTALL)
-    if not path.is_file():
-        remedy = "put the model's tokenizer.json there, or change the setting tokens.tokenizers"
-        return estimate_instead(str(path), why="there is no such file", remedy=remedy)
-    try:
-        return tokenizer_counter(str(path), tokenizers.Tokenizer.from_file(str(path)))
-    except Exception as error:
-        log.debug("%s cannot be read", path, exc_info=True)
-        remedy = "download the file again, or bring tokenizers up to date"
-        return estimate_instead(str(path), why=f"it cannot be read: {error!s:.200}", remedy=remedy)

@@ -1,22 +1,19 @@
-"""How large a picture is, read from the first bytes of its file.
+"""How large a picture is, read from the first bytes of its file: PNG, GIF and JPEG.
 
-Four formats are all that the providers take: PNG, JPEG, GIF and WebP.
+Of any other the size is not known, and it counts as the largest there can be.
 """
 
 from __future__ import annotations
 
 import binascii
 import struct
-from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 # In a JPEG the size stands behind the metadata, which can hold a preview and a colour profile.
 HEADER = 1_048_576
-MARKER = 0xFF
-LENGTHLESS = {0x01, *range(0xD0, 0xD9)}  # markers that nothing follows
+FILL = 0xFF
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # without the tables among them
-LOSSLESS = 0x2F  # opens a lossless WebP
 
 
 class PictureSize(NamedTuple):
@@ -27,22 +24,18 @@ class PictureSize(NamedTuple):
 
 
 def size_in_url(url: str) -> PictureSize | None:
-    """Return the size of the picture inside a ``data:`` URL.
+    """Return the size of the picture inside a ``data:`` URL in base64.
 
     ``None`` where it is not inside (``https://…``) or is of no known format.
     """
-    if url[:5].lower() != "data:":
-        return None
-    head, comma, body = url.partition(",")
-    if not comma:
+    head, _, body = url.partition(",")
+    if not head.lower().startswith("data:") or not head.lower().endswith(";base64"):
         return None
     # Escapes make it longer, and so the header shorter: no picture has so much before its size.
-    written = body[: HEADER * 4 // 3].encode("utf-8", "replace")
-    if not head.lower().endswith(";base64"):
-        return size_of(unquote_to_bytes(written))
-    # Whole groups of four characters, each three bytes; URLs may write "+" as "%2B".
-    plain = unquote_to_bytes(written).translate(None, b" \t\r\n")
+    written = unquote_to_bytes(body[: HEADER * 4 // 3].encode("utf-8", "replace"))
+    plain = written.translate(None, b" \t\r\n")
     try:
+        # Whole groups of four characters, each three bytes.
         return size_of(binascii.a2b_base64(plain[: len(plain) // 4 * 4]))
     except binascii.Error:
         return None
@@ -62,42 +55,12 @@ def _read(data: bytes) -> PictureSize | None:
         return PictureSize(*struct.unpack_from(">II", data, 16))
     if data.startswith((b"GIF87a", b"GIF89a")):
         return PictureSize(*struct.unpack_from("<HH", data, 6))
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return _webp(data)
-    if data.startswith(b"\xff\xd8"):
-        return next(_jpeg_frames(data), None)
+    at = 2 if data.startswith(b"\xff\xd8") else len(data)
+    # The segments of a JPEG (ITU T.81); any number of fill bytes may stand before one.
+    while data[at] == FILL:
+        if data[at + 1] in FRAMES:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return PictureSize(width, height)
+        is_fill = data[at + 1] == FILL
+        at += 1 if is_fill else 2 + struct.unpack_from(">H", data, at + 2)[0]
     return None
-
-
-def _webp(data: bytes) -> PictureSize | None:
-    """Read the first chunk (RFC 9649): lossy, lossless or extended."""
-    kind = data[12:16]
-    if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
-        width, height = struct.unpack_from("<HH", data, 26)
-        return PictureSize(width & 0x3FFF, height & 0x3FFF)
-    if kind == b"VP8L" and data[20] == LOSSLESS:
-        (bits,) = struct.unpack_from("<I", data, 21)
-        return PictureSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
-    if kind == b"VP8X":
-        width, wider, height, higher = struct.unpack_from("<HBHB", data, 24)  # 24 bits each
-        return PictureSize((wider << 16 | width) + 1, (higher << 16 | height) + 1)
-    return None
-
-
-def _jpeg_frames(data: bytes) -> Iterator[PictureSize]:
-    """Yield the sizes in the frame headers (ITU T.81), one segment after the other."""
-    at = 2
-    while True:
-        while data[at] != MARKER:
-            at += 1
-        while data[at] == MARKER:
-            at += 1
-        marker = data[at]
-        at += 1
-        if marker in LENGTHLESS:
-            continue
-        (length,) = struct.unpack_from(">H", data, at)
-        if marker in FRAMES:
-            height, width = struct.unpack_from(">HH", data, at + 3)
-            yield PictureSize(width, height)
-        at += length
