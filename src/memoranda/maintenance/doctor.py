@@ -349,7 +349,7 @@ def _model_files(settings: Settings) -> Finding:
         needed = False if settings.embedding.model == "local" else None
         remedy = files.REMEDY.removeprefix("run: ") if wanted else None
         return needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy
-    return True, f"{files.MODEL} in {found.weights.parent}", None
+    return True, f"{files.MODEL} in {found}", None
 
 
 def _extras() -> Finding:

@@ -21,7 +21,7 @@ except ImportError as error:
 NO_KEY = "no-key"
 EXCERPT = 300
 BATCH = 128  # texts of one request
-REMEDIES = {
+REMEDIES: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "check embedding.api_key or OPENAI_API_KEY",
     HTTPStatus.FORBIDDEN: "check embedding.api_key or OPENAI_API_KEY",
     HTTPStatus.NOT_FOUND: "check the name of the model and embedding.base_url",
