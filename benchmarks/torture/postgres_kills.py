@@ -42,11 +42,7 @@ SHARE_OF_LONG = 0.1
 LEAST = 8.0
 # Seconds after a start in which a call may still tell of the time before: it read that late.
 LATE = PATIENCE + 5
-CAUSES = re.compile(
-    "the server stops or starts|the connection was lost( while .* is not known)?"
-    "|start the server, or look at|starting up|shutting down"
-    "|no connection was free"
-)
+CAUSES = re.compile("the server stops or starts|the connection was lost|start the server")
 
 
 def run(task: Task) -> list[Figure]:

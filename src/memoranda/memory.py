@@ -50,7 +50,7 @@ from memoranda.records.filters import RecordFilters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
-from memoranda.store.locations import MEMORY, another_place, refuse_same
+from memoranda.store.locations import MEMORY, another_place
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
@@ -1101,8 +1101,6 @@ class Memory:
             embedder=services.embedder,
             clock=services.clock,
         ) as other:
-            if services_of(other).store.identity == services.store.identity:
-                raise InvalidInput(refuse_same(services.store.location))
             pairs = [
                 (
                     self._import_target(services.store.scope(name)),

@@ -12,7 +12,6 @@ OWN_TEXT = {
     "settings/parsing.py",
     "settings/sections.py",
     "store/chroma/memories.py",
-    "store/locations.py",
     "store/postgres.py",
     "store/sql/dialect.py",
     "testing/embedders.py",

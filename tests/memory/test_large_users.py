@@ -113,9 +113,8 @@ def test_erased_it_is_in_no_table(location):
         assert told(memory) == [[]] * len(QUESTIONS)
 
 
-def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog, monkeypatch):
+def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
     """Where it is not there, and who logged in may not create it: answers, and no errors."""
-    monkeypatch.setattr("memoranda.store.postgres.WARN_AFTER", 60)  # On a slow machine, too.
     address = new_database(postgres)
     owner = new_role(address, schema=True)
     mine = as_role(address, owner, f"{owner},public")
@@ -132,25 +131,6 @@ def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog, monkey
         memory.embed_pending()
     with closing(opened(mine)) as memory:
         assert memory._services.store.is_large(Scope("ana"))
-
-
-@pytest.mark.parametrize("lost", ["EXTENSION vector", "TABLE {}"])
-def test_what_was_prepared_may_be_lost(location, lost):
-    """After a restore without pgvector all is ranked in memory; later it is prepared once more."""
-    (table,) = tables(location)
-    with connected(location) as connection:
-        connection.execute(f"DROP {lost.format(table)} CASCADE")
-    with closing(opened(location)) as memory, closing(opened(":memory:")) as exact:
-        talk(exact)
-        assert not memory._services.store.is_large(Scope("ana"))
-        assert told(memory) == told(exact)
-        for each in (memory, exact):
-            each.remember("Ana has lent her ladder to the miller.")
-            each.embed_pending()
-        assert memory._services.store.is_large(Scope("ana"))
-        assert told(memory) == told(exact)
-        memory.forget(memory.search("Ana likes the owl.")[0].record.id, erase=True)
-        assert "likes the owl" not in str(told(memory))
 
 
 def test_a_user_of_few_records_is_ranked_in_memory(postgres):

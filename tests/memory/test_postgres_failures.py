@@ -1,5 +1,6 @@
 """On PostgreSQL nothing that was acknowledged is lost, and nothing is stored twice."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -12,8 +13,7 @@ from psycopg import OperationalError
 from memoranda.errors import StoreBusy, StoreError, StoreUnreachable
 from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
-from memoranda.store import postgres
-from memoranda.store.postgres import IN_DOUBT
+from memoranda.store.postgres import LOST
 
 TEXT = "Ana likes tea"
 HOLD = "SELECT key FROM users WHERE name = 'ana' FOR NO KEY UPDATE"
@@ -82,7 +82,7 @@ def test_a_write_that_lost_its_connection_is_there_whole_or_not_at_all(location)
             lose()
         assert contents(memory) == []
         with (
-            pytest.raises(StoreError, match="look whether it was, before you store it again"),
+            pytest.raises(StoreUnreachable, match="look whether what was being stored is there"),
             store.write(scope) as tx,
         ):
             tx.connection.run(KILL)
@@ -104,7 +104,7 @@ def test_what_was_lost_over_tls_is_lost(location, told):
         with memory._services.store._translated():
             raise OperationalError(told)
     assert raised.value.lost
-    assert str(raised.value).endswith("; the connection was lost; try again")
+    assert str(raised.value).endswith(LOST[1])
 
 
 def test_a_server_that_is_away_is_unreachable(server, location):
@@ -114,7 +114,7 @@ def test_a_server_that_is_away_is_unreachable(server, location):
         control(server, "-m", "fast", "stop")
         try:
             for call in (memory.records, lambda: memory.search(TEXT), lambda: memory.remember("x")):
-                with pytest.raises(StoreUnreachable, match="start the server, or look at host"):
+                with pytest.raises(StoreUnreachable, match="start the server and try again"):
                     call()
         finally:
             restart(server)
@@ -123,23 +123,6 @@ def test_a_server_that_is_away_is_unreachable(server, location):
             with suppress(StoreBusy, StoreUnreachable):
                 found = contents(memory)
         assert found == [TEXT]
-
-
-def test_who_waits_long_for_a_server_is_told(server, location, caplog, monkeypatch):
-    """One warning, however many wait and how often, without the password."""
-    monkeypatch.setattr(postgres, "WARN_AFTER", 0.1)
-    address = f"{location}&password=sesame"
-    with closing(remembering(address, storage={"busy_timeout": 0.3})) as memory:
-        control(server, "-m", "fast", "stop")
-        try:
-            for _ in range(2):
-                with pytest.raises(StoreUnreachable):
-                    memory.records()
-        finally:
-            restart(server)
-    told = [each for each in caplog.messages if "gives no connection; waiting for it" in each]
-    assert len(told) == 1
-    assert "sesame" not in caplog.text
 
 
 def test_a_crash_of_the_server_loses_nothing(location):
@@ -170,4 +153,4 @@ def test_a_crash_of_the_server_loses_nothing(location):
         found = [text for number in range(4) for text in contents(memory.as_user(f"user {number}"))]
         assert sorted(set(found) - set(unknown)) == sorted(stored)
         assert len(found) == len(set(found))
-        assert {each for each in told if not each.endswith(("try again", IN_DOUBT))} == set()
+        assert {each for each in told if not re.search("try again", each)} == set()

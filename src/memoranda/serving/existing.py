@@ -10,8 +10,7 @@ from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import nearest
 from memoranda.model.models import Entity
-from memoranda.model.passwords import hide_password
-from memoranda.store.locations import file_of, holds_memory, is_server
+from memoranda.store.locations import file_of
 
 NAMED = 5
 # Names of a folder that are looked at.
@@ -43,14 +42,12 @@ def require_file(file: Path | None) -> None:
 
 
 def require_place(place: str) -> None:
-    """Refuse a place where no memory was begun: reading creates none.
+    """Refuse a file or folder that is not there: reading creates none.
 
     Raises:
-        NotFound: none was.
+        NotFound: it is not there.
     """
     require_file(file_of(place))
-    if is_server(place) and not holds_memory(place):
-        raise NotFound(f"there is no memory in {hide_password(place)}; {BEGIN}")
 
 
 def require_user(memory: Memory) -> bool:

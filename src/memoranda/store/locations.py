@@ -5,8 +5,6 @@ Stores of optional extras are imported inside functions.
 
 from __future__ import annotations
 
-import os
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_data_path
 
 from memoranda.errors import ConfigError, InvalidInput, MissingExtra
-from memoranda.model.passwords import hide_password
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.store import ForeignMemory, Store
 from memoranda.store.sqlite import SqliteStore
@@ -27,13 +24,9 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 FOLDER = "chroma://"
-# A promise of 0.2 that was withdrawn.
-CHROMA_SERVERS = ("chroma+http://", "chroma+https://")
 POSTGRES = ("postgresql://", "postgres://")
-# What is no file, but an address with too few slashes; and what libpq takes beside addresses.
+# What is no file, but an address with too few slashes.
 NEARLY = ("chroma:", "postgresql:", "postgres:")
-KEYWORDS = re.compile(r"\s*(?:host|port|dbname|user|password|service|sslmode)\s*=.*\s\w+\s*=")
-DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 
 
 def place(location: str | Path | None, settings: Settings) -> str:
@@ -53,42 +46,29 @@ def place(location: str | Path | None, settings: Settings) -> str:
     text = str(given)
     if text.startswith(FOLDER):
         return f"{FOLDER}{_folder(text)}"
-    if is_server(text):
+    if is_server(text) or text == MEMORY:
         return text
-    if text.startswith(CHROMA_SERVERS):
-        message = (
-            f"location {text.partition('://')[0]}://…: a Chroma server is no longer supported; use "
-            f"chroma:///folder in one process, or postgresql://user@host/database in several"
-        )
-        raise ConfigError(message)
-    is_path = isinstance(given, Path) or _is_there(Path(text))
-    if "://" in text or (not is_path and (text.startswith(NEARLY) or KEYWORDS.match(text))):
-        scheme, slashes, _ = text.partition("://")  # What follows may have a password.
-        shown = f"{scheme}://…" if slashes else hide_password(text)
-        message = (
-            f"location {shown!r} is unknown; use a file, :memory:, "
+    if isinstance(given, str) and ("://" in text or text.startswith(NEARLY)):
+        message = (  # What follows the scheme may have a password.
+            f"location '{text.partition(':')[0]}:…' is unknown; use a file, :memory:, "
             f"postgresql://user@host/database or chroma:///folder"
         )
         raise ConfigError(message)
-    return text if text == MEMORY else str(Path(text).expanduser())
+    return str(Path(text).expanduser())
 
 
 def _folder(text: str) -> Path:
     """Return the folder that ``chroma://`` names, from the root on.
 
     Raises:
-        ConfigError: it names none, or one of another system.
+        ConfigError: the location names none.
     """
     path = text.removeprefix(FOLDER)
-    drive = DRIVE.match(path)
-    if drive and os.name == "posix":
-        message = f"location {text!r} is a folder of Windows; here it is chroma:///folder"
-        raise ConfigError(message)
     if not path.strip("/ "):
         message = f"location {text!r} names no folder; use chroma:///folder, or chroma://~/folder"
         raise ConfigError(message)
     try:
-        return Path(path.removeprefix("/") if drive else path).expanduser().absolute()
+        return Path(path).expanduser().absolute()
     except RuntimeError as error:  # There is no such user.
         message = f"location {text!r} cannot be used: {error}"
         raise ConfigError(message) from error
@@ -112,26 +92,9 @@ def another_place(location: str | Path, here: str, settings: Settings) -> str:
     file, own = file_of(there), file_of(here)
     if there == MEMORY:
         raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
-    if there == here or (file and own and _is_there(file) and own.samefile(file)):
-        raise InvalidInput(refuse_same(here))
+    if there == here or (file and own and file.exists() and own.samefile(file)):
+        raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
     return there
-
-
-def refuse_same(here: str) -> str:
-    """Return why nothing is copied to where it is."""
-    return f"{here} is the place to copy from; name another one to copy to"
-
-
-def _is_there(file: Path) -> bool:
-    try:
-        return file.exists()
-    except OSError:  # The name is too long for one.
-        return False
-
-
-def holds_memory(place: str) -> bool:
-    """Return whether a memory was begun on a server, as far as that can be told; create nothing."""
-    return not place.startswith(POSTGRES) or _postgres().has_memory(place)
 
 
 def is_folder(place: str) -> bool:
@@ -158,7 +121,9 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     """
     path = place(location, settings)
     if is_folder(path):
-        return _chroma(path, names)
+        folder = Path(path.removeprefix(FOLDER))
+        opened: Store = _chroma().ChromaStore(folder, analyzer=TermAnalyzer(), names=names)
+        return opened
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     common: dict[str, Any] = {
@@ -167,28 +132,13 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         "busy_timeout": settings.storage.busy_timeout,
         "power_safe": settings.storage.durability == "power",
     }
-    if path.startswith(POSTGRES):
-        common["exact_up_to"] = settings.retrieval.exact_up_to
-        opened: Store = _postgres().PostgresStore(path, **common)
-        return opened
+    if is_server(path):
+        if not find_spec("psycopg_pool"):
+            raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
+        from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`
+
+        return PostgresStore(path, **common, exact_up_to=settings.retrieval.exact_up_to)
     return SqliteStore(path, **common)
-
-
-def _postgres() -> ModuleType:
-    if not find_spec("psycopg_pool"):
-        raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
-    from memoranda.store import postgres  # noqa: PLC0415 - extra `postgres`
-
-    return postgres
-
-
-def _chroma(location: str, names: NameMatcher) -> Store:
-    if not find_spec("chromadb"):
-        raise MissingExtra("a store on Chroma (chroma://)", "chroma")
-    from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
-
-    folder = Path(location.removeprefix(FOLDER))
-    return ChromaStore(folder, analyzer=TermAnalyzer(), names=names)
 
 
 def foreign_memories(path: Path) -> list[ForeignMemory]:
@@ -199,8 +149,13 @@ def foreign_memories(path: Path) -> list[ForeignMemory]:
         MissingExtra: the extra ``chroma`` is not installed.
         StoreError: the folder cannot be used.
     """
-    if not find_spec("chromadb"):
-        raise MissingExtra(f"reading the memories of Chroma in {path}", "chroma")
-    from memoranda.store.chroma.store import read_foreign  # noqa: PLC0415 - extra `chroma`
+    found: list[ForeignMemory] = _chroma().read_foreign(path)
+    return found
 
-    return read_foreign(path)
+
+def _chroma() -> ModuleType:
+    if not find_spec("chromadb"):
+        raise MissingExtra("what is kept in Chroma (chroma://)", "chroma")
+    from memoranda.store.chroma import store  # noqa: PLC0415 - extra `chroma`
+
+    return store

@@ -235,11 +235,6 @@ class Database(ABC, Generic[C]):
         self._closed = False
         self.damage_log = DamageLog(location)
 
-    @property
-    def identity(self) -> object:
-        """What is equal of two stores in one place: here only of one that is the same."""
-        return self
-
     @abstractmethod
     def _lend(self) -> AbstractContextManager[C]:
         """Lend a connection that nobody else has meanwhile."""
