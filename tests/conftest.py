@@ -10,7 +10,7 @@ from postgres_server import running_server
 from proofs import ProofCheck
 
 from memoranda import services
-from memoranda.derivations import VECTORS, DerivationWorker
+from memoranda.derivations import DerivationWorker
 
 pytest.register_assert_rewrite("laws", "samples")
 
@@ -31,14 +31,13 @@ def pytest_configure(config):
 @pytest.fixture(scope="session", autouse=True)
 def _patient():
     """Wait for what is done in the background, however slow the machine: no vector is missing."""
-    finish = DerivationWorker.finish
+    finish_soon = DerivationWorker.finish_soon
 
-    def finish_patiently(self, scope, work=VECTORS, *, progress=None, seconds=None):
-        patience = seconds and PATIENCE
-        return finish(self, scope, work, progress=progress, seconds=patience)
+    def finish_patiently(self, scope, work, seconds):
+        finish_soon(self, scope, work, seconds and PATIENCE)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DerivationWorker, "finish", finish_patiently)
+        patch.setattr(DerivationWorker, "finish_soon", finish_patiently)
         patch.setattr(services, "LAST_MOMENTS", PATIENCE)
         yield
 

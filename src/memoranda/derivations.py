@@ -11,11 +11,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
-from itertools import groupby
-from operator import attrgetter
 
 import numpy as np
 
@@ -26,9 +24,8 @@ from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress
 from memoranda.model.query import EmbeddedText, Filter, Vector
-from memoranda.model.reports import StageReport
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.store.sql.store import Store, Transaction
+from memoranda.store.sql.store import Store
 
 log = logging.getLogger("memoranda.derivations")
 
@@ -40,21 +37,14 @@ WAITING = {work: Filter.at_any_time(kinds=tuple(Kind), waiting=work) for work in
 CALM = 0.2
 # Seconds after which it starts all the same.
 LONGEST_BURST = 5.0
-# Seconds that a search waits for others who write, and seconds for which no search tries again
-# where that was not enough.
-PATIENCE, BUSY = 0.05, 3.0
+# Seconds that a search waits for others who write.
+PATIENCE = 0.05
 # How long a claim on a batch lasts: after that it is made by another process, or tried again.
 CLAIM = timedelta(minutes=2)
-# Seconds until it is looked again whether a user has become too large for memory.
-LOOK_AGAIN = 60.0
 # Seconds that a close waits for the batch at hand; it is made again if it was not stored.
 LONGEST_CLOSE = 2.0
 # Called with a kind of work, of how many records it was done, and how many seconds that took.
 OnBatch = Callable[[str, int, float], object]
-
-
-# Stores what was derived of a user's records.
-StoreDerived = Callable[[Transaction], None]
 
 
 class DerivationWorker:
@@ -68,6 +58,10 @@ class DerivationWorker:
         off_because: why there is no model, for ``stats`` and ``doctor``.
         tokens: whether the tokens of a text get vectors, too, where the model gives some.
         background: whether to make vectors in a thread of its own between searches.
+
+    Attributes:
+        has_model: whether records and queries get vectors.
+        problem: why there are no vectors, or why the last attempt to make some failed.
     """
 
     def __init__(
@@ -82,20 +76,13 @@ class DerivationWorker:
         background: bool = True,
     ) -> None:
         """Compare the model with the one of the stored vectors; load nothing yet."""
-        self._store = store
-        self._embedder = embedder
-        self._extractor = extractor
+        self._store, self._embedder, self._extractor = store, embedder, extractor
         self._now = now
-        self._reader = embedder if tokens and embedder is not None and embedder.tokens else None
-        # Why there are no vectors, or why the last attempt to make some failed.
-        self.problem = off_because
-        self._busy_until = 0.0
-        self._looked_at = -LOOK_AGAIN
-        self._added_at = 0.0
-        self._closing = False
-        self.after_fork()
+        self._tokens = tokens and embedder is not None and embedder.tokens
         self._background = background
-        self._mismatched: CachedEmbedder | None = None
+        self.problem = off_because
+        self.has_model = embedder is not None
+        self.after_fork()
         if embedder is not None and store.vector_model() is None:
             store.reset_vectors(embedder.name, embedder.dimensions)
         self.check_model()
@@ -105,19 +92,14 @@ class DerivationWorker:
         """Have no thread yet, as in a process that was forked."""
         # One batch at a time: the thread and a search must not derive the same twice.
         self._locks = {work: threading.Lock() for work in BATCH}
-        self._wake = threading.Condition()
-        self._waiting = False
+        self._starting = threading.Lock()
+        self._added, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
-    def has_model(self) -> bool:
-        """Whether records and queries get vectors."""
-        return self._embedder is not None
-
-    @property
     def has_tokens(self) -> bool:
-        """Whether their tokens get vectors, too."""
-        return self._reader is not None and self._embedder is not None
+        """Whether the tokens of records and queries get vectors, too."""
+        return self.has_model and self._tokens
 
     def embed_question(self, text: str) -> EmbeddedText | None:
         """Return the vector of a question with those of its tokens, where there are some.
@@ -125,10 +107,9 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed.
         """
-        embedder = self._embedder
-        if embedder is None:
+        if self._embedder is None or not self.has_model:
             return None
-        return self._embed(embedder, [text], query=True, hurry=True)[0]
+        return self._embed(self._embedder, [text], query=True, hurry=True)[0]
 
     def embed_query(self, text: str) -> Vector | None:
         """Return the vector of a query alone, ``None`` where vectors are switched off.
@@ -136,55 +117,57 @@ class DerivationWorker:
         Raises:
             EmbeddingError: the model failed.
         """
-        embedder = self._embedder
-        if embedder is None:
-            return None
-        return self._embed(embedder, [text], tokens=False, hurry=True)[0].vector
+        embedded = self.embed_question(text)
+        return None if embedded is None else embedded.vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""
-        return self._reader.token_spans(text) if self._reader is not None else []
+        wanted = self._embedder if self._tokens else None
+        return [] if wanted is None else wanted.token_spans(text)
 
     def finish(
-        self,
-        scope: Scope | None,
-        work: str = VECTORS,
-        *,
-        progress: Progress | None = None,
-        seconds: float | None = None,
+        self, scope: Scope | None, work: str = VECTORS, *, progress: Progress | None = None
     ) -> int:
-        """Derive what waits for one kind of work; return how many records it was.
+        """Derive all that waits for one kind of work; return how many records it was.
 
         Args:
             scope: of one user, or of all.
             work: ``VECTORS`` or ``ENTITIES``.
             progress: told after each batch.
-            seconds: leave the rest to the background after so long, or at once where others
-                write all the time.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
         required_callable(progress, "progress")
         self.check_model()
-        until = None if seconds is None else time.monotonic() + seconds
-        if not self._can_do(work) or (until is not None and time.monotonic() < self._busy_until):
-            return 0
         # Bounds the work where others add meanwhile: the oldest records come first.
-        total = self.waiting(scope, work)
-        done = 0
-        while done < total and (derived := self._derive_batch(scope, work, until)):
+        total, done = self.waiting(scope, work), 0
+        while done < total and (derived := self._derive_batch(scope, work)):
             done = min(done + derived, total)
             if progress is not None:
                 progress(done, total)
-            if until is not None and time.monotonic() > until:
-                break
-        if until is None and work == VECTORS:
+        if work == VECTORS:
             self._store.index_large_users()
-        left = total - done and min(total, self.waiting(scope, work))  # The thread took some, too.
-        if left:
-            self.notify()
-        return total - left
+        return total - min(total - done, self.waiting(scope, work))  # The thread took some, too.
+
+    def finish_soon(self, scope: Scope, work: str, seconds: float) -> None:
+        """Derive what waits of a user for a search, as far as there is time for it.
+
+        Args:
+            scope: the user.
+            work: ``VECTORS`` or ``ENTITIES``.
+            seconds: leave the rest to the background after so long, or at once where others
+                write.
+
+        Raises:
+            EmbeddingError: the model failed; what it had done stays done.
+        """
+        self.check_model()
+        until = time.monotonic() + seconds
+        while self._derive_batch(scope, work, until):
+            if time.monotonic() > until:
+                self.notify()
+                return
 
     def work_off(
         self,
@@ -206,25 +189,14 @@ class DerivationWorker:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self.check_model()
+        start = time.monotonic()
         for work in works:
-            start = time.monotonic()
             while not stop() and (derived := self._derive_batch(None, work, claim=claim)):
                 if on_batch is not None:
                     on_batch(work, derived, time.monotonic() - start)
                 start = time.monotonic()
-        if not stop() and time.monotonic() - self._looked_at > LOOK_AGAIN:
-            self._looked_at = time.monotonic()
+        if not stop():
             self._store.index_large_users()
-
-    def run(self, scope: Scope, *, dry_run: bool = False) -> StageReport:
-        """Make the vectors that one user lacks; report how many.
-
-        Raises:
-            EmbeddingError: the model failed; what it had done stays done.
-        """
-        derive = self.waiting if dry_run else self.finish
-        count = derive(scope) if self.has_model else 0
-        return StageReport(stage="derive", count=count, counts={VECTORS: count}, dry_run=dry_run)
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
@@ -235,22 +207,16 @@ class DerivationWorker:
         found = self._store.records(None, WAITING[work], limit=1)
         return found[0].created_at if found else None
 
-    def start_over(self) -> int:
-        """Drop all vectors and queue every record for our model; return their count.
-
-        Also for a model that did not match the stored vectors: now it does.
-        """
-        embedder = self._embedder if self._mismatched is None else self._mismatched
-        if embedder is None:
-            return 0
-        count = self._store.reset_vectors(embedder.name, embedder.dimensions)
-        # Not before: no search may compare its vectors with those of another.
-        self._embedder, self._mismatched, self.problem = embedder, None, None
-        return count
+    def start_over(self) -> None:
+        """Drop all vectors and queue every record for our model, which matches them from now on."""
+        if self._embedder is not None:
+            self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
+            # Not before: no search may compare its vectors with those of another.
+            self.has_model, self.problem = True, None
 
     def check_model(self) -> None:
         """Do without a model where another process has made all vectors anew with another."""
-        if self._embedder is None:
+        if self._embedder is None or not self.has_model:
             return
         ours = (self._embedder.name, self._embedder.dimensions)
         stored = self._store.vector_model()
@@ -261,7 +227,7 @@ class DerivationWorker:
                 f"memoranda doctor --reembed, or the former model is set again"
             )
             log.warning("%s", self.problem)
-            self._mismatched, self._embedder = self._embedder, None
+            self.has_model = False
 
     def _can_do(self, work: str) -> bool:
         return work == ENTITIES or self.has_model
@@ -273,50 +239,41 @@ class DerivationWorker:
 
         None also where another thread derives, or others write, for longer than until then.
         """
+        hurry = until is not None
         patience = -1.0 if until is None else max(0.0, until - time.monotonic())
         lock = self._locks[work]
-        if not lock.acquire(timeout=patience):
+        if not self._can_do(work) or not lock.acquire(timeout=patience):
             return 0
         try:
-            if not self._can_do(work):
-                return 0
             if scope is None:
                 now, limit = self._now(), BATCH[work]
                 records = self._store.claim_records(work, now=now, until=now + claim, limit=limit)
             else:
                 records = self._store.records(scope, WAITING[work], limit=BATCH[work])
-            if work == ENTITIES:
-                derived = self._find_names(records)
-            else:
-                derived = self._embed_records(records, hurry=until is not None)
-            wait = None if until is None else PATIENCE
-            for user, store_derived in derived:
-                with self._store.write(Scope(user), patience=wait) as tx:
-                    store_derived(tx)
+            derive = self._link if work == ENTITIES else self._put_vectors
+            derive(records, hurry=hurry)
         except InvalidInput:
             self.check_model()  # Where another process has made all vectors anew with another.
             if self.has_model:
                 raise
             return 0
         except StoreBusy:
-            if until is None:
+            if not hurry:
                 raise
-            self._busy_until = time.monotonic() + BUSY
             return 0
         finally:
             lock.release()
         return len(records)
 
-    def _find_names(self, records: Sequence[Record]) -> Iterator[tuple[str, StoreDerived]]:
-        """Yield for each user what links the names that their records mention."""
-        for user, own in _by_user(records):
+    def _link(self, records: Sequence[Record], *, hurry: bool) -> None:
+        """Link records to the names that they mention."""
+        for user, own in _by_user(records).items():
             found = {each.id: tuple(self._extractor.extract(each.content)) for each in own}
-            yield user, partial(Transaction.link_entities, mentions=found)
+            with self._store.write(Scope(user), patience=PATIENCE if hurry else None) as tx:
+                tx.link_entities(mentions=found)
 
-    def _embed_records(
-        self, records: Sequence[Record], *, hurry: bool
-    ) -> Iterator[tuple[str, StoreDerived]]:
-        """Yield for each user what stores the vectors of their records."""
+    def _put_vectors(self, records: Sequence[Record], *, hurry: bool) -> None:
+        """Make and store the vectors of records."""
         embedder = self._embedder
         if embedder is None or not records:
             return
@@ -324,44 +281,33 @@ class DerivationWorker:
         texts = [record.content or str(record.key) for record in records]
         embedded = self._embed(embedder, texts, hurry=hurry)
         made = {each.id: text for each, text in zip(records, embedded, strict=True)}
-        for user, own in _by_user(records):
+        for user, own in _by_user(records).items():
             tokens = {each.id: made[each.id].tokens for each in own}
-            store_vectors = partial(
-                Transaction.put_vectors,
-                model=embedder.name,
-                vectors={each.id: made[each.id].vector for each in own},
-                hashes={each.id: each.content_hash for each in own if each.kind is Kind.ITEM},
-                tokens={id_: each for id_, each in tokens.items() if each is not None},
-            )
-            yield user, store_vectors
+            with self._store.write(Scope(user), patience=PATIENCE if hurry else None) as tx:
+                tx.put_vectors(
+                    model=embedder.name,
+                    vectors={each.id: made[each.id].vector for each in own},
+                    hashes={each.id: each.content_hash for each in own if each.kind is Kind.ITEM},
+                    tokens={id_: each for id_, each in tokens.items() if each is not None},
+                )
 
     def _embed(
-        self,
-        embedder: CachedEmbedder,
-        texts: Sequence[str],
-        *,
-        hurry: bool,
-        tokens: bool = True,
-        query: bool = False,
+        self, embedder: CachedEmbedder, texts: Sequence[str], *, hurry: bool, query: bool = False
     ) -> list[EmbeddedText]:
         """Return what the model says, and keep in ``problem`` whether that went well.
 
         A caller's own model may raise anything, and no search may fail because of it.
         """
         try:
-            if tokens and self._reader is not None:
-                made = self._reader.embed_tokens(texts, query=query, hurry=hurry)
-                vectors = np.array([each.vector for each in made])
+            if self._tokens:
+                made = embedder.embed_tokens(texts, query=query, hurry=hurry)
             else:
-                vectors = embedder.embed(texts, hurry=hurry)
-                made = [EmbeddedText(vector) for vector in vectors]
-            wanted = (len(texts), embedder.dimensions)
-            if vectors.shape != wanted or not np.isfinite(vectors).all():
-                message = (
-                    f"{embedder.name} gave no finite vectors of shape {wanted}; "
-                    f"is it an embedding model?"
+                made = [EmbeddedText(each) for each in embedder.embed(texts, hurry=hurry)]
+            width = (embedder.dimensions,)
+            if any(it.vector.shape != width or not np.isfinite(it.vector).all() for it in made):
+                raise ValueError(  # noqa: TRY301 - as what a model raises itself
+                    f"its vectors are not {width[0]} finite numbers each; is it an embedding model?"
                 )
-                raise EmbeddingError(message)  # noqa: TRY301 - as what a model raises itself
         except Exception as error:
             self.problem = f"embedding failed: {error}"
             if isinstance(error, EmbeddingError):
@@ -375,16 +321,12 @@ class DerivationWorker:
 
     def notify(self) -> None:
         """Tell the thread that records were added. Returns at once."""
-        if not self._background:
+        if not self._background or self._added.is_set():
             return
-        self._added_at = time.monotonic()
-        if self._waiting:
-            return  # The thread knows, and looks at the time of the last addition itself.
-        with self._wake:
-            self._waiting = True
-            if self._thread is None and not self._closing:
+        self._added.set()
+        with self._starting:
+            if self._thread is None and not self._closing.is_set():
                 self._thread = start_thread("memoranda-derivations", self._work, self.stop)
-            self._wake.notify()
 
     def close(self) -> None:
         """Stop the thread after the batch it is at, but never wait for long.
@@ -397,43 +339,34 @@ class DerivationWorker:
 
     def stop(self) -> None:
         """Begin no more batches in the background."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify_all()
-
-    def _is_closing(self) -> bool:
-        return self._closing
+        self._closing.set()
+        self._added.set()
 
     def _work(self) -> None:
-        while True:
-            with self._wake:
-                self._wake.wait_for(lambda: self._waiting or self._closing)
-                self._await_calm()
-                if self._closing:
-                    return
-                self._waiting = False
+        while self._await_calm():
             try:
-                self.work_off(self._is_closing)
+                self.work_off(self._closing.is_set)
             except StoreClosed:
                 return
             except MemorandaError as error:
-                if self._is_closing():
-                    return
-                log.warning("%s; trying again later", error)
-                with self._wake:
-                    self._waiting = True
-                    self._wake.wait_for(self._is_closing, timeout=CLAIM.total_seconds())
+                if not self._closing.is_set():
+                    log.warning("%s; trying again later", error)
+                self._closing.wait(CLAIM.total_seconds())
+                self._added.set()
 
-    def _await_calm(self) -> None:
+    def _await_calm(self) -> bool:
+        """Wait for an addition, and then for a moment without one; return whether to go on."""
+        self._added.wait()
         start = time.monotonic()
-        while not self._closing and time.monotonic() - start < LONGEST_BURST:
-            left = self._added_at + CALM - time.monotonic()
-            if left <= 0:
-                return
-            self._wake.wait_for(self._is_closing, timeout=left)
+        while self._added.is_set() and time.monotonic() - start < LONGEST_BURST:
+            self._added.clear()
+            self._closing.wait(CALM)
+        return not self._closing.is_set()
 
 
-def _by_user(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """Yield the records of each user."""
-    for user, own in groupby(sorted(records, key=attrgetter("user")), key=attrgetter("user")):
-        yield user, list(own)
+def _by_user(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Return the records of each user."""
+    found = defaultdict[str, list[Record]](list)
+    for record in records:
+        found[record.user].append(record)
+    return found

@@ -785,7 +785,10 @@ class Memory:
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
-        return self._services.derivations.run(self._scope.whole_user, dry_run=dry_run)
+        derivations = self._services.derivations
+        derive = derivations.waiting if dry_run else derivations.finish
+        count = derive(self._scope.whole_user) if derivations.has_model else 0
+        return StageReport(stage="derive", count=count, counts={"vectors": count}, dry_run=dry_run)
 
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if one is due and there is something to say."""

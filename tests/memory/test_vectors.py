@@ -119,15 +119,15 @@ def test_a_search_finds_what_others_embed_meanwhile(tmp_path, opened, monkeypatc
     """Vectors that another process makes after a search has read the records count as well."""
     memory = opened(tmp_path / "m.db", settings=Settings(**FOREGROUND))
     derivations = memory._services.derivations
-    finish = derivations.finish
+    finish_soon = derivations.finish_soon
 
     def outrun(*args, **kwargs):
         with Memory(tmp_path / "m.db", user="ana", embedder=HashEmbedder()) as other:
             other.embed_pending()
-        return finish(*args, **kwargs)
+        return finish_soon(*args, **kwargs)
 
     record = memory.remember("a kettle on the stove")
-    monkeypatch.setattr(derivations, "finish", outrun)
+    monkeypatch.setattr(derivations, "finish_soon", outrun)
     [hit] = memory.search("kettles and stoves")
     assert hit.record.id == record.id
     assert "vector" in hit.why.arms

@@ -185,7 +185,7 @@ class Retriever:
         query = shorten_question(query)
         embedded = self._embed(query)  # First: waits below do not count loading a model.
         if self.reads_entities:
-            self.derivations.finish(scope, ENTITIES, seconds=self.wait)
+            self.derivations.finish_soon(scope, ENTITIES, self.wait)
         large = not of_items(where) and self.store.is_large(scope)
         if large and embedded is not None:
             self._finish_vectors(scope)
@@ -238,7 +238,7 @@ class Retriever:
     def _finish_vectors(self, scope: Scope) -> None:
         """Make all vectors that can be made, unless that takes too long."""
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish(scope, VECTORS, seconds=self.wait)
+            self.derivations.finish_soon(scope, VECTORS, self.wait)
 
     def _candidates(
         self, scope: Scope, query: str, where: Filter, embedded: EmbeddedText | None, most: int
