@@ -13,7 +13,10 @@ Values = Callable[[str], Any]
 # What is no verb of a memory, or would end or outlast the test.
 NOT_CALLED = frozenset({"as_user", "close", "on", "run_upkeep", "schedule"})
 # What a conversation takes beside its own arguments.
-MORE = ("context_limit", "max_tokens", "max_messages", "keep_recent", "strategy")
+MORE = {
+    "options": ("system", "model", "context_limit", "max_tokens", "max_messages", "strategy"),
+    "filters": ("kind", "namespace", "session", "tags", "metadata", "since", "until"),
+}
 # How often an argument is given that could be left out.
 GIVEN = 0.35
 
@@ -37,7 +40,7 @@ def _parameters(function: object) -> tuple[tuple[str, bool], ...]:
         if each.name == "self" or each.kind is each.VAR_POSITIONAL:
             continue
         if each.kind is each.VAR_KEYWORD:
-            found += [(name, False) for name in MORE]
+            found += [(name, False) for name in MORE.get(each.name, ())]
         else:
             found.append((each.name, each.default is each.empty))
     return tuple(found)

@@ -11,18 +11,15 @@ from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
 from threading import RLock
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import StoreClosed
 from memoranda.maintenance.users import Admin
-from memoranda.memory import Memory, scope_of, share
-from memoranda.model.clock import Clock
+from memoranda.memory import Memory, share
 from memoranda.model.events import Callback
 from memoranda.model.models import UNSET, Unset
-from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool, ToolList
@@ -54,14 +51,9 @@ def read_in_thread(name: str, face: type) -> AwaitedVerb[[], Any]:
     return awaited
 
 
-def talk_in_thread(verb: Verb[P, Conversation]) -> AwaitedVerb[P, AsyncConversation]:
-    """Return ``verb`` as a method to be awaited, which gives an asynchronous conversation."""
-
-    @wraps(verb)
-    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncConversation:
-        return await to_thread(lambda: AsyncConversation(verb(self._opened(), *args, **kwargs)))
-
-    return awaited
+def like(verb: Verb[P, T]) -> Callable[[Callable[..., None]], Verb[P, T]]:
+    """Return a decorator that gives a method the signature of ``verb``."""
+    return cast("Callable[[Callable[..., None]], Verb[P, T]]", wraps(verb))
 
 
 class _PartOfMemory:
@@ -75,18 +67,8 @@ class _PartOfMemory:
 class AsyncNotes(_PartOfMemory):
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
-    def __init__(self, memory: Callable[[], Memory], settings: Settings) -> None:
-        """Take the settings of a memory that is perhaps not open yet."""
-        super().__init__(memory)
-        self._settings = settings
-
     def _opened(self) -> SyncedNotes:
         return self._open_memory().notes
-
-    @property
-    def max_memory_size(self) -> int:
-        """The bytes beyond which MEMORY.md is to be made smaller."""
-        return self._settings.notes.max_memory_size
 
     async def folder(self) -> Path:
         """Return where the files are."""
@@ -127,15 +109,12 @@ class AsyncConversation:
         return self._face
 
     @classmethod
-    async def open(
-        cls,
-        path: str | Path,
-        *,
-        settings: Settings | None = None,
-        **options: Unpack[ConversationOptions],
-    ) -> Self:
-        """Open the conversation that lives in the session file ``path``, or start it."""
-        return await to_thread(lambda: cls(Conversation.open(path, settings=settings, **options)))
+    async def open(cls, *args: Any, **kwargs: Any) -> Self:
+        """Open the conversation that lives in a session file, or start it.
+
+        The arguments are those of :meth:`memoranda.Conversation.open`.
+        """
+        return await to_thread(lambda: cls(Conversation.open(*args, **kwargs)))
 
     def __repr__(self) -> str:
         """Return its name."""
@@ -183,21 +162,6 @@ class AsyncConversation:
     end = in_thread(Conversation.end)
 
 
-class AsyncStoredConversations(_PartOfMemory):
-    """The stored conversations of a memory; see ``Memory.stored_conversations``."""
-
-    def _opened(self) -> ConversationStore:
-        return self._open_memory().stored_conversations
-
-    infos = in_thread(ConversationStore.infos)
-    delete = in_thread(ConversationStore.delete)
-    overviews = in_thread(ConversationStore.overviews)
-    open = talk_in_thread(ConversationStore.open)
-    unsaved = talk_in_thread(ConversationStore.unsaved)
-    open_existing = talk_in_thread(ConversationStore.open_existing)
-    open_read_only = talk_in_thread(ConversationStore.open_read_only)
-
-
 class AsyncMemory:
     """A :class:`memoranda.Memory` for code that must not block; it takes the same arguments.
 
@@ -205,33 +169,13 @@ class AsyncMemory:
     and so do ``await AsyncMemory.open(…)`` and the first verb that is awaited.
     """
 
-    def __init__(
-        self,
-        location: str | Path | None = None,
-        *,
-        user: str | Unset = UNSET,
-        agent: str | None = None,
-        settings: Settings | None = None,
-        embedder: Embedder | None = None,
-        llm: LanguageModel | str | None = None,
-        clock: Clock | None = None,
-    ) -> None:
+    @like(Memory.__init__)
+    def __init__(self, *args: Any, user: str | Unset = UNSET, **kwargs: Any) -> None:
         """Open nothing yet."""
         self._user = user
-        self._open: Callable[[], Memory] = partial(
-            Memory,
-            location,
-            user=user,
-            agent=agent,
-            settings=settings,
-            embedder=embedder,
-            llm=llm,
-            clock=clock,
-        )
+        self._open: Callable[[], Memory] = partial(Memory, *args, user=user, **kwargs)
         self._memory: Memory | None = None
-        # Shared by all users of a store: looks up what was asked for and is not yet looked up.
         self._lock = RLock()
-        self._look_ups: list[Callable[[], object]] = []
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:
@@ -242,19 +186,13 @@ class AsyncMemory:
         return await cls(*args, **kwargs).__aenter__()
 
     def _opened(self) -> Memory:
-        """Return the memory; opens it, so only for worker threads.
-
-        Before any verb, all users that were asked for are looked up: who deletes one of them with
-        it closes the memories that were there before.
-        """
+        """Return the memory; opens it, so only for worker threads."""
         with self._lock:
             if self._memory is None:
                 self._memory = self._open()
                 # The first call imports what the event loop would have to wait for.
                 self._memory.tools()
                 self._memory.consolidator_tools()
-            while self._look_ups:
-                self._look_ups.pop()()
             return self._memory
 
     @property
@@ -289,12 +227,8 @@ class AsyncMemory:
         """Return the memory of another user in the same store, sharing all its parts."""
         other = AsyncMemory(user=user)
         other._open = lambda: self._opened().as_user(user, agent=agent)
-        other._lock, other._look_ups = self._lock, self._look_ups
-        if self._memory is None:
-            self._look_ups.append(other._opened)
-        else:
+        if self._memory is not None:
             other._memory = share(self._memory, user, agent)
-            self._look_ups.append(partial(scope_of, other._memory))
         return other
 
     @property
@@ -308,14 +242,9 @@ class AsyncMemory:
         return self._face.settings
 
     @property
-    def stored_conversations(self) -> AsyncStoredConversations:
-        """The stored conversations, to be listed and looked at without leaving a trace."""
-        return AsyncStoredConversations(self._opened)
-
-    @property
     def notes(self) -> AsyncNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return AsyncNotes(self._opened, self.settings)
+        return AsyncNotes(self._opened)
 
     @property
     def admin(self) -> AsyncAdmin:
@@ -326,7 +255,13 @@ class AsyncMemory:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
         self._face.on(event, callback)
 
-    conversation = talk_in_thread(Memory.conversation)
+    async def conversation(
+        self, id: str, **options: Unpack[ConversationOptions]
+    ) -> AsyncConversation:
+        """Open the conversation ``id`` as :meth:`memoranda.Memory.conversation` does."""
+        return await to_thread(
+            lambda: AsyncConversation(self._opened().conversation(id, **options))
+        )
 
     def tools(self) -> ToolList[AsyncTool]:
         """Return the tools by which an agent uses this memory, to be awaited."""

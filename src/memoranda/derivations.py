@@ -18,11 +18,10 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreBusy, StoreClosed
-from memoranda.model.background import start_thread
 from memoranda.model.checks import required_callable
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor, Progress
+from memoranda.model.processes import BackgroundThread, follow_forks
 from memoranda.model.query import EmbeddedText, Filter, Vector
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.store.sql.store import Store
@@ -82,6 +81,7 @@ class DerivationWorker:
         self._background = background
         self.problem = off_because
         self.has_model = embedder is not None
+        self._thread = BackgroundThread("memoranda-derivations")
         self.after_fork()
         if embedder is not None and store.vector_model() is None:
             store.reset_vectors(embedder.name, embedder.dimensions)
@@ -89,12 +89,10 @@ class DerivationWorker:
         follow_forks(self)
 
     def after_fork(self) -> None:
-        """Have no thread yet, as in a process that was forked."""
+        """Have locks that nobody holds, as in a process that was forked."""
         # One batch at a time: the thread and a search must not derive the same twice.
         self._locks = {work: threading.Lock() for work in BATCH}
-        self._starting = threading.Lock()
-        self._added, self._closing = threading.Event(), threading.Event()
-        self._thread: threading.Thread | None = None
+        self._added = threading.Event()
 
     @property
     def has_tokens(self) -> bool:
@@ -229,9 +227,6 @@ class DerivationWorker:
             log.warning("%s", self.problem)
             self.has_model = False
 
-    def _can_do(self, work: str) -> bool:
-        return work == ENTITIES or self.has_model
-
     def _derive_batch(
         self, scope: Scope | None, work: str, until: float | None = None, claim: timedelta = CLAIM
     ) -> int:
@@ -241,8 +236,8 @@ class DerivationWorker:
         """
         hurry = until is not None
         patience = -1.0 if until is None else max(0.0, until - time.monotonic())
-        lock = self._locks[work]
-        if not self._can_do(work) or not lock.acquire(timeout=patience):
+        lock, possible = self._locks[work], self.has_model or work == ENTITIES
+        if not possible or not lock.acquire(timeout=patience):
             return 0
         try:
             if scope is None:
@@ -321,12 +316,9 @@ class DerivationWorker:
 
     def notify(self) -> None:
         """Tell the thread that records were added. Returns at once."""
-        if not self._background or self._added.is_set():
-            return
-        self._added.set()
-        with self._starting:
-            if self._thread is None and not self._closing.is_set():
-                self._thread = start_thread("memoranda-derivations", self._work, self.stop)
+        if self._background and not self._added.is_set():
+            self._added.set()
+            self._thread.start(self._work, self.stop)
 
     def close(self) -> None:
         """Stop the thread after the batch it is at, but never wait for long.
@@ -334,24 +326,23 @@ class DerivationWorker:
         What was not stored by then is derived next time.
         """
         self.stop()
-        if self._thread is not None:
-            self._thread.join(LONGEST_CLOSE)
+        self._thread.wait(LONGEST_CLOSE)
 
     def stop(self) -> None:
         """Begin no more batches in the background."""
-        self._closing.set()
+        self._thread.ending.set()
         self._added.set()
 
     def _work(self) -> None:
         while self._await_calm():
             try:
-                self.work_off(self._closing.is_set)
+                self.work_off(self._thread.ending.is_set)
             except StoreClosed:
                 return
             except MemorandaError as error:
-                if not self._closing.is_set():
+                if not self._thread.ending.is_set():
                     log.warning("%s; trying again later", error)
-                self._closing.wait(CLAIM.total_seconds())
+                self._thread.ending.wait(CLAIM.total_seconds())
                 self._added.set()
 
     def _await_calm(self) -> bool:
@@ -360,8 +351,8 @@ class DerivationWorker:
         start = time.monotonic()
         while self._added.is_set() and time.monotonic() - start < LONGEST_BURST:
             self._added.clear()
-            self._closing.wait(CALM)
-        return not self._closing.is_set()
+            self._thread.ending.wait(CALM)
+        return not self._thread.ending.is_set()
 
 
 def _by_user(records: Sequence[Record]) -> dict[str, list[Record]]:

@@ -6,10 +6,11 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
@@ -40,13 +41,13 @@ from memoranda.model.models import (
     Scope,
     Unset,
 )
-from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
+from memoranda.model.ports import Embedder, LanguageModel, Progress
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
-from memoranda.records.drafts import Draft, Retention, draft_correction, parse_draft, parse_tags
-from memoranda.records.filters import RecordFilters
+from memoranda.records.drafts import Draft, draft_correction, parse_draft, parse_tags
+from memoranda.records.filters import RecordFilters, parse_filters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
 from memoranda.services import Services
@@ -54,23 +55,19 @@ from memoranda.store.locations import MEMORY, another_place
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
-    from memoranda.conversation.context import RecallRequest
     from memoranda.conversation.conversation import Conversation
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.conversation.pruning import LimitOptions
+    from memoranda.conversation.pruning import ConversationOptions
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.facts import Fact, FactService, Provenance
     from memoranda.maintenance.learned import LearnedFacts
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
-    from memoranda.maintenance.store_worker import StoreWorker
     from memoranda.maintenance.users import Admin
     from memoranda.notes.sync import SyncedNotes
-    from memoranda.search.recall import RecallService
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool, ToolList
     from memoranda.tools.agent import AgentTools
-    from memoranda.transfer.batches import ImportTarget
     from memoranda.transfer.copying import CopyReport
     from memoranda.transfer.porting import PortingReport
 
@@ -116,15 +113,12 @@ class Memory:
         self._owner = True
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
         if self._services.store.foreign_memories():
-            self._adopt()
+            from memoranda.transfer.chroma import adopt_memories  # noqa: PLC0415 - see the module
+
+            adopt_memories(self._services.import_target(self._scope))
+            self._services.derivations.notify()
         if self.settings.schedule.expire_at_start:
-            self._maintenance().clean_up()
-
-    def _adopt(self) -> None:
-        from memoranda.transfer.chroma import adopt_memories  # noqa: PLC0415 - see the module
-
-        adopt_memories(self._import_target(self._scope))
-        self._services.derivations.notify()
+            self._maintenance.clean_up()
 
     def __repr__(self) -> str:
         """Return where and whose it is; no password of an address."""
@@ -166,10 +160,6 @@ class Memory:
     def _records(self) -> RecordService:
         return self._services.records(self._scope)
 
-    @cached_property
-    def _searcher(self) -> RecallService:
-        return self._services.searcher(self._scope)
-
     @property
     def user(self) -> str:
         """Whose memory this is."""
@@ -191,7 +181,7 @@ class Memory:
             notes=services.notes,
             clock=services.clock,
             wipe=services.wipe_erased,
-            maintenance=self._maintenance_of,
+            maintenance=services.maintenance_of,
         )
 
     def on(self, event: str, callback: Callback) -> None:
@@ -251,20 +241,20 @@ class Memory:
             InvalidInput: a value cannot be stored; the message says which and why.
         """
         draft = Draft(
-            content=content,
-            kind=kind,
-            namespace=namespace,
-            key=key,
-            tags=tags,
-            metadata=metadata,
-            event_time=event_time,
-            valid_until=valid_until,
-            session=session,
-            role=role,
-            trust=trust,
-            origin=origin,
-            confidence=confidence,
-            decay_rate=decay_rate,
+            content,
+            kind,
+            namespace,
+            key,
+            tags,
+            metadata,
+            event_time,
+            valid_until,
+            session,
+            role,
+            trust,
+            origin,
+            confidence,
+            decay_rate,
         )
         return self._records.add(self._admit(draft), unless_known=True)
 
@@ -329,12 +319,13 @@ class Memory:
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
-        new = Draft(content="")
-        if not isinstance(metadata, Unset):
-            new.metadata = metadata
-        if not isinstance(tags, Unset | None):
-            new.tags = tags
-        new = self._admit(new)
+        new = self._admit(
+            Draft(
+                content="",
+                metadata=None if isinstance(metadata, Unset) else metadata,
+                tags=() if isinstance(tags, Unset | None) else tags,
+            )
+        )
         return self._records.update(
             id,
             metadata=metadata if metadata is UNSET else parse_metadata(new.metadata),
@@ -387,14 +378,14 @@ class Memory:
             NotFound: one of ``ids`` alone is not there; nothing is forgotten.
             InvalidInput: no filter is given, or one cannot be used.
         """
+        where = self._listed(namespace=namespace, session=session, metadata=metadata)
         narrowed = session is not None or bool(namespace) or bool(metadata)
         if ids is None and not narrowed:
             message = "forget_many needs a filter; give ids, session, namespace or metadata"
             raise InvalidInput(message)
-        filters = RecordFilters(namespace=namespace, session=session, metadata=metadata)
         return self._records.forget(
             None if ids is None else list(several(ids, "ids")),
-            where=self._listed(filters, retired=erase) if narrowed else None,
+            where=replace(where, retired=erase) if narrowed else None,
             erase=erase,
         )
 
@@ -412,18 +403,12 @@ class Memory:
         self,
         query: str,
         *,
-        kind: str | None = None,
-        namespace: Iterable[str] | None = None,
         limit: int = 5,
         offset: int = 0,
         min_score: float | None = None,
-        session: str | None = None,
         exclude_session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         as_of: datetime | None = None,
+        **filters: Unpack[RecordFilters],
     ) -> list[Hit]:
         """Return the records that best answer ``query``, best first, each with its reasons.
 
@@ -444,16 +429,13 @@ class Memory:
         Raises:
             InvalidInput: one of these cannot be used.
         """
-        if namespace and kind is None:
-            kind = Kind.ITEM
-        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
-        where = filters.check(
-            self._services.clock.now(),
+        where = replace(
+            parse_filters(self._services.clock.now(), (), filters),
             exclude_session=named(exclude_session, "exclude_session"),
             as_of=known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
-        hits = self._services.lazy.retriever.search(
+        hits = self._services.retriever.search(
             self._scope,
             clean(query, "query"),
             where,
@@ -474,7 +456,8 @@ class Memory:
             InvalidInput: an argument cannot be used.
         """
         other = named(exclude_session, "exclude_session")
-        return self._searcher.recall(prompt, budget, self._where(exclude_session=other))
+        searcher = self._services.searcher(self._scope)
+        return searcher.recall(prompt, budget, self._where(exclude_session=other))
 
     def get(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
@@ -501,17 +484,11 @@ class Memory:
     def records(
         self,
         *,
-        kind: str | None = None,
-        namespace: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
         after: str | None = None,
+        **filters: Unpack[RecordFilters],
     ) -> list[Record]:
         """Return a page of active records in the order they were recorded, or against it.
 
@@ -528,37 +505,25 @@ class Memory:
             NotFound: ``after`` is no record of this user.
             InvalidInput: an argument cannot be used.
         """
-        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
         return self._services.store.records(
             self._scope,
-            self._listed(filters),
+            self._listed(**filters),
             order=Order.LATEST if newest_first else Order.RECORDED,
             limit=limited(limit, "limit"),
             offset=limited(offset, "offset", least=0),
             after=named(after, "after"),
         )
 
-    def count(
-        self,
-        *,
-        kind: str | None = None,
-        namespace: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> int:
+    def count(self, **filters: Unpack[RecordFilters]) -> int:
         """Return how many active records there are, by the same filters as :meth:`records`.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        filters = RecordFilters(kind, namespace, session, tags, metadata, since, until)
-        return sum(self._services.store.count(self._scope, self._listed(filters)).values())
+        return sum(self._services.store.count(self._scope, self._listed(**filters)).values())
 
-    def _listed(self, filters: RecordFilters, **more: Any) -> Filter:
-        return filters.check(self._services.clock.now(), tuple(Kind), **more)
+    def _listed(self, **filters: Unpack[RecordFilters]) -> Filter:
+        return parse_filters(self._services.clock.now(), tuple(Kind), filters)
 
     def history(self, id: str) -> list[Change]:
         """Return what was done to a record and its other versions, from the oldest version on.
@@ -599,38 +564,18 @@ class Memory:
 
     # Conversations
 
-    def conversation(
-        self,
-        id: str,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        summarizer: Summarizer | None = None,
-        **limits: Unpack[LimitOptions],
-    ) -> Conversation:
+    def conversation(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
 
         ``id`` is also the session of its episodes. ``system``, ``model`` and ``context_limit``
         are as stored, if not given; all else, and what is raised, as for :class:`Conversation`.
         """
-        return self.stored_conversations.open(
-            id, system=system, model=model, summarizer=summarizer, **limits
-        )
+        return self.stored_conversations.open(id, **options)
 
     @property
     def stored_conversations(self) -> ConversationStore:
         """The stored conversations, to be listed and looked at without leaving a trace."""
-        return self._services.conversations(self._scope, self._recall_for_context)
-
-    def _recall_for_context(self, id: str | None, request: RecallRequest) -> Recall:
-        return self._searcher.recall(
-            request.question,
-            request.budget,
-            self._where(),
-            session=id,
-            skip=request.seen,
-            counter=request.counter,
-        )
+        return self._services.conversations(self._scope)
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
@@ -680,40 +625,22 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
-        return self._consolidate(self._scope, named(session, "session"), dry_run=dry_run)
+        request = ConsolidationRequest(self._scope, session=named(session, "session"))
+        return self._services.consolidate(request, dry_run=dry_run)
 
-    def learn(
-        self, session: str | None = None, *, dry_run: bool = False, progress: Progress | None = None
-    ) -> LearnedFacts:
+    def learn(self, session: str | None = None, *, dry_run: bool = False) -> LearnedFacts:
         """Consolidate one session or all that wait, as :meth:`consolidate`; return what is learned.
-
-        In a dry run, what two sessions say both counts twice: neither becomes a fact before the
-        other is read.
 
         Args:
             session, dry_run: as of :meth:`consolidate`.
-            progress: told after each session.
 
         Raises:
             NotFound: there is no such session.
         """
-        required_callable(progress, "progress")
-        waiting = (
-            [each.id for each in self.sessions(pending=True)] if session is None else [session]
-        )
-        reports: list[StageReport] = []
-        for done, each in enumerate(waiting, 1):
-            try:
-                reports.append(self.consolidate(each, dry_run=dry_run))
-            except NotFound:
-                if session is not None:
-                    raise
-                # It was erased since the list was made.
-            if progress is not None:
-                progress(done, len(waiting))
         from memoranda.maintenance.learned import collect_learned  # noqa: PLC0415 - see the module
 
-        return collect_learned(reports, self._services.store, self._scope, dry_run=dry_run)
+        report = self.consolidate(session, dry_run=dry_run)
+        return collect_learned(report, self._services.store, self._scope)
 
     def facts(
         self,
@@ -752,7 +679,7 @@ class Memory:
 
         return FactService(
             records=self._records,
-            search=lambda query, where, limit: services.lazy.retriever.search(
+            search=lambda query, where, limit: services.retriever.search(
                 scope, query, where, limit=limit
             ),
             threshold=self.settings.decay.threshold,
@@ -760,7 +687,7 @@ class Memory:
 
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
-        return self._maintenance().expire(dry_run=dry_run)
+        return self._maintenance.expire(dry_run=dry_run)
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
         """Lower the confidence of decaying facts; retire those below ``decay.threshold``.
@@ -768,14 +695,14 @@ class Memory:
         Confidence is computed from what it was when the fact was last said or recalled, so
         doing this twice changes nothing.
         """
-        return self._maintenance().decay(dry_run=dry_run)
+        return self._maintenance.decay(dry_run=dry_run)
 
     def enrich(self, *, dry_run: bool = False) -> StageReport:
         """Find names again, more accurately, in records with few of them (requirement S4.13).
 
         Skipped where neither a spaCy pipeline nor a language model is set up.
         """
-        return self._maintenance().enrich(dry_run=dry_run)
+        return self._maintenance.enrich(dry_run=dry_run)
 
     def derive(self, *, dry_run: bool = False) -> StageReport:
         """Make now what else would be made in the background: vectors and links to entities.
@@ -792,7 +719,7 @@ class Memory:
 
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if one is due and there is something to say."""
-        return self._maintenance().reflect(dry_run=dry_run)
+        return self._maintenance.reflect(dry_run=dry_run)
 
     def maintain(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
@@ -806,7 +733,7 @@ class Memory:
         Raises:
             InvalidInput: there is no such stage.
         """
-        return self._maintenance().run(stages, dry_run=dry_run)
+        return self._maintenance.run(stages, dry_run=dry_run)
 
     def schedule(self, on_report: OnReport | None = None) -> Schedule:
         """Return the upkeep of the whole store, for all users, at the times of the settings.
@@ -817,22 +744,7 @@ class Memory:
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        return self._schedule(on_report=on_report)
-
-    def _schedule(self, **how: Any) -> Schedule:
-        services = self._services
-        from memoranda.maintenance.schedule import Schedule  # noqa: PLC0415 - see the module
-
-        return Schedule(
-            lambda user, stage: services.upkeep.run(
-                lambda: self._maintenance_of(user).run_scheduled(stage)
-            ),
-            store=services.store,
-            clock=services.clock,
-            times=services.settings.schedule,
-            zone=services.settings.zone,
-            **how,
-        )
+        return self._services.schedule(on_report=on_report)
 
     def run_upkeep(self) -> None:
         """Run :meth:`schedule` in the background until the memory is closed, beginning now.
@@ -844,9 +756,7 @@ class Memory:
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        schedule = self._schedule(stop=self._services.upkeep.ending)
-        if self.settings.schedule.in_background:
-            self._services.upkeep.start(schedule)
+        self._services.run_upkeep()
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
         """Return the sessions and how far they became facts; only those that wait, if asked."""
@@ -868,7 +778,7 @@ class Memory:
         first, second = self._entity(name), self._entity(other)
         with self._services.store.write(self._scope) as tx:
             tx.merge_entities(first.id, second.id)
-        self._services.lazy.forget_index()
+        self._services.forget_index()
         return self._entity(name)
 
     def _find_entity(self, name: str) -> Entity | None:
@@ -908,32 +818,9 @@ class Memory:
 
         return ConsolidatorTools(self._services.consolidator(self._scope)).tools()
 
-    def _maintenance(self, scope: Scope | None = None) -> Maintenance:
-        services, chosen = self._services, scope or self._scope
-        from memoranda.maintenance.service import Maintenance  # noqa: PLC0415 - see the module
-
-        return Maintenance(
-            scope=chosen,
-            store=services.store,
-            now=services.clock.now,
-            retention=Retention.of_settings(services.settings),
-            remove=services.settings.retention.remove,
-            wipe=services.wipe,
-            decay_threshold=services.settings.decay.threshold,
-            names=partial(services.names, chosen),
-            link_entities=partial(services.link_entities, chosen),
-            consolidate=partial(self._consolidate, chosen),
-            reflect=services.reflection_writer(chosen).write,
-        )
-
-    def _maintenance_of(self, user: str) -> Maintenance:
-        return self._maintenance(self._services.store.scope(user))
-
-    def _consolidate(
-        self, scope: Scope, session: str | None = None, *, dry_run: bool = False
-    ) -> StageReport:
-        request = ConsolidationRequest(scope, session=session)
-        return self._services.consolidate(request, dry_run=dry_run)
+    @property
+    def _maintenance(self) -> Maintenance:
+        return self._services.maintenance(self._scope)
 
     # The whole memory
 
@@ -1001,7 +888,7 @@ class Memory:
     def rebuild(self) -> list[str]:
         """Derive index, entity links and vector queue anew; return what was different."""
         found = self._services.store.rebuild(self._services.extractor)
-        self._services.lazy.forget_index()
+        self._services.forget_index()
         return found
 
     def purge(self) -> bool:
@@ -1016,7 +903,7 @@ class Memory:
         """Make every vector of the store anew with the present model; return how many."""
         required_callable(progress, "progress")
         self._services.derivations.start_over()
-        self._services.lazy.forget_index()
+        self._services.forget_index()
         return self._services.derivations.finish(None, progress=progress)
 
     def export(
@@ -1067,7 +954,8 @@ class Memory:
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         file, told = file_path(path), required_callable(progress, "progress")
-        report = porting.import_file(self._import_target(self._scope), file, format, told)
+        target = self._services.import_target(self._scope)
+        report = porting.import_file(target, file, format, told)
         self._services.derivations.notify()
         return report
 
@@ -1096,34 +984,19 @@ class Memory:
         from memoranda.transfer.copying import copy_users, existing_users  # noqa: PLC0415 - see the module
 
         names = existing_users(services.store, users)
-        quiet = {"embedding": {"background": False}, "schedule": {"expire_at_start": False}}
-        with Memory(
-            another_place(location, services.store.location, self.settings),
-            user=self.user,
-            settings=self.settings.with_values(**quiet),
-            embedder=services.embedder,
-            clock=services.clock,
+        there = another_place(location, services.store.location, self.settings)
+        settings = self.settings.with_values(embedding={"background": False})
+        with closing(
+            Services(there, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
             pairs = [
                 (
-                    self._import_target(services.store.scope(name)),
-                    other._import_target(services_of(other).store.scope(name)),
+                    services.import_target(services.store.scope(name)),
+                    other.import_target(other.store.scope(name)),
                 )
                 for name in names
             ]
             return copy_users(pairs, told)
-
-    def _import_target(self, scope: Scope) -> ImportTarget:
-        services = self._services
-        from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
-
-        return ImportTarget(
-            services.records(scope),
-            services.conversations,
-            self.settings.zone,
-            services.notes,
-            self.settings.secrets.remember,
-        )
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.
@@ -1161,8 +1034,8 @@ def agent_tools(
     from memoranda.tools.agent import AgentTools  # noqa: PLC0415 - see the module
 
     def conversation(id: str | None) -> Conversation:
-        newest = [] if id or session else memory.conversations()[:1]
-        found = id or (session() if session else next((each.id for each in newest), None))
+        given = id or (session and session())
+        found = given or next((each.id for each in memory.conversations()), None)
         if found is None:
             raise NotFound("there is no conversation yet")
         return memory.stored_conversations.open_read_only(found)
@@ -1176,38 +1049,6 @@ def agent_tools(
         notes=lambda: memory.notes,
         conversation=conversation,
         secrets=secrets or memory.settings.secrets.tools,
-    )
-
-
-def store_worker(
-    memory: Memory,
-    *,
-    on_report: OnReport,
-    on_derived: Callable[[], object],
-    stop: Event,
-    lease: timedelta,
-) -> StoreWorker:
-    """Return what derives and keeps up what all users of the store of a memory have.
-
-    Args:
-        memory: one of its users'.
-        on_report, on_derived, stop, lease: as for :class:`StoreWorker`.
-
-    Raises:
-        ConfigError: a time of the settings cannot be read.
-    """
-    from memoranda.maintenance.figures import WorkerMetrics  # noqa: PLC0415 - see the module
-    from memoranda.maintenance.store_worker import StoreWorker  # noqa: PLC0415
-
-    figures = WorkerMetrics()
-    schedule = memory._schedule(on_report=on_report, figures=figures, stop=stop, lease=lease)  # noqa: SLF001 - as above
-    return StoreWorker(
-        schedule=schedule,
-        derivations=services_of(memory).derivations,
-        figures=figures,
-        on_derived=on_derived,
-        stop=stop,
-        lease=lease,
     )
 
 

@@ -7,27 +7,25 @@ What a memory does not need to open, to store and to search is imported when it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline, open_entity_providers
-from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.background import start_thread
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
-from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel
+from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
+from memoranda.model.processes import BackgroundThread
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
@@ -36,8 +34,7 @@ from memoranda.records.erasing import Eraser, FileEraser
 from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
-from memoranda.store.locations import is_server, open_store
-from memoranda.store.sql.store import Store
+from memoranda.store.locations import open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from memoranda.learning.consolidator import Consolidator
     from memoranda.learning.reflection import ReflectionWriter
     from memoranda.maintenance.schedule import Schedule
+    from memoranda.maintenance.service import Maintenance
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -55,6 +53,7 @@ if TYPE_CHECKING:
     from memoranda.text.dates.statements import DateParser
     from memoranda.text.repetition import ErasedWords
     from memoranda.tokens.catalog import Catalog
+    from memoranda.transfer.batches import ImportTarget
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -64,6 +63,8 @@ OUT_OF_REACH = (
     "no row holds it, but the files of a server are out of reach: memoranda doctor --purge writes "
     "its tables anew; its log, archives, replicas and backups are whoever's runs it"
 )
+# What is made on first use, and then shared by all users of a store.
+SHARED = ("dates", "retriever", "catalog", "open_notes")
 # Instructions of an attribute that a context may tell.
 MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
@@ -71,21 +72,61 @@ MOST_INSTRUCTIONS = 100
 LAST_MOMENTS = 1.5
 
 
-@dataclass(frozen=True)
-class LazyServices:
-    """Services that are made on first use, and then shared by all users of a store.
+class Services:
+    """The services of one memory, from the opening of its store to :meth:`close`.
 
-    Attributes:
-        store: what is searched.
-        extractor: finds the names in a query.
-        derivations: finishes what a search needs.
-        settings: how it is searched.
+    Args:
+        location, settings, embedder, llm, clock: as for :class:`memoranda.Memory`.
     """
 
-    store: Store
-    extractor: EntityExtractor
-    derivations: DerivationWorker
-    settings: Settings
+    def __init__(
+        self,
+        location: str | Path | None,
+        settings: Settings | None,
+        *,
+        embedder: Embedder | None,
+        llm: LanguageModel | str | None,
+        clock: Clock | None,
+    ) -> None:
+        """Open the store at ``location`` and build what works on it."""
+        require_attributes(settings, "settings", "embedding", "retention")
+        require_attributes(embedder, "embedder", "name", "dimensions", "embed")
+        require_attributes(None if isinstance(llm, str) else llm, "llm", "name", "ask")
+        require_attributes(clock, "clock", "now")
+        from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
+
+        self.settings = chosen = settings or Settings()
+        self.events = Events(*EVENTS)
+        self.clock = CheckedClock(clock or SystemClock())
+        self.ids = IdFactory(self.clock)
+        self.retention = Retention.of_settings(chosen)
+        self.planner = RecordPlanner(ids=self.ids, clock=self.clock, retention=self.retention)
+        language_model = open_language_model(chosen.llm, llm)
+        self.providers = open_entity_providers(chosen.entities)
+        self.extractor = EntityPipeline(self.providers, {FAST: names(chosen.entities.fast)})
+        self.embedder, off_because = open_embedder(chosen.embedding, embedder)
+        require_model(chosen.retrieval, off_because)
+        self.store = open_store(location, chosen, RuleNameMatcher())
+        self.models = StageModels(language_model, self.store, self.clock)
+        self.derivations = DerivationWorker(
+            self.store,
+            self.embedder,
+            self.extractor,
+            now=self.clock.now,
+            off_because=off_because,
+            tokens=chosen.retrieval.token_vectors and chosen.retrieval.fusion == "blend",
+            background=chosen.embedding.background,
+        )
+        self.consolidation = ConsolidationQueue()
+        self.upkeep = BackgroundThread("memoranda-schedule")
+
+    def for_other_user(self) -> Services:
+        """Return the same services with subscribers of their own."""
+        for name in SHARED:
+            getattr(self, name)  # Made now, it is the same in the copy.
+        other = copy(self)
+        other.events = Events(*EVENTS)
+        return other
 
     @cached_property
     def dates(self) -> DateParser:
@@ -134,120 +175,6 @@ class LazyServices:
         if "retriever" in vars(self):
             self.retriever.forget()
 
-    def close(self) -> None:
-        """Close the services that were made."""
-        if "open_notes" in vars(self):
-            self.open_notes.close(self.store)
-
-
-class BackgroundUpkeep:
-    """The upkeep of a store in a thread of this process: one, however many ask for it.
-
-    Attributes:
-        ending: set once the store is about to be closed.
-    """
-
-    def __init__(self) -> None:
-        """Run nothing yet."""
-        self.after_fork()
-        follow_forks(self)
-
-    def after_fork(self) -> None:
-        """Run nothing, in a process that was forked: the one before it goes on."""
-        self.ending = Event()
-        self._lock = Lock()
-        self._thread: Thread | None = None
-
-    def start(self, schedule: Schedule) -> None:
-        """Run a schedule that :attr:`ending` stops, unless one runs already."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = start_thread("memoranda-schedule", schedule.run, self.ending.set)
-
-    def run(self, run_stage: Callable[[], StageReport]) -> StageReport:
-        """Run a stage, and call it unfinished where it failed because the store is being closed.
-
-        Raises:
-            StoreClosed: it is to be run again by whoever opens the store next.
-        """
-        try:
-            report = run_stage()
-            failed = bool(report.failed)
-        except MemorandaError:
-            if not self.ending.is_set():
-                raise
-            failed = True
-        if failed and self.ending.is_set():
-            raise StoreClosed("the memory is being closed")
-        return report
-
-    def wait(self) -> None:
-        """Wait for the stage at hand, but never for a long one: it ends when it uses the store."""
-        with self._lock:
-            if self._thread is not None:
-                self._thread.join(LAST_MOMENTS)
-
-
-class Services:
-    """The services of one memory, from the opening of its store to :meth:`close`.
-
-    Args:
-        location, settings, embedder, llm, clock: as for :class:`memoranda.Memory`.
-    """
-
-    def __init__(
-        self,
-        location: str | Path | None,
-        settings: Settings | None,
-        *,
-        embedder: Embedder | None,
-        llm: LanguageModel | str | None,
-        clock: Clock | None,
-    ) -> None:
-        """Open the store at ``location`` and build what works on it."""
-        require_attributes(settings, "settings", "embedding", "retention")
-        require_attributes(embedder, "embedder", "name", "dimensions", "embed")
-        require_attributes(None if isinstance(llm, str) else llm, "llm", "name", "ask")
-        require_attributes(clock, "clock", "now")
-        from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
-
-        self.settings = chosen = settings or Settings()
-        self.events = Events(*EVENTS)
-        self.clock = CheckedClock(clock or SystemClock())
-        self.ids = IdFactory(self.clock)
-        language_model = open_language_model(chosen.llm, llm)
-        self.providers = open_entity_providers(chosen.entities)
-        self.extractor = EntityPipeline(self.providers, {FAST: names(chosen.entities.fast)})
-        self.embedder, off_because = open_embedder(chosen.embedding, embedder)
-        require_model(chosen.retrieval, off_because)
-        self.store = open_store(location, chosen, RuleNameMatcher())
-        self.models = StageModels(language_model, self.store, self.clock)
-        retention = Retention.of_settings(chosen)
-        self.planner = RecordPlanner(ids=self.ids, clock=self.clock, retention=retention)
-        self.derivations = DerivationWorker(
-            self.store,
-            self.embedder,
-            self.extractor,
-            now=self.clock.now,
-            off_because=off_because,
-            tokens=chosen.retrieval.token_vectors and chosen.retrieval.fusion == "blend",
-            background=chosen.embedding.background,
-        )
-        self.lazy = LazyServices(self.store, self.extractor, self.derivations, chosen)
-        self.consolidation = ConsolidationQueue()
-        self.upkeep = BackgroundUpkeep()
-
-    def for_other_user(self) -> Services:
-        """Return the same services with subscribers of their own."""
-        other = copy(self)
-        other.events = Events(*EVENTS)
-        return other
-
-    @property
-    def catalog(self) -> Catalog:
-        """The windows of models, and what counts their tokens."""
-        return self.lazy.catalog
-
     # Records, search and conversations
 
     def records(self, scope: Scope) -> RecordService:
@@ -287,7 +214,7 @@ class Services:
         return RecallService(
             scope=scope,
             store=self.store,
-            retriever=self.lazy.retriever,
+            retriever=self.retriever,
             counter=self.catalog.meter(None).counter,
             zone=self.settings.zone,
             min_score=chosen.min_score,
@@ -295,9 +222,7 @@ class Services:
             secrets=self.settings.secrets.recall,
         )
 
-    def conversations(
-        self, scope: Scope, recall: Callable[[str | None, RecallRequest], Recall] | None = None
-    ) -> ConversationStore:
+    def conversations(self, scope: Scope) -> ConversationStore:
         """Return the service that opens the stored conversations of ``scope``."""
         from memoranda.conversation.conversation_store import ConversationStore  # noqa: PLC0415 - see the module
 
@@ -309,10 +234,21 @@ class Services:
             catalog=self.catalog,
             ids=self.ids,
             end_session=self.session_ended,
-            recall=recall,
+            recall=partial(self.recall, scope),
             notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
             requests=partial(self.keep_requests, scope),
             instructions=partial(self.instructions, scope),
+        )
+
+    def recall(self, scope: Scope, session: str | None, request: RecallRequest) -> Recall:
+        """Return what memory has for the context of a conversation."""
+        return self.searcher(scope).recall(
+            request.question,
+            request.budget,
+            Filter(now=self.clock.now()),
+            session=session,
+            skip=request.seen,
+            counter=request.counter,
         )
 
     def keep_requests(
@@ -367,8 +303,8 @@ class Services:
             records=self.records(scope),
             searcher=self.searcher(scope),
             models=self.models,
-            rules=RuleFactExtractor(self.lazy.dates, self.extractor),
-            dates=self.lazy.dates,
+            rules=RuleFactExtractor(self.dates, self.extractor),
+            dates=self.dates,
             embed=self.derivations.embed_query,
             settings=self.settings.consolidation,
             stop=stop or Event(),
@@ -446,7 +382,7 @@ class Services:
         """The service that opens the notes of each scope."""
         from memoranda.notes.service import NotesService  # noqa: PLC0415 - see the module
 
-        return NotesService(self.records, self.settings, self.lazy.open_notes)
+        return NotesService(self.records, self.settings, self.open_notes)
 
     def history_writer(
         self, scope: Scope, plan_claims: PlanClaims | None = None, stop: Event | None = None
@@ -477,7 +413,7 @@ class Services:
     def _entry_writer(self) -> HistoryEntryWriter:
         from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
 
-        return HistoryEntryWriter(self.lazy.dates)
+        return HistoryEntryWriter(self.dates)
 
     def _read_turns(
         self, scope: Scope, session: str | None, episodes: Sequence[Record]
@@ -489,6 +425,63 @@ class Services:
         return reader.read(episodes, recalled)[0]
 
     # The whole store
+
+    def maintenance(self, scope: Scope) -> Maintenance:
+        """Return the upkeep of ``scope``."""
+        from memoranda.maintenance.service import Maintenance  # noqa: PLC0415 - see the module
+
+        return Maintenance(
+            scope=scope,
+            store=self.store,
+            now=self.clock.now,
+            retention=self.retention,
+            remove=self.settings.retention.remove,
+            wipe=self.wipe,
+            decay_threshold=self.settings.decay.threshold,
+            names=partial(self.names, scope),
+            link_entities=partial(self.link_entities, scope),
+            consolidate=partial(self.consolidate, ConsolidationRequest(scope)),
+            reflect=self.reflection_writer(scope).write,
+        )
+
+    def maintenance_of(self, user: str) -> Maintenance:
+        """Return the upkeep of a user who is there."""
+        return self.maintenance(self.store.scope(user))
+
+    def schedule(self, **how: Any) -> Schedule:
+        """Return the upkeep of all users at the times of the settings; ``how`` as it takes it."""
+        from memoranda.maintenance.schedule import Schedule  # noqa: PLC0415 - see the module
+
+        return Schedule(
+            lambda user, stage: self.maintenance_of(user).run_scheduled(stage),
+            store=self.store,
+            clock=self.clock,
+            times=self.settings.schedule,
+            zone=self.settings.zone,
+            **how,
+        )
+
+    def run_upkeep(self) -> None:
+        """Run the schedule in the background, one however many ask for it, if the settings say so.
+
+        Raises:
+            ConfigError: a time of the settings cannot be read.
+        """
+        schedule = self.schedule(stop=self.upkeep.ending)
+        if self.settings.schedule.in_background:
+            self.upkeep.start(schedule.run)
+
+    def import_target(self, scope: Scope) -> ImportTarget:
+        """Return the memory of ``scope`` as imports and exports use it."""
+        from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
+
+        return ImportTarget(
+            self.records(scope),
+            self.conversations,
+            self.settings.zone,
+            self.notes,
+            self.settings.secrets.remember,
+        )
 
     def link_entities(self, scope: Scope) -> None:
         """Link pending records to their entities, whichever agent stored them."""
@@ -512,7 +505,7 @@ class Services:
         """
         if self.embedder is not None:
             self.embedder.clear()
-        self.lazy.forget_index()
+        self.forget_index()
         return self.store.purge(large=large)
 
     def wipe_erased(self) -> str | None:
@@ -534,8 +527,9 @@ class Services:
         self.derivations.stop()
         if self.embedder is not None:
             self.embedder.close()
-        self.upkeep.wait()
+        self.upkeep.wait(LAST_MOMENTS)
         self.consolidation.close()
         self.derivations.close()
-        self.lazy.close()
+        if "open_notes" in vars(self):
+            self.open_notes.close(self.store)
         self.store.close()

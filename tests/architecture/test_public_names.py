@@ -34,8 +34,9 @@ VERBS = [
     (plain, asynchronous, verb)
     for plain, asynchronous in FACES
     for verb in sorted({v for face in (plain, asynchronous) for v in dir(face) if v[0] != "_"})
-    # Another way to make a face is no verb.
+    # Another way to make a face is no verb, and what a person looks at is for a program's doors.
     if not isinstance(inspect.getattr_static(plain, verb, None), classmethod)
+    and verb != "stored_conversations"
 ]
 # What the faces do not share: a coroutine cannot be called by len().
 OWN = {(Conversation, "count"), (Memory, "open")}

@@ -64,7 +64,7 @@ def ask(arm, ranking):
     parts = arm._memory._services
     retriever = Retriever(
         store=parts.store,
-        analyzer=parts.lazy.retriever.analyzer,
+        analyzer=parts.retriever.analyzer,
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,

@@ -86,21 +86,20 @@ def test_processes_share_a_file_from_the_start(start, open_store):
 
 LONG_STAGE = """
 import atexit, threading
-from memoranda.services import BackgroundUpkeep
+from memoranda.model.processes import BackgroundThread
 
 told = threading.Event()
 
-class LongStage:
-    def run(self):
-        upkeep.ending.wait()
-        told.wait()  # As long as it reads a long talk.
-        threading.Event().wait(0.5)
+def run_long_stage():
+    upkeep.ending.wait()
+    told.wait()  # As long as it reads a long talk.
+    threading.Event().wait(0.5)
 
 atexit.register(lambda: print([each.name for each in threading.enumerate()]))  # It runs last.
-upkeep = BackgroundUpkeep()
-upkeep.start(LongStage())
+upkeep = BackgroundThread("memoranda-schedule")
+upkeep.start(run_long_stage)
 upkeep.ending.set()
-upkeep.wait()
+upkeep.wait(1.5)
 print(len(threading.enumerate()))
 told.set()
 """

@@ -10,7 +10,8 @@ from threading import Event, Thread
 
 from memoranda import Memory, Settings
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import store_worker
+from memoranda.maintenance.store_worker import StoreWorker
+from memoranda.memory import services_of
 from memoranda.testing.embedders import HashEmbedder
 
 STOP = Event()
@@ -50,13 +51,13 @@ def work(role, location, lease):
     with Memory(
         location, settings=settings, embedder=TellingEmbedder() if derives else None
     ) as memory:
-        worker = store_worker(
-            memory,
+        services = services_of(memory)
+        schedule = services.schedule(
             on_report=lambda user, report: tell(user, str(report.counts["facts"])),
-            on_derived=lambda: None,
             stop=STOP,
             lease=timedelta(seconds=float(lease)),
         )
+        worker = StoreWorker(schedule, services.derivations, lambda: None)
         running = Thread(target=worker.run)
         running.start()
         while running.is_alive():

@@ -1,47 +1,14 @@
 """The asynchronous faces: the same verbs, and a loop that is never blocked."""
 
 import asyncio
-import inspect
 import threading
 
 import pytest
-from tables import each_row
 
-from memoranda import AsyncMemory, Conversation, Memory, Settings, errors
-from memoranda.aio import AsyncConversation
+from memoranda import AsyncMemory, Memory, Settings, errors
 from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
-
-
-def public(face):
-    """Return the public methods and properties of a class by name."""
-    return {
-        name: value
-        for name, value in inspect.getmembers(face)
-        if not name.startswith("_") and (callable(value) or isinstance(value, property))
-    }
-
-
-def shape(method):
-    """Return names, kinds and defaults of a method's parameters."""
-    return [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()]
-
-
-@each_row(
-    ("direct", "waiting", "different"),
-    # len() cannot be awaited, and only wiring puts a conversation over a transcript.
-    [(Memory, AsyncMemory, {"open"}), (Conversation, AsyncConversation, {"count", "over"})],
-)
-def test_both_faces_have_the_same_verbs_and_arguments(direct, waiting, different):
-    """No verb, argument or default is on one face alone."""
-    ours, theirs = public(direct), public(waiting)
-    assert set(ours) ^ set(theirs) == different
-    for name, method in ours.items():
-        if callable(method) and name not in different:
-            assert shape(method) == shape(theirs[name]), name
-    if direct is Memory:
-        assert shape(Memory.__init__) == shape(AsyncMemory.__init__)
 
 
 def test_a_memory_is_used_from_a_loop(tmp_path):
@@ -104,18 +71,16 @@ def test_the_loop_goes_on_while_a_verb_waits():
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("opened", [True, False])
-def test_a_memory_of_another_user_is_of_the_moment_it_was_asked_for(tmp_path, opened):
-    """Whoever deletes the user after that closes it, though it was never used before."""
+def test_a_memory_of_a_user_who_was_deleted_raises(tmp_path):
+    """Whoever used it before begins nothing anew in their name; who asks for it then does."""
     with Memory(tmp_path / "m.db", user="ben") as ben:
         ben.remember("Ben likes tea")
 
     async def work():
         memory = AsyncMemory(tmp_path / "m.db", user="ana", embedder=HashEmbedder())
-        if opened:
-            await memory.count()
         ben = memory.as_user("ben")
         assert repr(ben)
+        assert await ben.count() == 1
         await memory.admin.delete_user("ben")
         with pytest.raises(errors.UserDeleted, match="'ben' was deleted"):
             await ben.remember("Ben is back")

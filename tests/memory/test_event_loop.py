@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from memoranda import Agent, AsyncConversation, AsyncMemory, Memory, Settings
-from memoranda.aio import AsyncNotes, AsyncStoredConversations
+from memoranda.aio import AsyncNotes
 from memoranda.errors import StoreClosed
 from memoranda.store.sqlite import SqliteConnection
 from memoranda.testing.embedders import HashEmbedder
@@ -62,7 +62,6 @@ NOTES = {
     "append_history_rotated": ("Deployed.",),
     "search": ("Deployed",),
 }
-STORED = {"open": ("other",), "open_existing": ("trip",), "open_read_only": ("trip",)}
 
 
 @contextmanager
@@ -130,7 +129,7 @@ def test_what_blocks_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("way", ["entered", "opened"])
 def test_no_verb_of_the_asynchronous_faces_blocks(tmp_path, way):
-    """Every verb of memory, conversation, notes and stored conversations, called on a loop."""
+    """Every verb of memory, conversation and notes, called on a loop."""
 
     async def work():
         location = tmp_path / "m.db"
@@ -149,7 +148,6 @@ def test_no_verb_of_the_asynchronous_faces_blocks(tmp_path, way):
                 names = await call_all(chat, CONVERSATION, known)
                 assert {"messages", "count", "add"} <= set(names)
                 await call_all(memory.notes, NOTES, known)
-                await call_all(memory.stored_conversations, STORED, known)
                 names = await call_all(memory, MEMORY, known, but=("close",))
                 assert {"remember", "search", "tools"} <= set(names)
                 for tool in memory.tools():
@@ -158,7 +156,6 @@ def test_no_verb_of_the_asynchronous_faces_blocks(tmp_path, way):
                 assert await other.search("tea") == []
                 assert isinstance(chat, AsyncConversation)
                 assert isinstance(memory.notes, AsyncNotes)
-                assert isinstance(memory.stored_conversations, AsyncStoredConversations)
 
     asyncio.run(work())
 

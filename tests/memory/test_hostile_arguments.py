@@ -11,9 +11,11 @@ import pytest
 from tables import each_row
 
 from memoranda import Conversation, Memory
+from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import MemorandaError
 from memoranda.maintenance.users import Admin
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.filters import RecordFilters
 from memoranda.testing.embedders import HashEmbedder
 
 LONG = "x" * 5_000
@@ -56,6 +58,8 @@ LEFT_OUT = {
     "erase_lines",
     "keep",
 }
+# What more a verb takes by keyword.
+OPTIONS = {"filters": RecordFilters, "options": ConversationOptions}
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
 SOUND = {
     "id": "trip",
@@ -75,7 +79,12 @@ def verbs(holder):
             continue
         parameters = inspect.signature(verb).parameters.values()
         listed = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-        more = LIMITS if any(each.kind is each.VAR_KEYWORD for each in parameters) else ()
+        more = [
+            key
+            for each in parameters
+            if each.kind is each.VAR_KEYWORD
+            for key in OPTIONS[each.name].__annotations__
+        ]
         found += [(name, argument) for argument in (*listed, *more) if argument != "self"]
     return found
 

@@ -85,7 +85,7 @@ def test_candidates_of_the_database_give_the_same_answers(location, wanted):
         talk(exact)
         assert large._services.store.is_large(Scope("ana"))
         assert told(large, **wanted) == told(exact, **wanted)
-        assert not large._services.lazy.retriever.cache.users
+        assert not large._services.retriever.cache.users
 
 
 def test_what_is_added_later_is_found_at_once(location):
@@ -144,7 +144,7 @@ def test_a_user_of_few_records_is_ranked_in_memory(postgres):
 def test_memory_is_bounded_by_the_setting(postgres):
     """However many users are asked in turn, the records of a few are in memory: the last ones."""
     with closing(opened(new_database(postgres), exact_up_to=1_000_000, cache_size=1)) as memory:
-        cache = memory._services.lazy.retriever.cache
+        cache = memory._services.retriever.cache
         for number in range(60):
             user = memory.as_user(f"user {number}")
             user.remember_many([f"{number} says {each}" for each in range(50)])

@@ -255,7 +255,7 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
     memory = opened()
     memory.close()
     with caplog.at_level(logging.WARNING, "memoranda.maintenance"):
-        memory._maintenance().clean_up()
+        memory._maintenance.clean_up()
     (line,) = caplog.messages
     assert line.startswith("memory_cleanup failed: ")
     assert line.endswith("; it is tried again at the next start")

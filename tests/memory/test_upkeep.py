@@ -193,7 +193,7 @@ def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
     def fail(*, dry_run=False):
         return StageReport(stage="consolidate", dry_run=dry_run, failed={"trip": "no model"})
 
-    upkeep = memory._maintenance()
+    upkeep = memory._maintenance
     with pytest.raises(MemorandaError, match="still being consolidated"):
         replace(upkeep, consolidate=fail).run_scheduled("reflect")
     report = replace(upkeep, consolidate=consolidate).run_scheduled("reflect")

@@ -223,7 +223,7 @@ def test_a_failure_in_the_background_ends_no_thread(opened):
     assert told.wait(PATIENCE)
     failing.error = None
     assert "vector" in memory.search("tea")[0].why.arms
-    assert memory._services.derivations._thread.is_alive()
+    assert "memoranda-derivations" in [each.name for each in threading.enumerate()]
 
 
 def _then(work, after):

@@ -58,7 +58,7 @@ def found(memory, *, kinds=(), question=QUESTION, **ranking):
     parts = memory._services
     searcher = Retriever(
         store=parts.store,
-        analyzer=parts.lazy.retriever.analyzer,
+        analyzer=parts.retriever.analyzer,
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,

@@ -78,7 +78,7 @@ def retriever(memory, **ranking):
     parts = memory._services
     return Retriever(
         store=parts.store,
-        analyzer=parts.lazy.retriever.analyzer,
+        analyzer=parts.retriever.analyzer,
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,

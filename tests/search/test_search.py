@@ -39,7 +39,7 @@ def retriever(memory):
     def make(derivations=parts.derivations, **ranking):
         return Retriever(
             store=parts.store,
-            analyzer=parts.lazy.retriever.analyzer,
+            analyzer=parts.retriever.analyzer,
             extractor=parts.extractor,
             derivations=derivations,
             zone=UTC,

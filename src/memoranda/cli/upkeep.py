@@ -143,8 +143,8 @@ def consolidate(
         memoranda consolidate
         memoranda consolidate trip --dry-run
     """
-    with session.progress("reading sessions") as progress:
-        found = session.memory().learn(of, dry_run=dry_run, progress=progress)
+    with session.progress("reading sessions"):
+        found = session.memory().learn(of, dry_run=dry_run)
     session.show(found, show_learned(found, session.view, limit), _summarize(found))
     if dry_run and found.sessions > 1:
         session.hint("what two sessions say both counts twice in a dry run")

@@ -17,7 +17,8 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
 from memoranda.errors import MissingExtra
-from memoranda.memory import Memory, services_of, store_worker
+from memoranda.maintenance.store_worker import StoreWorker
+from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.plain import one_line
@@ -82,19 +83,16 @@ class WorkerCommand:
         """Begin nothing yet."""
         self._session, self._services = session, services_of(memory)
         self._stop = Event()
-        self._worker = store_worker(
-            memory,
-            on_report=self._show_report,
-            on_derived=self._show_derived,
-            stop=self._stop,
-            lease=timedelta(seconds=lease),
+        schedule = self._services.schedule(
+            on_report=self._show_report, stop=self._stop, lease=timedelta(seconds=lease)
         )
+        self._worker = StoreWorker(schedule, self._services.derivations, self._show_derived)
 
     def serve_metrics(self, address: ListenAddress) -> None:
         """Serve metrics until the command ends."""
         served = import_module(METRICS)
         collector = served.WorkerCollector(
-            self._worker.figures,
+            self._worker.schedule.figures,
             self._services.derivations,
             self._services.store,
             self._services.clock.now,
@@ -165,7 +163,7 @@ class WorkerCommand:
     def _show_derived(self) -> None:
         """Write how far the derivations are."""
         at, line = self._line("derive", "all users")
-        derived = self._worker.figures.derived
+        derived = self._worker.schedule.figures.derived
         waiting = {work: self._services.derivations.waiting(None, work) for work in derived}
         line.append(f"{_counted(derived)} since the start; waiting: {_counted(waiting)}")
         found = {"at": at, "derived": derived, "waiting": waiting}
@@ -173,7 +171,7 @@ class WorkerCommand:
 
     def _show_end(self) -> None:
         """Write what was done in all."""
-        figures = self._worker.figures
+        figures = self._worker.schedule.figures
         stages = figures.stages.total(), figures.stage_failures.total()
         line = "ended; derived: {}; stages run {:,} times, {:,} failed"
         self._session.hint(line.format(_counted(figures.derived), *stages))

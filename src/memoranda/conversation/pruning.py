@@ -27,12 +27,12 @@ from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_s
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
-from memoranda.model.background import start_thread
 from memoranda.model.checks import limited, refuse_unknown, require_attributes, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
+from memoranda.model.processes import start_thread
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Condition, Event, Thread
+from threading import Condition, Event
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.model.background import start_thread
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
+from memoranda.model.processes import BackgroundThread, follow_forks
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -46,29 +45,27 @@ class ConsolidationQueue:
 
     def __init__(self) -> None:
         """Start no thread yet."""
+        self._thread = BackgroundThread("memoranda-consolidation")
         self.after_fork()
         follow_forks(self)
 
     def after_fork(self) -> None:
-        """Have no thread and no request yet, as in a process that was forked."""
+        """Have no request yet, as in a process that was forked."""
         self._wake = Condition()
         self._wanted: dict[ConsolidationRequest, Work] = {}
         self._busy = False
-        self._stop = Event()
-        self._thread: Thread | None = None
 
     def ask(self, request: ConsolidationRequest, work: Work) -> None:
         """Have ``work`` do what is requested; returns at once."""
         with self._wake:
-            if self._stop.is_set():
+            if self._thread.ending.is_set():
                 return
             if request.session is None:
                 for each in list(self._wanted):
                     if each.scope == request.scope and each.session is None:
                         del self._wanted[each]
             self._wanted[request] = work
-            if self._thread is None:
-                self._thread = start_thread("memoranda-consolidation", self._run, self.stop)
+            self._thread.start(self._run, self.stop)
             self._wake.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -79,26 +76,25 @@ class ConsolidationQueue:
     def stop(self) -> None:
         """Begin nothing more; what is being done ends after the page at hand."""
         with self._wake:
-            self._stop.set()
+            self._thread.ending.set()
             self._wanted.clear()
             self._wake.notify_all()
 
     def close(self) -> None:
         """Stop, and wait for the end of the page at hand."""
         self.stop()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.wait()
 
     def _run(self) -> None:
         while True:
             with self._wake:
-                self._wake.wait_for(lambda: self._wanted or self._stop.is_set())
-                if self._stop.is_set():
+                self._wake.wait_for(lambda: self._wanted or self._thread.ending.is_set())
+                if self._thread.ending.is_set():
                     return
                 work = self._wanted.pop(next(iter(self._wanted)))
                 self._busy = True
             try:
-                work(self._stop)
+                work(self._thread.ending)
             except StoreClosed:
                 return
             except MemorandaError as error:

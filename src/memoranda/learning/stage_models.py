@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memoranda.errors import LLMError, StoreClosed
 from memoranda.model.clock import Clock
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel
+from memoranda.model.processes import follow_forks
 from memoranda.model.usage import Reply, Usage
 from memoranda.store.sql.store import Store
 

@@ -59,14 +59,11 @@ class LearnedFacts:
     dry_run: bool
 
 
-def collect_learned(
-    reports: Sequence[StageReport], store: Store, scope: Scope, *, dry_run: bool
-) -> LearnedFacts:
-    """Return what the reports of consolidations say was learned, with the records they name."""
-    actions = [action for report in reports for action in report.actions]
-    made = {action.record.id: action.record for action in actions if isinstance(action, Insert)}
-    repeated = [action for action in actions if isinstance(action, Reinforce)]
-    superseded = [action for action in actions if isinstance(action, Supersede)]
+def collect_learned(report: StageReport, store: Store, scope: Scope) -> LearnedFacts:
+    """Return what the report of a consolidation says was learned, with the records it names."""
+    made = {each.record.id: each.record for each in report.actions if isinstance(each, Insert)}
+    repeated = [each for each in report.actions if isinstance(each, Reinforce)]
+    superseded = [each for each in report.actions if isinstance(each, Supersede)]
     wanted = chain(
         *(record.source_ids[:1] for record in made.values()),
         *((action.id, *action.sources[:1]) for action in repeated),
@@ -78,7 +75,7 @@ def collect_learned(
         return known.get(ids[0]) if ids else None
 
     return LearnedFacts(
-        sessions=sum(report.counts.get("sessions", 0) for report in reports),
+        sessions=report.counts.get("sessions", 0),
         new=tuple(NewFact(record, first(record.source_ids)) for record in made.values()),
         again=tuple(
             RepeatedFact(known[action.id], first(action.sources), action.reason)
@@ -90,6 +87,6 @@ def collect_learned(
             for action in superseded
             if {action.id, action.by} <= known.keys()
         ),
-        failed={what: why for report in reports for what, why in report.failed.items()},
-        dry_run=dry_run,
+        failed=report.failed,
+        dry_run=report.dry_run,
     )

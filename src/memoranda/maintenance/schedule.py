@@ -24,10 +24,10 @@ from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.maintenance.service import STAGES
 from memoranda.maintenance.triggers import last_time, next_time, parse_times
-from memoranda.model.background import start_thread
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.models import Kind, Scope
+from memoranda.model.processes import start_thread
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import StageLease
@@ -95,9 +95,11 @@ class Schedule:
         times: when each stage runs, by name, as the settings write it.
         zone: of whose clock.
         on_report: called after each user.
-        figures: where each run for a user is counted.
         stop: when set, no further user is taken.
         lease: how long after a process was killed others take its user over.
+
+    Attributes:
+        figures: where each run for a user is counted.
 
     Raises:
         ConfigError: a time of the settings cannot be read.
@@ -112,7 +114,6 @@ class Schedule:
         times: Iterable[tuple[str, object]],
         zone: tzinfo,
         on_report: OnReport | None = None,
-        figures: WorkerMetrics | None = None,
         stop: Event | None = None,
         lease: timedelta = LEASE,
     ) -> None:
@@ -120,9 +121,9 @@ class Schedule:
         written = dict(times)
         self._times = {stage: parse_times(str(written[stage]), zone) for stage in STAGES}
         self._run_stage = run_stage
-        self._store, self._clock, self._lease = store, clock, lease
-        self._on_report, self._figures = on_report, figures or WorkerMetrics()
-        self._stop = stop or Event()
+        self._store, self._clock, self.lease = store, clock, lease
+        self._on_report, self.figures = on_report, WorkerMetrics()
+        self.stop = stop or Event()
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._started: datetime | None = None
         # For when the last run of each stage was due that nobody has to make any more.
@@ -152,7 +153,7 @@ class Schedule:
         ]
         ran: list[JobResult] = []
         for moment, stage in sorted(open_runs, key=lambda run: run[0]):
-            if not self._stop.is_set():
+            if not self.stop.is_set():
                 ran += self._run(stage, moment, now)
         return ran
 
@@ -161,14 +162,14 @@ class Schedule:
 
         The user at hand is finished first.
         """
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             try:
                 self.step()
             except StoreClosed:
                 return
             except MemorandaError as error:
                 log.warning("the schedule could not be read: %s; it is tried again", error)
-            self._stop.wait(self.pause(self._clock.now()).total_seconds())
+            self.stop.wait(self.pause(self._clock.now()).total_seconds())
 
     @contextmanager
     def background(self, timeout: float | None = None) -> Iterator[Thread]:
@@ -177,11 +178,11 @@ class Schedule:
         Args:
             timeout: seconds to wait; ``None`` is as long as it takes.
         """
-        thread = start_thread("memoranda-schedule", self.run, self._stop.set)
+        thread = start_thread("memoranda-schedule", self.run, self.stop.set)
         try:
             yield thread
         finally:
-            self._stop.set()
+            self.stop.set()
             thread.join(timeout)
 
     def pause(self, now: datetime) -> timedelta:
@@ -235,7 +236,7 @@ class Schedule:
         failed: dict[str, str] = {}
         tried = left = 0
         for user, lease in self._users(stage, due):
-            if self._stop.is_set():
+            if self.stop.is_set():
                 left += 1
                 break
             claimed = lease.until is not None and lease.until > now
@@ -263,14 +264,14 @@ class Schedule:
         """Run a stage for a user, under the lease on it; nothing where another process has that."""
         name = f"{stage}:{user}"
 
-        def claim(span: timedelta = self._lease) -> bool:
+        def claim(span: timedelta = self.lease) -> bool:
             now = self._clock.now()
             return self._store.claim(name, self._holder, due=due, now=now, until=now + span)
 
         if not claim():
             return None
         try:
-            with renewed(name, claim, self._lease):
+            with renewed(name, claim, self.lease):
                 report = self._report(user, stage)
         except StoreClosed:
             with suppress(MemorandaError):
@@ -291,15 +292,18 @@ class Schedule:
         except StoreClosed:
             raise
         except Exception as error:
-            log.exception("%s failed for %s; it is tried again", stage, user)
+            if not self.stop.is_set():
+                log.exception("%s failed for %s; it is tried again", stage, user)
             why = f"{type(error).__name__}: {error}"
             report = StageReport(stage=stage, failed={stage: why})
         else:
             for what, why in report.failed.items():
                 log.warning("%s failed for %s/%s: %s; it is tried again", stage, user, what, why)
+        if report.failed and self.stop.is_set():
+            raise StoreClosed(f"{stage} was stopped; whoever opens the store next runs it again")
         if report.count:
             log.info("%s for %s: %s", stage, user, report)
-        self._figures.add_stage(report, time.monotonic() - start)
+        self.figures.add_stage(report, time.monotonic() - start)
         if self._on_report is not None:
             self._on_report(user, report)
         return report

@@ -7,12 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
-from threading import Event
 
 from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.figures import WorkerMetrics
 from memoranda.maintenance.schedule import JobResult, Schedule
 
 log = logging.getLogger("memoranda.maintenance.worker")
@@ -25,25 +22,21 @@ LOOKING = 20
 TELL = 10.0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class StoreWorker:
-    """Derives what waits and runs the schedule of a store until it is stopped.
+    """Derives what waits and runs the schedule of a store until that is stopped.
+
+    The batch and the user at hand are finished then. All is counted in the figures of the schedule.
 
     Attributes:
-        schedule: the stages of upkeep for all users.
+        schedule: the stages of upkeep for all users; its lease holds for batches, too.
         derivations: derives what waits.
-        figures: where all of it is counted.
         on_derived: called now and then, while something is derived.
-        stop: when set, the batch and the user at hand are finished and nothing else is begun.
-        lease: how long after this process was killed others take over what it had claimed.
     """
 
     schedule: Schedule
     derivations: DerivationWorker
-    figures: WorkerMetrics
     on_derived: Callable[[], object]
-    stop: Event
-    lease: timedelta
     _told: int = 0
     _told_at: float = field(default_factory=time.monotonic)
 
@@ -72,34 +65,36 @@ class StoreWorker:
         try:
             work()
         finally:
-            self.stop.set()
+            self.schedule.stop.set()
 
     def _derive(self) -> None:
-        while not self.stop.is_set():
-            pause, start, before = LOOK, time.monotonic(), self.figures.derived.total()
+        while not self.schedule.stop.is_set():
+            pause, start, before = LOOK, time.monotonic(), self.schedule.figures.derived.total()
             try:
                 self._work_off()
-                if self.figures.derived.total() == before:
+                if self.schedule.figures.derived.total() == before:
                     pause = max(LOOK, LOOKING * (time.monotonic() - start))
             except StoreClosed:
                 return
             except MemorandaError as error:
-                self.figures.derivation_failures += 1
+                self.schedule.figures.derivation_failures += 1
                 log.warning("%s; trying again later", error)
-                pause = self.lease.total_seconds()  # As long as the batch is claimed.
+                pause = self.schedule.lease.total_seconds()  # As long as the batch is claimed.
             self._tell()
-            self.stop.wait(pause)
+            self.schedule.stop.wait(pause)
 
     def _work_off(self) -> None:
-        self.derivations.work_off(self.stop.is_set, self._count, works=BATCH, claim=self.lease)
+        self.derivations.work_off(
+            self.schedule.stop.is_set, self._count, works=BATCH, claim=self.schedule.lease
+        )
 
     def _count(self, work: str, records: int, seconds: float) -> None:
-        self.figures.add_batch(work, records, seconds)
+        self.schedule.figures.add_batch(work, records, seconds)
         self._tell()
 
     def _tell(self) -> None:
         """Have it told how far this is, unless that was just done or nothing has changed."""
-        now, derived = time.monotonic(), self.figures.derived.total()
+        now, derived = time.monotonic(), self.schedule.figures.derived.total()
         if derived != self._told and now - self._told_at >= TELL:
             self._told, self._told_at = derived, now
             self.on_derived()

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Protocol
 
 from memoranda.model.checks import require_aware, to_ms
-from memoranda.model.forks import follow_forks
+from memoranda.model.processes import follow_forks
 
 
 class Clock(Protocol):

@@ -19,10 +19,10 @@ from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import EPOCH, known, limited, number, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Message
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
+from memoranda.model.processes import follow_forks
 from memoranda.notes import Notes
 from memoranda.notes.document import parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry

@@ -45,12 +45,14 @@ STATED = frozenset({"api", "tool", "notes"})
 TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
 
 
-@dataclass(slots=True, kw_only=True)  # Not frozen, which would take twice the time to make.
+@dataclass(slots=True)  # Not frozen, which would take twice the time to make.
 class Draft:
-    """What a caller wants remembered, not yet validated."""
+    """What a caller wants remembered, not yet validated: first the arguments of ``remember``."""
 
     content: str
     kind: str = "fact"
+    namespace: Iterable[str] = ()
+    key: str | None = None
     tags: Iterable[str] = ()
     metadata: Mapping[str, Any] | None = None
     event_time: datetime | None = None
@@ -58,13 +60,11 @@ class Draft:
     session: str | None = None
     role: str | None = None
     trust: str | None = None
+    origin: str | None = None
     confidence: float = 1.0
     decay_rate: float | None = None
-    namespace: Iterable[str] = ()
-    key: str | None = None
     source_ids: tuple[str, ...] = ()
     supersedes: str | None = None
-    origin: str | None = None
     subject: str | None = None
     attribute: str | None = None
     value: str | None = None

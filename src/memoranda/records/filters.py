@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
-from memoranda.model.checks import known, named
+from memoranda.model.checks import known, named, refuse_unknown
 from memoranda.model.models import Kind
 from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.records.drafts import parse_kind, parse_tags
 from memoranda.records.items import parse_namespace
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFilters:
+class RecordFilters(TypedDict, total=False):
     """Which records a caller asks for; a record has to meet all that is given.
 
     Attributes:
@@ -27,28 +25,37 @@ class RecordFilters:
         since, until: what happened at or after, and before.
     """
 
-    kind: str | None = None
-    namespace: Iterable[str] | None = None
-    session: str | None = None
-    tags: Iterable[str] | None = None
-    metadata: Mapping[str, Any] | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    kind: str | None
+    namespace: Iterable[str] | None
+    session: str | None
+    tags: Iterable[str] | None
+    metadata: Mapping[str, Any] | None
+    since: datetime | None
+    until: datetime | None
 
-    def check(self, now: datetime, otherwise: Iterable[Kind] = (), **more: Any) -> Filter:
-        """Return the filter of a store that these are; ``otherwise`` are the kinds without one.
 
-        Raises:
-            InvalidInput: a value cannot be used; the message names it.
-        """
-        return Filter(
-            now=now,
-            kinds=tuple(otherwise) if self.kind is None else (parse_kind(self.kind),),
-            namespace=None if self.namespace is None else parse_namespace(self.namespace),
-            session=named(self.session, "session"),
-            tags=() if self.tags is None else parse_tags(self.tags),
-            metadata=parse_metadata_filter(self.metadata),
-            since=known(self.since, "since"),
-            until=known(self.until, "until"),
-            **more,
-        )
+def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters) -> Filter:
+    """Return the filter of a store that these are.
+
+    Args:
+        now: the present.
+        otherwise: the kinds that are meant where none is given; none of them is every kind of
+            memory, or items, with a namespace.
+        given: the filters.
+
+    Raises:
+        InvalidInput: a filter is unknown, or a value cannot be used; the message names it.
+    """
+    refuse_unknown(given, RecordFilters.__annotations__, "argument")
+    kind, namespace, tags = given.get("kind"), given.get("namespace"), given.get("tags")
+    meant = (Kind.ITEM,) if namespace else tuple(otherwise)
+    return Filter(
+        now=now,
+        kinds=meant if kind is None else (parse_kind(kind),),
+        namespace=None if namespace is None else parse_namespace(namespace),
+        session=named(given.get("session"), "session"),
+        tags=() if tags is None else parse_tags(tags),
+        metadata=parse_metadata_filter(given.get("metadata")),
+        since=known(given.get("since"), "since"),
+        until=known(given.get("until"), "until"),
+    )

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Kind, Scope
+from memoranda.model.processes import follow_forks
 from memoranda.model.query import (
     Candidates,
     IndexChanges,

@@ -17,7 +17,7 @@ from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
 from memoranda.notes.notes import Notes
 from memoranda.records.drafts import Draft, draft_correction
-from memoranda.records.filters import RecordFilters
+from memoranda.records.filters import RecordFilters, parse_filters
 from memoranda.records.secret_policies import (
     SecretPolicy,
     admit_draft,
@@ -130,7 +130,7 @@ class AgentTools:
             since=None if since is None else parse_moment(since, "since", zone),
             until=None if until is None else parse_moment(until, "until", zone),
         )
-        where = filters.check(self._records.now())
+        where = parse_filters(self._records.now(), (), filters)
         hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
         facts = self._searcher.record_access(hits, where)
         if not hits:

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import EmbeddingError, MissingExtra
-from memoranda.model.forks import follow_forks
+from memoranda.model.processes import follow_forks
 from memoranda.model.query import EmbeddedText, TokenVectors
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, TOKENIZER, WEIGHTS, find

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from memoranda.errors import ConfigError, EmbeddingError, MissingExtra, ModelUnavailable
-from memoranda.model.forks import follow_forks
+from memoranda.model.processes import follow_forks
 from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 
 try:

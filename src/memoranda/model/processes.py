@@ -1,0 +1,130 @@
+"""What a process holds beside its values: threads that end before it, handles no fork inherits.
+
+Python kills the threads that are left when it ends. One that is in the middle of code in C++, that
+of a pattern or a model, takes that for a fault and aborts the process.
+
+What a forked process cannot inherit are connections, files and threads of the one before it.
+Whatever holds such a thing says so once. In a child process it gives up what is the parent's before
+anything else happens there, and opens its own when it is used next. The processes of
+``gunicorn --preload``, of Celery and of ``multiprocessing`` begin so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+# Seconds that a process which ends waits for what each thread is at.
+LONGEST_END = 30.0
+# Seconds that a fork waits at most for what is being done under a lock.
+LONGEST_WAIT = 5.0
+
+
+def start_thread(name: str, work: Callable[[], object], stop: Callable[[], object]) -> Thread:
+    """Return a thread that works in the background, and is ended before the process ends.
+
+    Args:
+        name: of the thread.
+        work: what it does.
+        stop: called when the process ends, to have ``work`` return soon; it need not wait.
+    """
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            if not is_ending:
+                atexit.unregister(end)
+
+    def end() -> None:
+        is_ending.append(True)
+        stop()
+        thread.join(LONGEST_END)
+
+    is_ending: list[bool] = []
+    thread = Thread(target=run, name=name, daemon=True)
+    atexit.register(end)
+    thread.start()
+    return thread
+
+
+class ForkFollower(Protocol):
+    """An object with something that a forked process cannot inherit."""
+
+    def after_fork(self) -> None:
+        """Give up, in the child, what is the parent's, and make locks that nobody holds."""
+
+
+# Each with the lock that is held meanwhile, if there is one.
+_followers: WeakKeyDictionary[ForkFollower, Any] = WeakKeyDictionary()
+_held: list[Any] = []
+
+
+def follow_forks(follower: ForkFollower, *, hold: Any = None) -> None:
+    """Have ``follower`` told of every fork of this process, as long as anybody refers to it.
+
+    Args:
+        follower: what holds connections, files, threads or locks.
+        hold: a lock that is held while the process forks, so that nothing is half done then.
+    """
+    _followers[follower] = hold
+
+
+def _before() -> None:
+    locks = [each for each in _followers.values() if each is not None]
+    _held.extend(each for each in locks if each.acquire(timeout=LONGEST_WAIT))
+
+
+def _in_parent() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _in_child() -> None:
+    _held.clear()
+    for each in list(_followers):
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork.
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+class BackgroundThread:
+    """A thread that is started when it is first needed, once; a forked process starts its own.
+
+    Attributes:
+        ending: set once it is to end.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Start nothing yet."""
+        self._name = name
+        self.after_fork()
+        follow_forks(self)
+
+    def after_fork(self) -> None:
+        """Have no thread, as in a process that was forked: the one before it goes on."""
+        self.ending = Event()
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def start(self, work: Callable[[], object], stop: Callable[[], object] | None = None) -> None:
+        """Start the thread, unless it runs already or is to end.
+
+        Args:
+            work: what it does, until :attr:`ending` is set.
+            stop: sets it, and wakes the thread where it may wait for something else.
+        """
+        with self._lock:
+            if self._thread is None and not self.ending.is_set():
+                self._thread = start_thread(self._name, work, stop or self.ending.set)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for the end of the thread, but never for longer than this."""
+        if self._thread is not None:
+            self._thread.join(seconds)
