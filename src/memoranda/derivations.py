@@ -118,6 +118,17 @@ class DerivationWorker:
         embedded = self.embed_question(text)
         return None if embedded is None else embedded.vector
 
+    @property
+    def status(self) -> str:
+        """The model in use, or why there is none."""
+        if self.problem is not None:
+            return f"off: {self.problem}"
+        model = self._store.vector_model()
+        if model is None:
+            return "off"
+        tokens = ", with token vectors" if self.has_tokens else ""
+        return f"{model[0]} ({model[1]} dimensions{tokens})"
+
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of a text stand that get vectors of their own."""
         wanted = self._embedder if self._tokens else None

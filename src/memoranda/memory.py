@@ -41,7 +41,7 @@ from memoranda.model.models import (
     Scope,
     Unset,
 )
-from memoranda.model.ports import Embedder, LanguageModel, Progress
+from memoranda.model.ports import Embedder, LanguageModel, Progress, RecallRequest
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
@@ -457,7 +457,7 @@ class Memory:
         """
         other = named(exclude_session, "exclude_session")
         searcher = self._services.searcher(self._scope)
-        return searcher.recall(prompt, budget, self._where(exclude_session=other))
+        return searcher.recall(RecallRequest(prompt, budget), self._where(exclude_session=other))
 
     def get(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None
@@ -674,16 +674,9 @@ class Memory:
 
     @property
     def _facts(self) -> FactService:
-        services, scope = self._services, self._scope
         from memoranda.maintenance.facts import FactService  # noqa: PLC0415 - see the module
 
-        return FactService(
-            records=self._records,
-            search=lambda query, where, limit: services.retriever.search(
-                scope, query, where, limit=limit
-            ),
-            threshold=self.settings.decay.threshold,
-        )
+        return FactService(self._records, self._services.retriever, self.settings.decay.threshold)
 
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
@@ -840,7 +833,7 @@ class Memory:
             conversations=len(services.store.conversations(self._scope)),
             newest=newest[0].created_at if newest else None,
             pending_vectors=services.derivations.waiting(self._scope),
-            vectors=services.vector_status(),
+            vectors=services.derivations.status,
             size=services.store.size(),
             pending_sessions=sum(each.consolidated_at is None for each in sessions),
             unread_messages=sum(each.unread for each in sessions),
@@ -866,7 +859,6 @@ class Memory:
             settings=services.settings,
             derivations=services.derivations,
             embedder=services.embedder,
-            vectors=services.vector_status(),
             language_model=services.models.model,
             names=services.names(scope),
             notes=services.notes.status(scope),

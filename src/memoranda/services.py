@@ -23,10 +23,10 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.checks import require_attributes
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import Kind, Message, Recall, Record, Scope, Trust
+from memoranda.model.models import Message, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
-from memoranda.model.query import Filter, Order
+from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
@@ -37,7 +37,6 @@ from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
 
 if TYPE_CHECKING:
-    from memoranda.conversation.context import RecallRequest
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.learning.claims import Turn
     from memoranda.learning.consolidator import Consolidator
@@ -65,8 +64,6 @@ OUT_OF_REACH = (
 )
 # What is made on first use, and then shared by all users of a store.
 SHARED = ("dates", "retriever", "catalog", "open_notes")
-# Instructions of an attribute that a context may tell.
-MOST_INSTRUCTIONS = 100
 # Seconds that closing waits for sessions that are being read, and for a stage of upkeep at hand:
 # the next process takes it up from there.
 LAST_MOMENTS = 1.5
@@ -103,7 +100,9 @@ class Services:
         self.planner = RecordPlanner(ids=self.ids, clock=self.clock, retention=self.retention)
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
-        self.extractor = EntityPipeline(self.providers, {FAST: names(chosen.entities.fast)})
+        quick, accurate = names(chosen.entities.fast), names(chosen.entities.accurate)
+        self.name_strategies = {FAST: quick, ACCURATE: accurate}
+        self.extractor = EntityPipeline(self.providers, {FAST: quick})
         self.embedder, off_because = open_embedder(chosen.embedding, embedder)
         require_model(chosen.retrieval, off_because)
         self.store = open_store(location, chosen, RuleNameMatcher())
@@ -213,10 +212,8 @@ class Services:
         chosen = self.settings.retrieval
         return RecallService(
             scope=scope,
-            store=self.store,
             retriever=self.retriever,
             counter=self.catalog.meter(None).counter,
-            zone=self.settings.zone,
             min_score=chosen.min_score,
             facts_only=chosen.recall != "all",
             secrets=self.settings.secrets.recall,
@@ -234,21 +231,11 @@ class Services:
             catalog=self.catalog,
             ids=self.ids,
             end_session=self.session_ended,
-            recall=partial(self.recall, scope),
+            recall=lambda session, asked: self.searcher(scope).recall(
+                asked, Filter(now=self.clock.now()), session
+            ),
             notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
             requests=partial(self.keep_requests, scope),
-            instructions=partial(self.instructions, scope),
-        )
-
-    def recall(self, scope: Scope, session: str | None, request: RecallRequest) -> Recall:
-        """Return what memory has for the context of a conversation."""
-        return self.searcher(scope).recall(
-            request.question,
-            request.budget,
-            Filter(now=self.clock.now()),
-            session=session,
-            skip=request.seen,
-            counter=request.counter,
         )
 
     def keep_requests(
@@ -264,33 +251,15 @@ class Services:
 
         return RequestKeeper(self.consolidator(scope)).keep(session, asking)
 
-    def instructions(self, scope: Scope) -> str:
-        """Return the lasting instructions that the user gave, a line each, the newest first."""
-        from memoranda.facts.requests import INSTRUCTIONS  # noqa: PLC0415 - see the module
-
-        where = Filter(now=self.clock.now(), kinds=(Kind.FACT,))
-        found = [
-            record
-            for name in INSTRUCTIONS
-            for record in self.store.records(
-                scope, replace(where, attribute=name), order=Order.LATEST, limit=MOST_INSTRUCTIONS
-            )
-            # Nobody else's word becomes an instruction.
-            if record.trust is Trust.PERSON and record.superseded_by is None and record.value
-        ]
-        found.sort(key=lambda each: each.event_time, reverse=True)
-        return "\n".join(f"- {' '.join(record.content.split())}" for record in found)
-
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""
-        model, chosen = self.models.for_stage(scope, "enrich"), self.settings.entities
+        model = self.models.for_stage(scope, "enrich")
         providers = dict(self.providers)
         if model is not None:
             from memoranda.entities.model_names import ModelNames  # noqa: PLC0415 - see the module
 
             providers["llm"] = ModelNames(model, run=self.models.wait)
-        strategies = {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)}
-        return EntityPipeline(providers, strategies)
+        return EntityPipeline(providers, self.name_strategies)
 
     # Learning
 
@@ -330,6 +299,8 @@ class Services:
         """
         consolidator = self.consolidator(request.scope, stop)
         report = consolidator.run(request, dry_run=dry_run)
+        for session, why in report.failed.items():
+            log.warning("session %r waits to be consolidated: %s", session, why)
         if dry_run or not self.settings.notes.automatic:
             return report
         writer = self.history_writer(request.scope, consolidator.plan, stop)
@@ -367,13 +338,7 @@ class Services:
             self.consolidate_session(scope, session)
 
     def _request(self, request: ConsolidationRequest) -> None:
-        self.consolidation.ask(request, partial(self._consolidate_and_log, request))
-
-    def _consolidate_and_log(self, request: ConsolidationRequest, stop: Event) -> StageReport:
-        report = self.consolidate(request, stop)
-        for session, why in report.failed.items():
-            log.warning("session %r waits to be consolidated: %s", session, why)
-        return report
+        self.consolidation.ask(request, partial(self.consolidate, request))
 
     # Notes
 
@@ -486,16 +451,6 @@ class Services:
     def link_entities(self, scope: Scope) -> None:
         """Link pending records to their entities, whichever agent stored them."""
         self.derivations.finish(scope.whole_user, ENTITIES)
-
-    def vector_status(self) -> str:
-        """Return the model in use, or why there is none."""
-        if self.derivations.problem is not None:
-            return f"off: {self.derivations.problem}"
-        model = self.store.vector_model()
-        if model is None:
-            return "off"
-        tokens = ", with token vectors" if self.derivations.has_tokens else ""
-        return f"{model[0]} ({model[1]} dimensions{tokens})"
 
     def wipe(self, *, large: bool = False) -> str | None:
         """Remove erased text from what is in memory and from free space; say why it could not.

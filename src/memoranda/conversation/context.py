@@ -34,7 +34,7 @@ from memoranda.model.models import (
     ReceiptLine,
 )
 from memoranda.model.notes import MEMORY_FILE, line_of
-from memoranda.model.ports import TokenCounter
+from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE, escape_fence
 
@@ -154,23 +154,6 @@ def drop_lines(notes: str, told: Container[str]) -> str:
         if not bare:
             kept.append(line)
     return _GAP.sub("\n\n", "\n".join(reversed(kept)))
-
-
-@dataclass(frozen=True, slots=True)
-class RecallRequest:
-    """What is asked of memory to build a context.
-
-    Attributes:
-        question: what the user says.
-        budget: most tokens of the answer.
-        seen: the ids of episodes that are in view anyway.
-        counter: what counts tokens.
-    """
-
-    question: str
-    budget: int
-    seen: frozenset[str]
-    counter: TokenCounter
 
 
 class ContextBuilder:

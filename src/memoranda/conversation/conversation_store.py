@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from typing import Unpack
 
-from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.markers import reference
@@ -27,6 +26,7 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
+from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.reports import RequestReceipt
 from memoranda.records.service import RecordService
@@ -79,7 +79,6 @@ class ConversationStore:
             stored, where the name is ``None``.
         notes: gives the text of MEMORY.md, where it belongs into contexts.
         requests: carries out what new messages of the conversation of that name ask of memory.
-        instructions: gives the lasting instructions of the user, a line each.
     """
 
     records: RecordService
@@ -87,10 +86,9 @@ class ConversationStore:
     catalog: Catalog
     ids: IdFactory
     end_session: Callable[[Scope, str], None]
-    recall: Callable[[str | None, RecallRequest], Recall] | None
+    recall: Callable[[str | None, RecallRequest], Recall]
     notes: Callable[[], str] | None
-    requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]] | None = None
-    instructions: Callable[[], str] | None = None
+    requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]]
 
     def transcript(self, id: str) -> StoredTranscript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
@@ -107,10 +105,7 @@ class ConversationStore:
         other = transcript.open(options)
         own, summarizer = self._services(id), options.get("summarizer")
         services = replace(
-            own,
-            notes=self.notes,
-            summarizer=summarizer,
-            requests=None if self.requests is None else partial(self.requests, id),
+            own, notes=self.notes, summarizer=summarizer, requests=partial(self.requests, id)
         )
         return Conversation.over(transcript, chosen, services, other_model=other)
 
@@ -216,8 +211,8 @@ class ConversationStore:
             catalog=self.catalog,
             clock=self.records.clock,
             ids=self.ids,
-            recall=None if self.recall is None else partial(self.recall, name),
-            instructions=self.instructions,
+            recall=partial(self.recall, name),
+            instructions=self.records.instructions,
         )
 
 

@@ -18,7 +18,7 @@ from itertools import accumulate
 from math import inf
 from typing import TypedDict, Unpack
 
-from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
+from memoranda.conversation.context import RECALL_SHARE, RECAPPED
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
@@ -31,7 +31,7 @@ from memoranda.model.checks import limited, refuse_unknown, require_attributes, 
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
-from memoranda.model.ports import MessageMeter, Summarizer
+from memoranda.model.ports import MessageMeter, RecallRequest, Summarizer
 from memoranda.model.processes import start_thread
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings

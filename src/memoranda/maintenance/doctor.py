@@ -107,7 +107,6 @@ class Doctor:
         settings: how it is made.
         derivations: makes its vectors.
         embedder: the model of these, if there is one.
-        vectors: which model that is, or why there are none.
         language_model: the model of its stages.
         names: finds its names.
         notes: the status of its notes.
@@ -120,7 +119,6 @@ class Doctor:
     settings: Settings
     derivations: DerivationWorker
     embedder: Embedder | None
-    vectors: str
     language_model: LanguageModel | None
     names: EntityPipeline
     notes: str
@@ -173,7 +171,7 @@ class Doctor:
     def _vectors(self) -> Finding:
         problem = self.derivations.problem
         if problem is None:
-            return True, self.vectors, None
+            return True, self.derivations.status, None
         remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
         return None if self.embedder is None else False, f"off: {problem}", remedy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -13,10 +13,11 @@ from memoranda.learning.claims import Category
 from memoranda.learning.consolidation_plan import when_said
 from memoranda.maintenance import decay
 from memoranda.model.checks import clean, limited, refuse_unknown
-from memoranda.model.models import Change, Hit, Kind, Record, is_active
+from memoranda.model.models import Change, Kind, Record, is_active
 from memoranda.model.query import Filter
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
+from memoranda.search.search import Retriever
 
 CATEGORY = "category"
 # The kinds of statements that facts are drawn from.
@@ -103,18 +104,18 @@ class Provenance:
     history: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FactService:
     """Shows the facts of one scope: how far each is believed, and where it comes from.
 
     Attributes:
         records: where they are.
-        search: finds what answers a query: the query, a filter, how many.
+        retriever: finds those that answer a query.
         threshold: confidence below which a fact is retired.
     """
 
     records: RecordService
-    search: Callable[[str, Filter, int], Iterable[Hit]]
+    retriever: Retriever
     threshold: float
 
     def list(
@@ -138,7 +139,8 @@ class FactService:
                 retired=everything,
                 metadata={} if category is None else {CATEGORY: category},
             )
-            hits = self.search(clean(query, "query"), where, most + SPARE)
+            scope, asked = self.records.scope, clean(query, "query")
+            hits = self.retriever.search(scope, asked, where, limit=most + SPARE)
             found = [hit.record for hit in hits]
         chosen = (
             fact

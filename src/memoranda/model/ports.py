@@ -6,6 +6,7 @@ The docstrings are the specification.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -158,6 +159,23 @@ class TokenCounter(Protocol):
         Thread-safe, and never fails: special tokens and lone surrogates in ``text`` are
         ordinary characters to it.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """What is asked of memory for a prompt.
+
+    Attributes:
+        question: what the user says.
+        budget: most tokens of the answer.
+        seen: the ids of records that need not be told: they are in view anyway.
+        counter: what counts tokens; that of no model in particular, if not given.
+    """
+
+    question: str
+    budget: int
+    seen: frozenset[str] = frozenset()
+    counter: TokenCounter | None = None
 
 
 class MessageMeter(Protocol):

@@ -12,7 +12,16 @@ from memoranda.model.changes import Close, Insert, RecordChange, Reweigh, Stored
 from memoranda.model.checks import clean, limited
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, Unset, ended, is_active
+from memoranda.model.models import (
+    ForgetReceipt,
+    Kind,
+    Record,
+    Scope,
+    Trust,
+    Unset,
+    ended,
+    is_active,
+)
 from memoranda.model.query import Filter, Order
 from memoranda.records.drafts import Draft, RecordPlanner
 from memoranda.records.erasing import Eraser
@@ -21,6 +30,8 @@ from memoranda.store.sql.store import Store
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
+# Instructions of an attribute that a context may tell.
+MOST_INSTRUCTIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +253,26 @@ class RecordService:
     def _context(self, key: str) -> Filter:
         """Return the filter of the active values of ``key``."""
         return Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata={CONTEXT_KEY: key})
+
+    def instructions(self) -> str:
+        """Return the lasting instructions that the user gave, a line each, the newest first."""
+        from memoranda.facts.requests import INSTRUCTIONS  # noqa: PLC0415 - it takes long to load
+
+        where = Filter(now=self.now(), kinds=(Kind.FACT,))
+        found = [
+            record
+            for name in INSTRUCTIONS
+            for record in self.store.records(
+                self.scope,
+                replace(where, attribute=name),
+                order=Order.LATEST,
+                limit=MOST_INSTRUCTIONS,
+            )
+            # Nobody else's word becomes an instruction.
+            if record.trust is Trust.PERSON and record.superseded_by is None and record.value
+        ]
+        found.sort(key=lambda each: each.event_time, reverse=True)
+        return "\n".join(f"- {' '.join(record.content.split())}" for record in found)
 
     def existing(
         self, id: str | None = None, *, namespace: Iterable[str] = (), key: str | None = None

@@ -14,7 +14,7 @@ from datetime import tzinfo
 from memoranda.model.changes import RecordAccess
 from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
-from memoranda.model.ports import TokenCounter
+from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
 from memoranda.records.secret_policies import SecretPolicy, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
@@ -58,23 +58,29 @@ class RecallService:
 
     Attributes:
         scope: whose records.
-        store: where they are.
         retriever: ranks them.
         counter: what measures a budget, where the caller has no counter of a model.
-        zone: the user's time zone.
         min_score: the least score of a hit that a model sees.
         facts_only: whether recall tells facts of other sessions alone.
         secrets: what a model is shown of secrets.
     """
 
     scope: Scope
-    store: Store
     retriever: Retriever
     counter: TokenCounter
-    zone: tzinfo
     min_score: float | None
     facts_only: bool
     secrets: SecretPolicy = "mask"
+
+    @property
+    def store(self) -> Store:
+        """Where the records are."""
+        return self.retriever.store
+
+    @property
+    def zone(self) -> tzinfo:
+        """The user's time zone."""
+        return self.retriever.zone
 
     def search_for_model(
         self, query: str, where: Filter, *, limit: int, skip: frozenset[str] = frozenset()
@@ -101,38 +107,26 @@ class RecallService:
         left = [fact for fact in facts if is_active(fact, where.now)]
         return list(_replace_hidden(hits, hidden, left)) if hidden else hits
 
-    def recall(
-        self,
-        prompt: str,
-        budget: int,
-        where: Filter,
-        *,
-        session: str | None = None,
-        skip: frozenset[str] = frozenset(),
-        counter: TokenCounter | None = None,
-    ) -> Recall:
-        """Return the records that answer ``prompt`` and the newest insight, as a fenced block.
+    def recall(self, request: RecallRequest, where: Filter, session: str | None = None) -> Recall:
+        """Return the records that answer a question and the newest insight, as a fenced block.
 
         They count as accessed, and so do the facts that were drawn from a turn that is told.
 
         Args:
-            prompt: what is asked.
-            budget: tokens of the block at most.
+            request: what is asked.
             where: which records may answer.
             session: the conversation that is held, if it is one.
-            skip: ids of records that need not be told.
-            counter: what measures the budget.
 
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        text, budget = clean(prompt, "prompt"), limited(budget, "budget")
+        text, budget = clean(request.question, "prompt"), limited(request.budget, "budget")
         hits: list[Hit] = []
         most = RECALLED
         if self.facts_only:
             other = where.exclude_session or session
             where, most = replace(where, kinds=(Kind.FACT,), exclude_session=other), RECALLED_FACTS
-        hidden = skip | self._copies_of_question(text, where)
+        hidden = request.seen | self._copies_of_question(text, where)
         if not is_small_talk(text):
             hits = self.search_for_model(text, where, limit=most, skip=hidden)
         insight = self.latest_insight(Filter(now=where.now))
@@ -143,7 +137,7 @@ class RecallService:
                 if insight is None or hit.record.id != insight.id
             ],
             budget=budget,
-            counter=counter or self.counter,
+            counter=request.counter or self.counter,
             zone=self.zone,
             insight=insight,
         )

@@ -13,6 +13,7 @@ from memoranda.learning.extraction.exclusions import is_order
 from memoranda.model.checks import clean, json_text, parse_moment
 from memoranda.model.models import MEMORY_KINDS, Entity, Hit, Kind, Message, Record
 from memoranda.model.notes import HistoryEntry
+from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
 from memoranda.notes.notes import Notes
@@ -195,7 +196,7 @@ class AgentTools:
 
     def recall_context(self, query: str, budget: int = 1_000) -> ToolOutput:
         """Return what matters for a question as a fenced block."""
-        found = self._searcher.recall(query, budget, Filter(now=self._records.now()))
+        found = self._searcher.recall(RecallRequest(query, budget), Filter(now=self._records.now()))
         return ToolOutput(found, found.text or NOTHING)
 
     def correct_fact(self, memory_id: str, content: str) -> ToolOutput:
