@@ -15,6 +15,7 @@ NOT_CALLED = frozenset({"as_user", "close", "on", "run_upkeep", "schedule"})
 # What a conversation takes beside its own arguments.
 MORE = {
     "options": ("system", "model", "context_limit", "max_tokens", "max_messages", "strategy"),
+    "details": ("kind", "tags", "metadata", "event_time", "valid_until", "session", "role"),
     "filters": ("kind", "namespace", "session", "tags", "metadata", "since", "until"),
 }
 # How often an argument is given that could be left out.

@@ -57,25 +57,16 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name from where it lives, once."""
-    if name not in {*_HOMES, "__version__"}:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
     if name == "__version__":
-        value: Any = _read_version()
-    else:
+        from importlib.metadata import version  # noqa: PLC0415 - takes long
+
+        value: Any = version("memoranda")
+    elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-def _read_version() -> str:
-    """Return the version of the installed package."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - takes long
-
-    try:
-        return version("memoranda")
-    except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
-        return "unknown"
 
 
 def __dir__() -> list[str]:

@@ -329,7 +329,8 @@ class DerivationWorker:
         """Tell the thread that records were added. Returns at once."""
         if self._background and not self._added.is_set():
             self._added.set()
-            self._thread.start(self._work, self.stop)
+            if self._thread.thread is None:
+                self._thread.start(self._work, self.stop)
 
     def close(self) -> None:
         """Stop the thread after the batch it is at, but never wait for long.

@@ -46,7 +46,7 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
-from memoranda.records.drafts import Draft, draft_correction, parse_draft, parse_tags
+from memoranda.records.drafts import Draft, RecordDetails, draft_correction, parse_draft, parse_tags
 from memoranda.records.filters import RecordFilters, parse_filters
 from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
 from memoranda.records.service import RecordService
@@ -196,24 +196,7 @@ class Memory:
 
     # Writing
 
-    def remember(
-        self,
-        content: str,
-        *,
-        kind: str = "fact",
-        namespace: Iterable[str] = (),
-        key: str | None = None,
-        tags: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        event_time: datetime | None = None,
-        valid_until: datetime | None = None,
-        session: str | None = None,
-        role: str | None = None,
-        trust: str | None = None,
-        origin: str | None = None,
-        confidence: float = 1.0,
-        decay_rate: float | None = None,
-    ) -> Record:
+    def remember(self, content: str, **details: Unpack[RecordDetails]) -> Record:
         """Store one record and return it. Waits for no model.
 
         A fact that is known already is returned, and not stored again: an active one of the same
@@ -222,8 +205,8 @@ class Memory:
 
         Args:
             content: the text, stored exactly as it is.
-            kind: ``fact``, ``episode`` (or ``conversation``), ``context``, ``reflection``,
-                ``item``.
+            kind: ``fact``, if not given, ``episode`` (or ``conversation``), ``context``,
+                ``reflection`` or ``item``.
             namespace, key: of an item, which takes the place of the one that is there: it keeps
                 that one's id and ``created_at``, and of the former content nothing stays.
             tags: labels to filter by.
@@ -234,28 +217,14 @@ class Memory:
             trust: who stands behind it: ``person``, ``agent`` or ``external``; by the role, if
                 not given.
             origin: where it came from, a name of your own; ``api``, if not given.
-            confidence: how far it is believed, 0 to 1.
+            confidence: how far it is believed, 0 to 1; 1, if not given.
             decay_rate: how fast it fades, per day; 0 is never.
 
         Raises:
-            InvalidInput: a value cannot be stored; the message says which and why.
+            InvalidInput: an argument is unknown, or a value cannot be stored; the message says
+                which and why.
         """
-        draft = Draft(
-            content,
-            kind,
-            namespace,
-            key,
-            tags,
-            metadata,
-            event_time,
-            valid_until,
-            session,
-            role,
-            trust,
-            origin,
-            confidence,
-            decay_rate,
-        )
+        draft = parse_draft({"content": content, **details}, "remember")
         return self._records.add(self._admit(draft), unless_known=True)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
@@ -981,14 +950,11 @@ class Memory:
         with closing(
             Services(there, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
-            pairs = [
-                (
-                    services.import_target(services.store.scope(name)),
-                    other.import_target(other.store.scope(name)),
-                )
-                for name in names
-            ]
-            return copy_users(pairs, told)
+            source, target = (
+                (each.import_target(each.store.scope(name)) for name in names)
+                for each in (services, other)
+            )
+            return copy_users(list(zip(source, target, strict=True)), told)
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.

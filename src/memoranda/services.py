@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.learning.claims import Turn
     from memoranda.learning.consolidator import Consolidator
-    from memoranda.learning.reflection import ReflectionWriter
     from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.history_entries import HistoryEntryWriter
@@ -279,17 +278,6 @@ class Services:
             stop=stop or Event(),
         )
 
-    def reflection_writer(self, scope: Scope) -> ReflectionWriter:
-        """Return the writer of the weekly insight of ``scope``."""
-        from memoranda.learning.reflection import ReflectionWriter  # noqa: PLC0415
-
-        return ReflectionWriter(
-            records=self.records(scope),
-            models=self.models,
-            names=self.extractor,
-            zone=self.settings.zone,
-        )
-
     def consolidate(
         self, request: ConsolidationRequest, stop: Event | None = None, *, dry_run: bool = False
     ) -> StageReport:
@@ -393,8 +381,12 @@ class Services:
 
     def maintenance(self, scope: Scope) -> Maintenance:
         """Return the upkeep of ``scope``."""
-        from memoranda.maintenance.service import Maintenance  # noqa: PLC0415 - see the module
+        from memoranda.learning.reflection import ReflectionWriter  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.service import Maintenance  # noqa: PLC0415
 
+        writer = ReflectionWriter(
+            self.records(scope), self.models, self.extractor, self.settings.zone
+        )
         return Maintenance(
             scope=scope,
             store=self.store,
@@ -406,7 +398,7 @@ class Services:
             names=partial(self.names, scope),
             link_entities=partial(self.link_entities, scope),
             consolidate=partial(self.consolidate, ConsolidationRequest(scope)),
-            reflect=self.reflection_writer(scope).write,
+            reflect=writer.write,
         )
 
     def maintenance_of(self, user: str) -> Maintenance:

@@ -7,7 +7,8 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.limits import MOST_ASKED, MOST_READ
+from memoranda.text.limits import MOST_READ
+from memoranda.text.terms import MOST_ASKED
 
 NO_TIME = Settings(consolidation={"longest": 1e-9})
 

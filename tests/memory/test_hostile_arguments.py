@@ -15,6 +15,7 @@ from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import MemorandaError
 from memoranda.maintenance.users import Admin
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.drafts import RecordDetails
 from memoranda.records.filters import RecordFilters
 from memoranda.testing.embedders import HashEmbedder
 
@@ -59,7 +60,7 @@ LEFT_OUT = {
     "keep",
 }
 # What more a verb takes by keyword.
-OPTIONS = {"filters": RecordFilters, "options": ConversationOptions}
+OPTIONS = {"details": RecordDetails, "filters": RecordFilters, "options": ConversationOptions}
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
 SOUND = {
     "id": "trip",

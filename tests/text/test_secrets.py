@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.text.secret_names import mentions_secret
-from memoranda.text.secrets import HIDDEN, find_secrets, mask_secrets, secret_kind
+from memoranda.text.secrets import HIDDEN, find_secrets, mask_secrets, mentions_secret, secret_kind
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

@@ -17,8 +17,7 @@ from memoranda.conversation.signals import excerpt
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import LanguageData, compile_pattern
-from memoranda.text.secret_names import mentions_secret
-from memoranda.text.secrets import has_secret
+from memoranda.text.secrets import has_secret, mentions_secret
 
 MOST = 100  # particulars of one run of messages
 READ = 4_000  # characters of each end of a longer text that are read

@@ -230,7 +230,7 @@ def _is_sound(record: Record, now: datetime) -> bool:
     return current and record.trust is not Trust.EXTERNAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReflectionWriter:
     """Writes the weekly insight of one scope.
 

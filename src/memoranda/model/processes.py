@@ -99,6 +99,7 @@ class BackgroundThread:
 
     Attributes:
         ending: set once it is to end.
+        thread: what runs; ``None`` before it was started.
     """
 
     def __init__(self, name: str) -> None:
@@ -111,7 +112,7 @@ class BackgroundThread:
         """Have no thread, as in a process that was forked: the one before it goes on."""
         self.ending = Event()
         self._lock = Lock()
-        self._thread: Thread | None = None
+        self.thread: Thread | None = None
 
     def start(self, work: Callable[[], object], stop: Callable[[], object] | None = None) -> None:
         """Start the thread, unless it runs already or is to end.
@@ -121,10 +122,10 @@ class BackgroundThread:
             stop: sets it, and wakes the thread where it may wait for something else.
         """
         with self._lock:
-            if self._thread is None and not self.ending.is_set():
-                self._thread = start_thread(self._name, work, stop or self.ending.set)
+            if self.thread is None and not self.ending.is_set():
+                self.thread = start_thread(self._name, work, stop or self.ending.set)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for the end of the thread, but never for longer than this."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        if self.thread is not None:
+            self.thread.join(seconds)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from memoranda.errors import InvalidInput
 from memoranda.model.changes import Close, Insert, RecordChange
@@ -45,14 +45,34 @@ STATED = frozenset({"api", "tool", "notes"})
 TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
 
 
-@dataclass(slots=True)  # Not frozen, which would take twice the time to make.
+class RecordDetails(TypedDict, total=False):
+    """What a caller may say of a record beside its text (see ``Memory.remember``)."""
+
+    kind: str
+    namespace: Iterable[str]
+    key: str | None
+    tags: Iterable[str]
+    metadata: Mapping[str, Any] | None
+    event_time: datetime | None
+    valid_until: datetime | None
+    session: str | None
+    role: str | None
+    trust: str | None
+    origin: str | None
+    confidence: float
+    decay_rate: float | None
+
+
+# What a dict that is to be remembered may hold.
+DRAFT_KEYS = ("content", *RecordDetails.__annotations__)
+
+
+@dataclass(slots=True, kw_only=True)  # Not frozen, which would take twice the time to make.
 class Draft:
-    """What a caller wants remembered, not yet validated: first the arguments of ``remember``."""
+    """What a caller wants remembered, not yet validated."""
 
     content: str
     kind: str = "fact"
-    namespace: Iterable[str] = ()
-    key: str | None = None
     tags: Iterable[str] = ()
     metadata: Mapping[str, Any] | None = None
     event_time: datetime | None = None
@@ -60,29 +80,18 @@ class Draft:
     session: str | None = None
     role: str | None = None
     trust: str | None = None
-    origin: str | None = None
     confidence: float = 1.0
     decay_rate: float | None = None
+    namespace: Iterable[str] = ()
+    key: str | None = None
     source_ids: tuple[str, ...] = ()
     supersedes: str | None = None
+    origin: str | None = None
     subject: str | None = None
     attribute: str | None = None
     value: str | None = None
     event_until: datetime | None = None
     created_at: datetime | None = None
-
-
-# What a dict that is to be remembered may hold.
-INTERNAL = {
-    "source_ids",
-    "supersedes",
-    "subject",
-    "attribute",
-    "value",
-    "event_until",
-    "created_at",
-}
-DRAFT_KEYS = tuple(each.name for each in fields(Draft) if each.name not in INTERNAL)
 
 
 def parse_draft(item: object, place: str) -> Draft:

@@ -55,8 +55,8 @@ from memoranda.search.precedence import (
     state_of,
 )
 from memoranda.store.sql.store import Store
-from memoranda.text.limits import shorten_question
 from memoranda.text.small_talk import states_nothing
+from memoranda.text.terms import shorten_question
 
 log = logging.getLogger("memoranda.search")
 

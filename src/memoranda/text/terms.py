@@ -594,3 +594,15 @@ def _script(word: str) -> str:
     """Return the language whose stemmer a word takes by its script, or nothing."""
     letter = next((char for char in word if not char.isdigit()), word[0])
     return _SCRIPTS[bisect_right(_STARTS, ord(letter)) - 1][1]
+
+
+# Of a question: the characters by which it is searched for.
+MOST_ASKED = 4_000
+
+
+def shorten_question(text: str) -> str:
+    """Return a question as it is searched for: of a very long one its beginning and its end."""
+    if len(text) <= MOST_ASKED:
+        return text
+    half = MOST_ASKED // 2
+    return f"{text[:half]}\n{text[-half:]}"
