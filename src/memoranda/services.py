@@ -34,7 +34,7 @@ from memoranda.records.erasing import Eraser, FileEraser
 from memoranda.records.secret_policies import show_text
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
-from memoranda.store.locations import open_store
+from memoranda.store.locations import is_server, open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore

@@ -17,9 +17,9 @@ from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memoranda import errors
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.processes import follow_forks
 from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.store import postgres_large
 from memoranda.store.postgres_terms import TermCounts

@@ -21,9 +21,9 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model.forks import follow_forks
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.processes import follow_forks
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
     NONE,
