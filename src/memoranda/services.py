@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("memoranda.consolidate")
 
 EVENTS = ("remembered", "corrected", "forgotten")
-USER = "user"
 OUT_OF_REACH = (
     "no row holds it, but the files of a server are out of reach: memoranda doctor --purge writes "
     "its tables anew; its log, archives, replicas and backups are whoever's runs it"
@@ -92,6 +91,7 @@ class Services:
         from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
 
         self.settings = chosen = settings or Settings()
+        self.zone = chosen.zone
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
         self.ids = IdFactory(self.clock)
@@ -147,7 +147,7 @@ class Services:
             analyzer=TermAnalyzer(),
             extractor=self.extractor,
             derivations=self.derivations,
-            zone=self.settings.zone,
+            zone=self.zone,
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
             cache=IndexCache(chosen.cache_size),
@@ -240,15 +240,10 @@ class Services:
     def keep_requests(
         self, scope: Scope, session: str, messages: Sequence[Message]
     ) -> Sequence[RequestReceipt]:
-        """Carry out what new messages of a session ask of memory; return what became of it."""
-        from memoranda.facts.requests import asks_memory  # noqa: PLC0415 - see the module
-
-        asking = [each for each in messages if each.role == USER and asks_memory(each.content)]
-        if not asking:
-            return ()
+        """Carry out what messages of a session ask of memory; return what became of it."""
         from memoranda.learning.request_keeper import RequestKeeper  # noqa: PLC0415 - see the module
 
-        return RequestKeeper(self.consolidator(scope)).keep(session, asking)
+        return RequestKeeper(self.consolidator(scope)).keep(session, messages)
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""
@@ -384,9 +379,7 @@ class Services:
         from memoranda.learning.reflection import ReflectionWriter  # noqa: PLC0415 - see the module
         from memoranda.maintenance.service import Maintenance  # noqa: PLC0415
 
-        writer = ReflectionWriter(
-            self.records(scope), self.models, self.extractor, self.settings.zone
-        )
+        writer = ReflectionWriter(self.records(scope), self.models, self.extractor, self.zone)
         return Maintenance(
             scope=scope,
             store=self.store,
@@ -414,7 +407,7 @@ class Services:
             store=self.store,
             clock=self.clock,
             times=self.settings.schedule,
-            zone=self.settings.zone,
+            zone=self.zone,
             **how,
         )
 
@@ -435,7 +428,7 @@ class Services:
         return ImportTarget(
             self.records(scope),
             self.conversations,
-            self.settings.zone,
+            self.zone,
             self.notes,
             self.settings.secrets.remember,
         )

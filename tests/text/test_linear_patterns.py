@@ -15,8 +15,7 @@ from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.character_classes import PatternError
-from memoranda.text.linear_patterns import LinearPattern
+from memoranda.text.linear_patterns import LinearPattern, PatternError
 from memoranda.text.patterns import languages_with, load
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.

@@ -52,6 +52,7 @@ from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, RemovalOptions, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, MemorandaError, NotFound
+from memoranda.facts.requests import asks_memory
 from memoranda.model.checks import (
     clean,
     json_text,
@@ -434,7 +435,9 @@ class Conversation:
             fresh = [stored.get(message.id, message) for message in messages]
             events = self._pruner.after_adding(state, fresh, before)
         self._transcript.announce()
-        asked = self._services.requests(fresh) if self._services.requests else ()
+        requests = self._services.requests
+        asking = [each for each in fresh if each.role == "user" and asks_memory(each.content)]
+        asked = requests(asking) if requests and asking else ()
         events = [*(("request", receipt) for receipt in asked), *events]
         for name, subject in [*(("added", message) for message in fresh), *events]:
             self._events.emit(name, subject)

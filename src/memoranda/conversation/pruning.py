@@ -136,7 +136,7 @@ class ConversationServices:
         recall: asks memory for a context.
         notes: gives the text of MEMORY.md as it is now; empty, if there is none.
         summarizer: says in short what is pruned; called in the background.
-        requests: carries out what new messages ask of memory.
+        requests: carries out what messages ask of memory that ask something of it.
         instructions: gives the lasting instructions of the user, a line each.
     """
 

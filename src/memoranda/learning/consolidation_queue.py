@@ -65,7 +65,8 @@ class ConsolidationQueue:
                     if each.scope == request.scope and each.session is None:
                         del self._wanted[each]
             self._wanted[request] = work
-            self._thread.start(self._run, self.stop)
+            if self._thread.thread is None:
+                self._thread.start(self._run, self.stop)
             self._wake.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:

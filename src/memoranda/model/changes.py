@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.model.models import Kind, Mention, Record
+from memoranda.model.models import Mention, Record
 from memoranda.model.traces import AuditTrail
 
 
@@ -32,11 +32,6 @@ class Insert:
     reason: str = "remembered"
     unless_known: bool = False
     trail: AuditTrail | None = None
-
-    @property
-    def replaces_item(self) -> bool:
-        """Whether it takes the place of the item under its namespace and key, if there is one."""
-        return self.record.kind is Kind.ITEM and self.trail is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ ALIASES = {
     "event": Kind.CONTEXT,
     "task": Kind.CONTEXT,
 }
+PREFIXES = {kind: kind.prefix for kind in Kind}
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 # Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
@@ -180,7 +181,7 @@ class RecordPlanner:
         ends = known(draft.valid_until, "valid_until")
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
-            id=self._ids.new(kind.prefix, now),
+            id=self._ids.new(PREFIXES[kind], now),
             kind=kind,
             content=content,
             content_hash=content_hash(content),

@@ -137,7 +137,11 @@ class RecordWrites(EntityWrites):
         same.
         """
         known = self._known_facts(changes)
-        stored = {each.record.id: self._put_item(each) for each in changes if each.replaces_item}
+        stored = {
+            each.record.id: self._put_item(each)
+            for each in changes
+            if each.record.kind is Kind.ITEM and each.trail is None
+        }
         passed = stored.keys() | known
         new = [each for each in changes if each.record.id not in passed] if passed else changes
         if new:
