@@ -951,7 +951,7 @@ class Memory:
             Services(there, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
             source, target = (
-                (each.import_target(each.store.scope(name)) for name in names)
+                [each.import_target(each.store.scope(name)) for name in names]
                 for each in (services, other)
             )
             return copy_users(list(zip(source, target, strict=True)), told)

@@ -138,17 +138,13 @@ class Services:
         """What ranks records."""
         from memoranda.search.index import IndexCache  # noqa: PLC0415 - see the module
         from memoranda.search.search import Ranking, Retriever  # noqa: PLC0415
-        from memoranda.text.dates.questions import question_range  # noqa: PLC0415
-        from memoranda.text.terms import TermAnalyzer  # noqa: PLC0415
 
         chosen = self.settings.retrieval
         return Retriever(
             store=self.store,
-            analyzer=TermAnalyzer(),
             extractor=self.extractor,
             derivations=self.derivations,
             zone=self.zone,
-            times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
             cache=IndexCache(chosen.cache_size),
             wait=chosen.wait,

@@ -17,7 +17,6 @@ from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.providers.embedding.model_files import find
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.dates.questions import question_range
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -68,7 +67,6 @@ def ask(arm, ranking):
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,
-        times=question_range,
         ranking=ranking,
     )
     scope, where = Scope(arm._memory.user), Filter(now=parts.clock.now())

@@ -119,7 +119,6 @@ def test_to_install_anew_is_the_last_resort():
             settings=services.settings,
             derivations=services.derivations,
             embedder=services.embedder,
-            vectors=services.vector_status(),
             language_model=None,
             names=services.names(scope),
             notes="none",

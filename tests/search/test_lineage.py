@@ -12,7 +12,6 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.search.index import UserIndex
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.dates.questions import question_range
 
 QUESTION = "Where does Ana live?"
 
@@ -62,7 +61,6 @@ def found(memory, *, kinds=(), question=QUESTION, **ranking):
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,
-        times=question_range,
         ranking=Ranking(**ranking),
     )
     return searcher.search(ANA, question, Filter(now=LATER, kinds=kinds), limit=50)

@@ -11,7 +11,6 @@ from memoranda import Memory, Settings
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.dates.questions import question_range
 
 SCOPE = Scope("ana")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -82,7 +81,6 @@ def retriever(memory, **ranking):
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,
-        times=question_range,
         ranking=Ranking(**ranking),
     )
 

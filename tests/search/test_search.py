@@ -14,7 +14,6 @@ from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.search.evidence import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.text.dates.questions import question_range
 
 SCOPE = Scope("ana")
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
@@ -43,7 +42,6 @@ def retriever(memory):
             extractor=parts.extractor,
             derivations=derivations,
             zone=UTC,
-            times=question_range,
             ranking=Ranking(**ranking),
         )
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cached_property, partial
 
 import numpy as np
@@ -55,8 +55,9 @@ from memoranda.search.precedence import (
     state_of,
 )
 from memoranda.store.sql.store import Store
+from memoranda.text.dates.questions import question_range
 from memoranda.text.small_talk import states_nothing
-from memoranda.text.terms import shorten_question
+from memoranda.text.terms import TermAnalyzer, shorten_question
 
 log = logging.getLogger("memoranda.search")
 
@@ -125,27 +126,24 @@ class Retriever:
 
     Attributes:
         store: what is searched.
-        analyzer: makes the terms of a query, as it made those of the index.
         extractor: finds the names in a query.
         derivations: gives the vector of a query, and finishes what waits to be derived, so that
             nothing just said is missed.
         zone: the user's time zone, for "yesterday".
-        times: from a question, and now in that zone, to the half-open stretch of time that
-            the question speaks of.
         ranking: how evidence becomes a score.
         cache: the indexes of the users asked last.
         wait: seconds to wait for what is still to be derived from the user's records.
+        analyzer: makes the terms of a query, as it made those of the index.
     """
 
     store: Store
-    analyzer: Analyzer
     extractor: EntityExtractor
     derivations: DerivationWorker
     zone: tzinfo
-    times: Callable[[str, datetime], tuple[datetime, datetime] | None]
     ranking: Ranking
     cache: IndexCache = field(default_factory=IndexCache)
     wait: float = 0.3
+    analyzer: Analyzer = field(default_factory=TermAnalyzer)
 
     @property
     def reads_entities(self) -> bool:
@@ -336,7 +334,7 @@ class SingleSearch:
     @cached_property
     def named(self) -> tuple[int, int] | None:
         """The half-open stretch of time that the query names, in milliseconds since 1970."""
-        found = self.parts.times(self.query, self.where.now.astimezone(self.parts.zone))
+        found = question_range(self.query, self.where.now.astimezone(self.parts.zone))
         return None if found is None else (to_ms(found[0]), to_ms(found[1]))
 
     def hits(self, *, limit: int, min_score: float | None, skip: frozenset[str]) -> list[Hit]:
