@@ -22,6 +22,9 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 # Shape ``(rows, dimensions)``, rows of unit length.
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
+# Shape ``(rows, dimensions)``, float16: as a store keeps vectors.
+StoredFloats: TypeAlias = "npt.NDArray[np.float16]"
+
 # Shape ``(tokens, dimensions)``, whole numbers; rows of about the same length.
 TokenVectors: TypeAlias = "npt.NDArray[np.int8]"
 
@@ -394,20 +397,20 @@ class IndexChanges:
     Attributes:
         version: where it will be then.
         reset: whether to forget what is known first: these are all rows there are.
+        vectors: float16 array of shape (len(ordinals), dimensions), or (0, 0).
         rows: records that came.
         revised: known records that ended, or changed otherwise; the vectors known of these are
             forgotten, as those that they still have come again.
         ordinals: records whose vectors came, one for each row of ``vectors``.
-        vectors: float32 array of shape (len(ordinals), dimensions).
         lineage: of all records that there are; ``None`` where it is as it was before.
     """
 
     version: IndexVersion
     reset: bool
-    rows: Sequence[IndexRow]
-    revised: Sequence[IndexRow]
-    ordinals: Sequence[int]
-    vectors: Vectors
+    vectors: StoredFloats
+    rows: Sequence[IndexRow] = ()
+    revised: Sequence[IndexRow] = ()
+    ordinals: Sequence[int] = ()
     lineage: Lineage | None = None
 
 

@@ -166,7 +166,8 @@ class Eraser:
         vectors = self.store.vectors(scope, self.store.ordinals(scope, erased)) if hashes else {}
         if vectors:
             known = self.store.index_changes(scope, IndexVersion())
-            likeness = (known.vectors @ np.stack(list(vectors.values())).T).max(axis=1)
+            stored = known.vectors.astype(np.float32)
+            likeness = (stored @ np.stack(list(vectors.values())).T).max(axis=1)
             best = np.argsort(-likeness)[: MOST_LIKELY + len(vectors)]
             places = [known.ordinals[at] for at in best if likeness[at] >= ALIKE]
             found += [each.id for each in self.store.get(scope, places).values()]

@@ -32,8 +32,8 @@ from memoranda.model.query import (
     IndexRow,
     IndexVersion,
     Lineage,
+    StoredFloats,
     Vector,
-    Vectors,
 )
 from memoranda.store.sql.store import Store
 
@@ -187,12 +187,18 @@ class QuantizedVectors:
         """Return those of the first records, in the same memory."""
         return QuantizedVectors(self.codes[:count], self.scales[:count])
 
-    def put(self, rows: Places, vectors: Vectors) -> None:
-        """Store vectors of unit length, or any other, at these rows."""
-        largest = np.abs(vectors).max(axis=1, initial=0)
-        self.scales[rows] = largest / LARGEST
-        scaled = vectors * (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
-        self.codes[rows] = np.rint(scaled).astype(np.int8)
+    def put(self, rows: Places, vectors: StoredFloats) -> None:
+        """Store vectors of unit length, or any other, at these rows.
+
+        In parts that stay in a processor's cache: of all at once it takes three times as long.
+        """
+        for start in range(0, len(rows), AT_ONCE):
+            part = vectors[start : start + AT_ONCE].astype(np.float32)
+            places = rows[start : start + AT_ONCE]
+            largest = np.abs(part).max(axis=1, initial=0)
+            self.scales[places] = largest / LARGEST
+            part *= (LARGEST / np.maximum(largest, np.float32(1e-30)))[:, None]
+            self.codes[places] = np.rint(part, out=part)
 
     def dequantize(self, row: int) -> Vector:
         """Return the vector of a record, nearly as it was."""

@@ -28,10 +28,10 @@ from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import Postings, SqlConnection
 from memoranda.store.sql.reads import (
     CANDIDATE_ROWS,
-    CANDIDATE_VECTORS,
+    VECTORS_OF_RECORDS,
+    StoredVectors,
     Where,
     read_index_rows,
-    read_vectors,
 )
 from memoranda.store.sql.rows import STORED_FLOAT, dump
 from memoranda.store.sql.store import Store, join_postings
@@ -277,7 +277,7 @@ class CandidateSearch:
         lineage = Lineage(*(self._all(sql, keys=listed) for sql in (SOURCES, REPLACED)))
         keys.update(chain(*lineage.sources, *lineage.replaced))
         keys.update(self._keys(TURNS_AROUND, keys=dump(sorted(keys)), around=AROUND))
-        changes = self._read(sorted(keys), large.dimensions, lineage)
+        changes = self._read(sorted(keys), lineage)
         places = np.flatnonzero(np.isin(found, [row.ordinal for row in changes.rows]))
         matches = TermMatches(found[places].tolist(), counts[places], frequencies)
         return Candidates(changes, matches, large.records, large.terms, sorted(keys))
@@ -300,18 +300,17 @@ class CandidateSearch:
         self._connection.run(PLAN, plan | {"other": "on"})
         return found
 
-    def _read(self, keys: Sequence[int], dimensions: int, lineage: Lineage) -> IndexChanges:
+    def _read(self, keys: Sequence[int], lineage: Lineage) -> IndexChanges:
         """Return these records as ranking reads them."""
         listed = dump(list(keys))
         rows = read_index_rows(self._connection, self._all(CANDIDATE_ROWS, keys=listed))
-        embedded = self._all(CANDIDATE_VECTORS, keys=listed)
-        ordinals, vectors = read_vectors(self._connection, embedded, dimensions)
+        vectors = StoredVectors(self._connection)
+        vectors.add(self._all(VECTORS_OF_RECORDS, keys=listed))
         return IndexChanges(
             IndexVersion(),
             reset=True,
             rows=rows,
-            revised=[],
-            ordinals=ordinals,
-            vectors=vectors,
+            ordinals=vectors.ordinals,
+            vectors=vectors.floats,
             lineage=lineage,
         )

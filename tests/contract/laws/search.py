@@ -110,7 +110,7 @@ class IndexContract(Contract):
         changes = reader.read(ana)
         assert (changes.reset, list(changes.rows)) == (False, [])
         assert list(ana.get(changes.ordinals).values()) == [one]
-        assert changes.vectors.dtype == np.float32
+        assert changes.vectors.dtype == np.float16
         assert changes.vectors.shape == (1, DIMENSIONS)
         np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
         stored = store.vectors(ana.scope, ana.ordinals(ALL))

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate, compress, groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,8 +43,8 @@ from memoranda.model.query import (
     Order,
     RecordRelation,
     RecordTokens,
+    StoredFloats,
     Vector,
-    Vectors,
     metadata_conditions,
 )
 from memoranda.model.sessions import SessionInfo
@@ -276,10 +276,9 @@ SELECT revision, coalesce((SELECT max(r.key) FROM records r WHERE r.user_key = :
     vector_seq, removal_revision
 FROM users WHERE key = :user
 """
-NO_ROWS: list[Any] = []
 NOTHING_STORED = (0, 0, 0, 0)
+NO_VECTORS = np.empty((0, 0), STORED_FLOAT)
 FACT_REVISION = "SELECT fact_revision FROM users WHERE key = :user"
-NO_VECTORS = np.empty((0, 0), np.float32)
 # Whether a text asks is seen by a question mark among its last forty characters.
 INDEX_ROWS = """
 SELECT key, session_id, position, length(content), term_count, kind, agent, source_role,
@@ -288,16 +287,20 @@ SELECT key, session_id, position, length(content), term_count, kind, agent, sour
         '{question}', '')) < least(length(content), 40)
 FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
 """
+# What came since. It has an end, as a server that plans for any beginning takes what has none for a
+# third of all.
+LATER = "key > :ordinal AND key <= :last"
 # Those that have changed since; the last condition names an index.
 REVISED = "revised > :revision AND revised > 0"
 INDEX_VECTORS = """
 SELECT v.seq, v.record_key, v.embedding FROM vectors v JOIN records r ON r.key = v.record_key
-WHERE v.user_key = :user AND r.user_key = :user AND {new} AND {part} ORDER BY v.seq
+WHERE v.user_key = :user AND r.user_key = :user AND v.seq > :seq AND v.seq <= :newest AND {part}
+ORDER BY v.seq LIMIT :most
 """
-# What came since. It has an end, as a server that plans for any beginning takes what has none for a
-# third of all.
-LATER_ROWS = "key > :ordinal AND key <= :last"
-LATER_VECTORS = "v.seq > :seq AND v.seq <= :newest"
+# Vectors that are read at once.
+AT_ONCE = 4_096
+# Of a number of 16 bits.
+EXPONENT = np.int16(0x7C00)
 TEXTS = "SELECT r.key, r.content FROM records r WHERE r.key IN (@ints(:keys)) AND {mine}"
 VECTORS_OF_RECORDS = """
 SELECT record_key, embedding FROM vectors
@@ -312,21 +315,11 @@ SOME = "key IN (@ints(:keys))"
 CANDIDATE_ROWS = INDEX_ROWS.format(
     new=SOME, part="r.kind <> 'item'", question="\N{FULLWIDTH QUESTION MARK}"
 )
-CANDIDATE_VECTORS = """
-SELECT record_key, embedding FROM vectors
-WHERE user_key = :user AND record_key IN (@ints(:keys)) ORDER BY record_key
-"""
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
     items: tuple(
         sql.format(part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
-        for sql, new in (
-            (INDEX_ROWS, REVISED),
-            (INDEX_ROWS, "key > 0"),
-            (INDEX_ROWS, LATER_ROWS),
-            (INDEX_VECTORS, "v.seq > 0"),
-            (INDEX_VECTORS, LATER_VECTORS),
-        )
+        for sql, new in ((INDEX_ROWS, LATER), (INDEX_ROWS, REVISED), (INDEX_VECTORS, ""))
     )
     for items, part in ((False, "r.kind <> 'item'"), (True, "r.kind = 'item'"))
 }
@@ -649,42 +642,36 @@ class SqlReads:
         partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 records) or
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
-        revised_rows, all_rows, later_rows, all_vectors, later_vectors = INDEX_STATEMENTS[items]
+        later_rows, revised_rows, later_vectors = INDEX_STATEMENTS[items]
         with self._reading(scope) as (connection, user):
             version, _ = index_version(connection, user)
         if version == since:
-            return IndexChanges(
-                since, reset=False, rows=[], revised=[], ordinals=[], vectors=NO_VECTORS
-            )
+            return IndexChanges(since, reset=False, vectors=NO_VECTORS)
         with self.snapshot(), self._reading(scope) as (connection, user):
             version, removal = index_version(connection, user)
             reset = since.revision < removal or since.revision < 0
             start = IndexVersion(version.revision) if reset else since
-            values = {
+            values: dict[str, Any] = {
                 "user": user,
                 "ordinal": start.ordinal,
                 "last": version.ordinal,
                 "seq": start.vector,
                 "newest": version.vector,
                 "revision": start.revision,
+                "most": AT_ONCE,
             }
-            new_rows = connection.rows(later_rows if start.ordinal else all_rows, values)
-            rows = read_index_rows(connection, new_rows)
-            revised = NO_ROWS
-            if version.revision > start.revision and not reset:
-                found = read_index_rows(connection, connection.rows(revised_rows, values))
-                revised = [row for row in found if row.ordinal <= start.ordinal]
-            added: list[Any] = []
-            if version.vector > start.vector:
-                added += connection.rows(later_vectors if start.vector else all_vectors, values)
+            rows = read_index_rows(connection, connection.rows(later_rows, values))
+            changed = read_index_rows(connection, connection.rows(revised_rows, values))
+            revised = [row for row in changed if row.ordinal <= start.ordinal]
+            vectors = StoredVectors(connection)
             if revised:
-                listed = {"user": user, "keys": dump([row.ordinal for row in revised])}
-                added += connection.rows(VECTORS_OF_RECORDS, listed)
-            ordinals: Sequence[int] = []
-            vectors: Vectors = NO_VECTORS
-            if added:
-                _, dimensions = vector_model(connection) or ("", 0)
-                ordinals, vectors = read_vectors(connection, added, dimensions)
+                values["keys"] = dump([row.ordinal for row in revised])
+                vectors.add(connection.rows(VECTORS_OF_RECORDS, values))
+            while values["seq"] < version.vector:
+                found = connection.rows(later_vectors, values)
+                vectors.add(found)
+                last = [row[0] for row in found if row][-1:] if len(found) == AT_ONCE else []
+                values["seq"] = last[0] if last else version.vector
             lineage = None
             # What is only said rests on nothing, so adding it changes no lineage.
             if reset or revised or any(row.kind != Kind.EPISODE for row in rows):
@@ -695,8 +682,8 @@ class SqlReads:
             reset=reset,
             rows=rows,
             revised=revised,
-            ordinals=ordinals,
-            vectors=vectors,
+            ordinals=vectors.ordinals,
+            vectors=vectors.floats,
             lineage=lineage,
         )
 
@@ -930,24 +917,44 @@ def read_index_rows(connection: SqlConnection, rows: Sequence[Any]) -> list[Inde
     return connection.made_together(index_rows, "records", rows)
 
 
-def read_vectors(
-    connection: SqlConnection, rows: Sequence[Any], dimensions: int
-) -> tuple[Sequence[int], Vectors]:
-    """Return ordinals and vectors (float32, a row each), without those that are damaged.
+class StoredVectors:
+    """Vectors as they are stored, without those that are damaged.
 
     Args:
-        connection: where they are.
-        rows: end with an ordinal and a vector.
-        dimensions: of the store's model.
+        connection: where they are, all of one model.
+
+    Attributes:
+        ordinals: the records that they are of.
     """
-    size = STORED_FLOAT.itemsize * dimensions
-    whole = [row for row in rows if row and isinstance(row[-1], bytes) and len(row[-1]) == size]
-    blobs = b"".join(row[-1] for row in whole)
-    vectors = np.frombuffer(blobs, STORED_FLOAT).astype(np.float32).reshape(len(whole), dimensions)
-    finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))
-    if len(finite) < len(rows):
-        connection.damage_log.warn("vectors", f"a vector is no {dimensions} numbers")
-    return [whole[place][-2] for place in finite], vectors[finite] if len(finite) else NO_VECTORS
+
+    def __init__(self, connection: SqlConnection) -> None:
+        """Begin without any."""
+        self._dimensions = (vector_model(connection) or ("", 0))[1]
+        self._damage_log = connection.damage_log
+        self._blobs = bytearray()
+        self.ordinals: list[int] = []
+
+    def add(self, rows: Sequence[Any]) -> None:
+        """Add those of rows that end with an ordinal and a vector."""
+        size = STORED_FLOAT.itemsize * self._dimensions
+        whole = [row for row in rows if row and isinstance(row[-1], bytes) and len(row[-1]) == size]
+        blobs = b"".join(row[-1] for row in whole)
+        floats = np.frombuffer(blobs, STORED_FLOAT).reshape(len(whole), self._dimensions)
+        # By the bits of exponents, which all are set in no finite number: this is quicker.
+        finite = (floats.view(np.int16) & EXPONENT).max(axis=1, initial=0) < EXPONENT
+        if np.count_nonzero(finite) < len(rows):
+            why = f"a vector is no {self._dimensions} numbers"
+            self._damage_log.warn("vectors", why)
+            blobs, whole = floats[finite].tobytes(), [*compress(whole, finite.tolist())]
+        self._blobs += blobs
+        self.ordinals += [row[-2] for row in whole]
+
+    @property
+    def floats(self) -> StoredFloats:
+        """All of them, in the order of ``ordinals``."""
+        if not self.ordinals:
+            return NO_VECTORS
+        return np.frombuffer(self._blobs, STORED_FLOAT).reshape(-1, self._dimensions)
 
 
 def _tokens(row: Row) -> Row:

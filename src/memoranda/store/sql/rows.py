@@ -305,16 +305,17 @@ def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
         ValueError: the same.
     """
     made = [*map(IndexRow._make, rows)]
-    if not KINDS.issuperset(row.kind for row in made):
-        message = f"kind is {min({row.kind for row in made} - KINDS)!r}"
+    columns: dict[str, Any] = dict(zip(IndexRow._fields, zip(*made, strict=True), strict=False))
+    if unknown := set(columns.get("kind", ())) - KINDS:
+        message = f"kind is {min(unknown)!r}"
         raise ValueError(message)
     for name in INDEX_NUMBERS:
-        wrong = {type(getattr(row, name)).__name__ for row in made} - {"int", "float"}
+        wrong = {each.__name__ for each in set(map(type, columns.get(name, ())))} - {"int", "float"}
         if wrong:
             message = f"{name} is of type {min(wrong)}"
             raise TypeError(message)
     for name in ("event_ms", "created_ms", "event_until_ms"):
-        moments = [moment for moment in map(attrgetter(name), made) if moment is not None]
+        moments = [moment for moment in columns.get(name, ()) if moment is not None]
         if moments and not FIRST_MS <= min(moments) <= max(moments) <= LAST_MS:
             message = f"{name} is the time of no date"
             raise ValueError(message)
