@@ -421,7 +421,6 @@ class User:
                     TextPlace(PlaceKind.RECORD, two.id),
                     TextPlace(PlaceKind.MESSAGE, message.id),
                     TextPlace(PlaceKind.SYSTEM, "trip", "trip"),
-                    TextPlace(PlaceKind.NAME, "talk"),
                 ),
                 at=moment(51),
                 reason="asked",

@@ -34,7 +34,6 @@ OF_OTHERS = {
     "sessions": f"first_seen_at = {FAR}",
     "prunings": "spans = '['",
     "tombstones": "at = 'then'",
-    "removed_messages": "message = '{'",
     "notes_bases": "lines = '[['",
 }
 

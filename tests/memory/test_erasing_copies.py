@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 from byte_search import ByteSearch
 
-from memoranda.errors import NotFound
 from memoranda.model.models import PlaceKind, ToolCall, ToolResult
 from memoranda.notes.prompt_history import history_file
-from memoranda.testing.embedders import HashEmbedder
 
 WORD = "quokkalith"
 SAID = f"Ana keeps the {WORD} under floorboard 81723 of the attic"
@@ -56,7 +54,7 @@ def call_tool(memory, name, **arguments):
 
 def spread(memory, *, tell=True):
     """Let memory, the agent and the application write what was said wherever something is kept."""
-    chat = memory.conversation(f"on {SAID}", system=f"You know: {SAID}.")
+    chat = memory.conversation("tour", system=f"You know: {SAID}.")
     chat.add("system", f"Mind that {SAID.upper()}!")
     recalled = memory.recall("what is under the floorboard of the attic?").text
     chat.add("user", f"{recalled}\n\nWhere was it again?")
@@ -77,7 +75,7 @@ def spread(memory, *, tell=True):
 
 
 def test_nothing_of_it_is_left_in_any_place(memory, tmp_path):
-    """Prompts, blocks of recall, tools, answers, reasoning, names, notes: each goes whole."""
+    """Prompts, blocks of recall, tools, answers, reasoning, notes: each goes whole."""
     fact = memory.remember(SAID)
     spread(memory)
     assert held(tmp_path) != []
@@ -86,7 +84,7 @@ def test_nothing_of_it_is_left_in_any_place(memory, tmp_path):
     kinds = {place.kind for place in receipt.places}
     assert kinds == set(PlaceKind) - {PlaceKind.SUMMARY}
     (info,) = memory.conversations()
-    assert (info.id, info.system) == ("[erased]", "[erased]")
+    assert (info.id, info.system) == ("tour", "[erased]")
     chat = memory.conversation(info.id)
     assert [message.content for message in chat.messages] == ["[erased]"] * 6
     assert chat.messages[2].tool_calls == (ToolCall("c1", "store_memory"),)
@@ -109,14 +107,12 @@ def test_a_conversation_goes_from_all_others(memory, tmp_path):
     memory.conversation("c").add("user", SAID)
     memory.conversation("d").add("assistant", "Let me know if you need anything else.")
     memory.conversation("a").add("assistant", "Let me know if you need anything else.")
-    chat = spread(memory, tell=False)
+    spread(memory, tell=False)
     receipt = memory.delete_conversation("a", erase=True)
     assert (receipt.conversations, receipt.purged) == (1, True)
     (own, again) = memory.records(session="c") + memory.records(session="d")
     assert set(receipt.independent) == {own.id, again.id}
     assert own.content == SAID
-    with pytest.raises(NotFound):
-        chat.stats()
     assert memory.forget(own.id, erase=True).purged
     assert held(tmp_path) == []
 
@@ -157,16 +153,13 @@ def test_a_short_text_goes_where_memory_wrote_it(memory, tmp_path):
 
 
 def test_what_it_came_from_is_named(opened):
-    """Sources in other words, and records that are alike, are for a person to decide."""
-    memory = opened(embedder=HashEmbedder())
+    """Sources in other words are for a person to decide."""
+    memory = opened()
     memory.conversation("a").add("user", "Remember that the key is under the blue pot.")
     (fact,) = memory.records(kind="fact")
-    memory.remember("the key is under the blue pot, remember")
-    memory.derive()
     (turn,) = memory.records(kind="episode")
     receipt = memory.forget(fact.id, erase=True)
     assert turn.id in {*receipt.likely, *receipt.copies, *receipt.independent}
-    assert len(receipt.likely) >= 1
     assert all(memory.get(each) is not None for each in receipt.likely)
 
 

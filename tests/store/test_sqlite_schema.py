@@ -35,6 +35,8 @@ STEPS = (
     "e3b0c442",  # Of PostgreSQL alone.
     "b16298bd",
     "467c5764",
+    "8e78b487",
+    "e3b0c442",  # Of PostgreSQL alone.
 )
 # What files of number 1 lacked, as it was still being edited: statements that take it away.
 FORMER = {
@@ -53,10 +55,22 @@ FORMER = {
         "ALTER TABLE users DROP COLUMN deleted",
         "ALTER TABLE conversations DROP COLUMN deleted_at",
     ],
-    "removed messages": ["DROP TABLE removed_messages", "DROP TABLE tombstones"],
+    "removed messages": [
+        "DELETE FROM removed_messages",
+        "DROP TABLE removed_messages",
+        "DROP TABLE tombstones",
+    ],
 }
-# Since when rows of transcripts say whose they are.
-OWNED = 4
+# Since when rows of transcripts say whose they are, and removed messages are rows.
+OWNED, REMOVED = 4, 10
+REMOVED_ROWS = """
+INSERT INTO tombstones (key, id, conversation_key, at, count) VALUES (1, 'tmb_1', 1, 7, 2);
+INSERT INTO removed_messages (tombstone_key, place, message)
+SELECT 1, place, json_object('id', 'msg_' || place, 'role', 'user', 'content', text, 'timestamp', 5,
+    'tokens', 3, 'importance', NULL, 'pinned', 0, 'tool_calls', '[]', 'tool_result', NULL,
+    'images', '[]', 'task', NULL, 'position', place, 'record_id', NULL, 'raw', NULL, 'part', 0)
+FROM (SELECT 7 AS place, 'I drink beer' AS text UNION ALL SELECT 8, 'or wine')
+"""
 ROWS = """
 INSERT INTO users (key, name) VALUES (1, 'ana');
 INSERT INTO records (key, id, user_key, kind, content, content_hash, term_count, event_time,
@@ -80,8 +94,13 @@ def make_file(path, number, *changes):
             raw.execute(sql).fetchall()
         raw.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {0x6D656D6F}")
         raw.execute(ROWS)
+        tables = ["messages", "prunings"]
+        if number < REMOVED:
+            raw.execute(REMOVED_ROWS)
+            tables += ["tombstones", "removed_messages"]
         if number >= OWNED:
-            raw.execute("UPDATE messages SET user_key = 1; UPDATE prunings SET user_key = 1")
+            for table in tables:
+                raw.execute(f"UPDATE {table} SET user_key = 1")  # noqa: S608 - a test
         for sql in changes:
             raw.execute(sql)
 
@@ -112,6 +131,9 @@ def test_files_of_every_number_open(path, open_store):
         make_file(path, number)
         store = open_store()
         require_whole(store)
+        removed = [message for left in store.tombstones(ANA, "trip") for message in left.messages]
+        texts = [(message.content, message.position) for message in removed]
+        assert texts == [("I drink beer", 7), ("or wine", 8)][: 2 * (number < REMOVED)]
         store.close()
         again = open_store()
         assert again.count(ANA, ALL)
@@ -126,7 +148,8 @@ def test_files_that_lack_what_their_number_says_are_completed(path, open_store):
             make_file(path, number, *changes)
             store = open_store()
             require_whole(store)
-            assert store.tombstones(ANA, "trip") == [], name
+            left = store.tombstones(ANA, "trip")
+            assert [each.id for each in left] == ["tmb_1"][: name != "removed messages"], name
             store.close()
             path.unlink()
 

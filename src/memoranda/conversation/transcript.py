@@ -27,7 +27,7 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.query import Filter, MessageRange
-from memoranda.model.replacements import Replacement, Run, refuse_cleared
+from memoranda.model.replacements import Replacement, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store, Transaction
@@ -276,18 +276,9 @@ class MemoryTranscript:
             replace(item, cuts=done.change(item.cuts, self._held)) for item in self._prunings
         ]
 
-    def _held(self, first: int, last: int) -> list[Run]:
+    def _held(self, first: int, last: int) -> list[Message]:
         start = bisect_left(self._messages, first, key=place_of)
-        end = bisect_right(self._messages, last, key=place_of)
-        found: list[Run] = []
-        for item in self._messages[start:end]:
-            place, tokens, at = place_of(item), item.tokens, item.timestamp
-            if found and found[-1][1] == place - 1:
-                begin, _, before, since, _ = found[-1]
-                found[-1] = (begin, place, before + tokens, since, at)
-            else:
-                found.append((place, place, tokens, at, at))
-        return found
+        return self._messages[start : bisect_right(self._messages, last, key=place_of)]
 
     def tombstones(self) -> list[Tombstone]:
         """Return the tombstones of removed messages, oldest first."""

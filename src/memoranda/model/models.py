@@ -587,9 +587,7 @@ class PlaceKind(StrEnum):
 
     RECORD = "record"
     MESSAGE = "message"
-    REMOVED = "removed message"
     SYSTEM = "system prompt"
-    NAME = "conversation name"
     SUMMARY = "summary"
     TYPED = "prompt history"
 

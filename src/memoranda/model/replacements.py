@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import chain, count, islice
+from itertools import chain, count, groupby, islice
 
-from memoranda.model.models import PrunedSpan
+from memoranda.model.models import Message, PrunedSpan
 
-Run = tuple[int, int, int, datetime, datetime]
-"""Messages without a gap: first and last position, their tokens, when the first was said and the
-last."""
-Held = Callable[[int, int], Sequence[Run]]
-"""Returns the runs of messages from one position to another."""
+Held = Callable[[int, int], Sequence[Message]]
+"""Returns the messages from one position to another, in order."""
 
 
 def split_by_holes(span: PrunedSpan, held: Held) -> list[PrunedSpan]:
     """Return the runs without gaps of what is still there of a span."""
+    keyed = (
+        ((message.position or 0) - place, message)
+        for place, message in enumerate(held(span.first, span.last))
+    )
+    runs = [[message for _, message in run] for _, run in groupby(keyed, key=lambda each: each[0])]
     return [
         replace(
             span,
-            first=first,
-            last=last,
-            messages=last - first + 1,
-            tokens=tokens,
-            since=since,
-            until=until,
+            first=run[0].position or 0,
+            last=run[-1].position or 0,
+            messages=len(run),
+            tokens=sum(message.tokens for message in run),
+            since=run[0].timestamp,
+            until=run[-1].timestamp,
         )
-        for first, last, tokens, since, until in held(span.first, span.last)
+        for run in runs
     ]
 
 

@@ -18,21 +18,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-
 from memoranda.model.clock import Clock
 from memoranda.model.erasure import KeptText, erase_message
-from memoranda.model.models import (
-    MEMORY_KINDS,
-    ForgetReceipt,
-    Kind,
-    Message,
-    PlaceKind,
-    Record,
-    Scope,
-    TextPlace,
-)
-from memoranda.model.query import Filter, IndexVersion, RecordRelation
+from memoranda.model.models import ForgetReceipt, Kind, Message, PlaceKind, Record, Scope, TextPlace
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.store.sql.store import Store
 from memoranda.text.recalled import is_line_of, lines
 from memoranda.text.repetition import ErasedWords, is_long
@@ -43,9 +32,8 @@ USER = "user"
 OWN_WORD = frozenset({"api", "tool", "notes"})
 # What others may write meanwhile is looked for again so often.
 LOOKS = 3
-# Records of which others that are alike are looked for, the cosine from which they are, and how
-# many are told.
-COMPARED, ALIKE, MOST_LIKELY = 100, 0.6, 10
+# How many records are told that may say it in other words.
+MOST_LIKELY = 10
 
 
 class FileEraser(Protocol):
@@ -123,7 +111,6 @@ class Eraser:
         memories = [each for each in going.values() if each.kind is not Kind.ITEM]
         search = _CopySearch(self, going, said, conversation)
         plan = search.plan()
-        likely = self._likely(memories)
         copies = self.store.get(scope, plan.copies).values()
         files = self.erase_from_files(self.scope, [*memories, *copies], search.words)
         cleaned, at = files.history(), self.clock.now()
@@ -142,7 +129,8 @@ class Eraser:
                     tx.erase(later.copies, at=at, reason=REASON)
                 places += tx.redact(later.places, at=at, reason=REASON, tokens=later.tokens)
         cleaned += files.lines()  # It changes the store, too: before the wipe.
-        left = self.store.get(self.scope, likely)
+        sources = dict.fromkeys(source for each in memories for source in each.source_ids)
+        left = self.store.get(self.scope, list(sources))
         return ForgetReceipt.of(
             conversation or done.id,
             done,
@@ -153,25 +141,6 @@ class Eraser:
             likely=tuple(each for each in left if each not in plan.independent)[:MOST_LIKELY],
             unpurged=self.wipe(),
         )
-
-    def _likely(self, going: Sequence[Record]) -> list[str]:
-        """Return what may tell in other words what is erased: its sources, and what is like it.
-
-        By the vectors that are stored: those of the newest records may not be made yet.
-        """
-        scope = self.scope.whole_user
-        found = [source for each in going for source in each.source_ids]
-        hashes = [each.content_hash for each in going[:COMPARED]]
-        erased = Filter.at_any_time(kinds=MEMORY_KINDS, hashes=hashes)
-        vectors = self.store.vectors(scope, self.store.ordinals(scope, erased)) if hashes else {}
-        if vectors:
-            known = self.store.index_changes(scope, IndexVersion())
-            stored = known.vectors.astype(np.float32)
-            likeness = (stored @ np.stack(list(vectors.values())).T).max(axis=1)
-            best = np.argsort(-likeness)[: MOST_LIKELY + len(vectors)]
-            places = [known.ordinals[at] for at in best if likeness[at] >= ALIKE]
-            found += [each.id for each in self.store.get(scope, places).values()]
-        return list(dict.fromkeys(found))
 
 
 class _CopySearch:
@@ -190,82 +159,67 @@ class _CopySearch:
         self._conversation = conversation
         self._traced: dict[str, frozenset[str]] = {}
         self._saying: defaultdict[str, list[Record]] = defaultdict(list)
-        texts: list[str] = []
-        insights: list[str] = []
         for each in going.values():
             if each.kind is not Kind.ITEM:  # An application looks after the copies of its own.
                 self._saying[each.content].append(each)
-                (insights if each.kind is Kind.REFLECTION else texts).append(each.content)
-        self.words = ErasedWords(texts, quoting=insights)
+        insights = [each.content for each in going.values() if each.kind is Kind.REFLECTION]
+        self.words = ErasedWords(self._saying.keys() - set(insights), quoting=insights)
 
     def plan(self) -> ErasurePlan:
         """Return what of all that is there now is a copy, and what stays."""
         plan = ErasurePlan()
-        said = [(kept, self._sources(kept)) for kept in self._store.kept_texts(self._scope)]
-        found = {kept.place: (kept, sources) for kept, sources in said if sources}
-        self._judge_records(plan, found)
+        found: dict[TextPlace, tuple[KeptText, list[Record]]] = {}
+        for kept in self._store.kept_texts(self._scope):
+            repeated = self.words.repeated_in(kept.told)
+            if repeated:
+                found[kept.place] = kept, [each for text in repeated for each in self._saying[text]]
+        ids = [place.id for place in found if place.kind is PlaceKind.RECORD]
+        records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self._going])
+        # What was said first, then what was learned from it.
+        for record in sorted(records.values(), key=lambda each: each.kind is not Kind.EPISODE):
+            self._judge_record(plan, record, *found[TextPlace(PlaceKind.RECORD, record.id)])
         gone = {*self._going, *plan.copies}
         for kept, sources in found.values():
-            place, message = kept.place, kept.message
-            if place.kind is PlaceKind.RECORD or self._conversation_goes(place):
+            message, where = kept.message, kept.place.conversation
+            goes = where is not None and where == self._conversation
+            goes = goes or (message is not None and message.record_id in gone)
+            if goes or kept.place.kind is PlaceKind.RECORD:
                 continue
-            if message is not None and message.record_id in gone:
-                continue
-            role = "" if message is None else message.role
-            if self._is_copy(kept.told, sources, role, place.conversation):
+            if self._is_copy(kept.told, sources, message.role if message else "", where):
                 self._replace(plan, kept)
             elif message is not None and message.record_id is None:
                 self._list(plan, message.id, message.content, sources)
         return plan
 
-    def _conversation_goes(self, place: TextPlace) -> bool:
-        """Return whether a place goes with its conversation."""
-        here = place.kind is PlaceKind.NAME and place.id == self._conversation
-        return self._conversation is not None and (here or place.conversation == self._conversation)
-
-    def _sources(self, kept: KeptText) -> list[Record]:
-        """Return the records whose texts a text repeats."""
-        return [each for text in self.words.repeated_in(kept.told) for each in self._saying[text]]
-
-    def _judge_records(
-        self, plan: ErasurePlan, found: Mapping[TextPlace, tuple[KeptText, list[Record]]]
+    def _judge_record(
+        self, plan: ErasurePlan, record: Record, kept: KeptText, sources: Sequence[Record]
     ) -> None:
-        """Plan what becomes of records: what was said first, then what was learned from it."""
-        ids = [place.id for place in found if place.kind is PlaceKind.RECORD]
-        records = self._store.get(self._scope, [id_ for id_ in ids if id_ not in self._going])
-        for record in sorted(records.values(), key=lambda each: each.kind is not Kind.EPISODE):
-            told, sources = found[TextPlace(PlaceKind.RECORD, record.id)]
-            if record.kind is Kind.EPISODE:
-                role = record.source_role or USER
-                copied = self._is_copy(told.told, sources, role, record.session_id)
-            else:
-                copied = self._is_learned(record, sources, plan)
-            if not copied:
-                self._list(plan, record.id, record.content, sources)
-            elif self._goes_whole(record):
-                plan.copies.append(record.id)
-            else:
-                self._replace(plan, told)
-
-    def _goes_whole(self, record: Record) -> bool:
-        """Return whether a copy says nothing else. The result of a tool stays, as its call does."""
-        alone = self._conversation is None and record.source_role != "tool"
-        return alone and self.words.are_all_of(record.content)
+        """Plan what becomes of a record."""
+        role = record.source_role or USER
+        if record.kind is Kind.EPISODE:
+            copied = self._is_copy(kept.told, sources, role, record.session_id)
+        else:
+            copied = self._is_learned(record, sources, plan)
+        # Of a conversation that goes, and of the result of a tool, which stays as its call does,
+        # no record goes whole.
+        alone = self._conversation is None and role != "tool"
+        if not copied:
+            self._list(plan, record.id, record.content, sources)
+        elif alone and self.words.are_all_of(record.content):
+            plan.copies.append(record.id)
+        else:
+            self._replace(plan, kept)
 
     def _is_copy(
         self, text: str, sources: Sequence[Record], role: str, conversation: str | None
     ) -> bool:
         """Return whether what says the same was not said on an occasion of its own."""
-        if any(self._is_of_memory(text, source) for source in sources):
-            return True
+        for source in sources:  # Memory itself wrote it: recall, or a tool that names the record.
+            if source.id in text or any(is_line_of(line, source.content) for line in lines(text)):
+                return True
         long = [source for source in sources if is_long(source.content)]
         recalled = self._recalled_into(conversation) if long else frozenset()
         return any(source.id in recalled or self._first_said_by(source) != role for source in long)
-
-    @staticmethod
-    def _is_of_memory(text: str, source: Record) -> bool:
-        """Return whether memory itself wrote the text: recall, or a tool that names the record."""
-        return source.id in text or any(is_line_of(line, source.content) for line in lines(text))
 
     def _recalled_into(self, conversation: str | None) -> frozenset[str]:
         """Return which records had been recalled into a conversation before any were erased."""
@@ -286,10 +240,9 @@ class _CopySearch:
 
     def _is_learned(self, record: Record, sources: Sequence[Record], plan: ErasurePlan) -> bool:
         """Return whether a record was learned from what goes, or says nothing else than it."""
-        if record.kind is Kind.ITEM or record.origin in OWN_WORD or not record.source_ids:
-            return False
+        own = record.kind is Kind.ITEM or record.origin in OWN_WORD or not record.source_ids
         named = any(each.id in self._said and is_long(each.content) for each in sources)
-        if self._conversation is not None or not named:
+        if own or self._conversation is not None or not named:
             return False
         gone = {*self._going, *plan.copies, *(place.id for place in plan.places)}
         return self.words.are_all_of(record.content) or gone.issuperset(record.source_ids)

@@ -1,6 +1,7 @@
 """Changes conversations: messages, pins, clearing, receipts of prunings.
 
-A message that is removed moves to another table, and leaves a tombstone there.
+A message that is removed belongs to a tombstone from then on, at a position below zero, where no
+read of the transcript finds it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.checks import to_ms
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -21,7 +22,7 @@ from memoranda.model.models import (
     Pruning,
     Tombstone,
 )
-from memoranda.model.replacements import Replacement, Run, refuse_cleared, split_by_holes
+from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
 from memoranda.store.sql import rows
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.record_writes import RecordWrites
@@ -55,15 +56,13 @@ UPDATE conversations SET message_count = message_count + :more, revision = revis
             WHERE m.user_key = :user AND conversation_key = :conversation), -1))
 WHERE user_key = :user AND key = :conversation
 """
-RUNS = """
-SELECT min(position), max(position), CAST(sum(tokens) AS bigint), min(timestamp), max(timestamp)
-FROM (SELECT position, tokens, timestamp, position - row_number() OVER (ORDER BY position) AS run
-    FROM messages m WHERE m.user_key = :user AND conversation_key = :conversation
-        AND position BETWEEN :first AND :last) held
-GROUP BY run ORDER BY min(position)
+BETWEEN = f"""
+SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user
+    AND m.conversation_key = :conversation AND m.position BETWEEN :first AND :last
+ORDER BY m.position
 """
 # By their ids alone, which are unique: so no index of the conversation is walked through.
-NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation"
+NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation AND position >= 0"
 NEWEST = """
 key IN (SELECT key FROM messages m WHERE m.user_key = :user AND conversation_key = :conversation
     AND position >
@@ -71,11 +70,24 @@ key IN (SELECT key FROM messages m WHERE m.user_key = :user AND conversation_key
             WHERE c.user_key = :user AND key = :conversation)
     ORDER BY position DESC LIMIT :newest)
 """
-TAKE_OUT = f"""
-DELETE FROM messages WHERE user_key = :user AND {{chosen}}
-RETURNING {", ".join(rows.MESSAGES.names)}
+CHOSEN = f"SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user AND {{chosen}}"
+LOWEST = """
+SELECT least(coalesce(min(position), 0), 0) FROM messages
+WHERE user_key = :user AND conversation_key = :conversation
+"""
+TAKE_OUT = """
+UPDATE messages SET tombstone_key = :tombstone, removed_from = position, position = :position
+WHERE user_key = :user AND id = :id
 """
 APPEND = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
+APPEND_REMOVED = f"""
+{
+    rows.insertion(
+        "messages",
+        ("user_key", "conversation_key", "tombstone_key", "removed_from", *rows.MESSAGES.names),
+    )
+} ON CONFLICT DO NOTHING
+"""
 
 
 def _through(cuts: Iterable[PrunedSpan]) -> int:
@@ -127,7 +139,8 @@ class ConversationWrites(RecordWrites):
         conversation = self.conversation(id)
         changed = self.connection.change(
             "UPDATE messages SET pinned = :pinned "
-            "WHERE user_key = :user AND conversation_key = :conversation AND id = :id",
+            "WHERE user_key = :user AND conversation_key = :conversation AND id = :id "
+            "AND position >= 0",
             {"user": self.user, "conversation": conversation}
             | {"pinned": int(pinned), "id": message_id},
         )
@@ -189,13 +202,10 @@ class ConversationWrites(RecordWrites):
         )
         self.revise(conversation)
 
-    def _held(self, conversation: int, first: int, last: int) -> list[Run]:
-        """Return the runs of messages from one position to another."""
+    def _held(self, conversation: int, first: int, last: int) -> list[Message]:
+        """Return the messages from one position to another."""
         values = {"user": self.user, "conversation": conversation, "first": first, "last": last}
-        return [
-            (start, end, tokens, from_ms(since), from_ms(until))
-            for start, end, tokens, since, until in self.connection.all(RUNS, values)
-        ]
+        return [rows.message(row) for row in self.connection.all(BETWEEN, values)]
 
     def add_summaries(self, id: str, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
@@ -221,13 +231,17 @@ class ConversationWrites(RecordWrites):
         values: dict[str, Any],
         chosen: str,
         change: Callable[[Iterable[PrunedSpan]], tuple[PrunedSpan, ...]],
-    ) -> None:
-        """Change the spans of those prunings of a conversation that a condition chooses."""
+    ) -> bool:
+        """Change the spans of those prunings of a conversation that a condition chooses.
+
+        Returns whether any became another.
+        """
         receipts = self.connection.all(
             "SELECT key, spans FROM prunings p "
             f"WHERE p.user_key = :user AND conversation_key = :conversation AND {chosen}",
             {"user": self.user} | values,
         )
+        changed = False
         for key, text in receipts:
             cuts = change(rows.SPAN_LIST.read(text))
             spans = rows.SPAN_LIST.write(cuts)
@@ -237,7 +251,10 @@ class ConversationWrites(RecordWrites):
                     "WHERE user_key = :user AND key = :key",
                     {"user": self.user, "spans": spans, "through": _through(cuts), "key": key},
                 )
-                self.revise(values["conversation"])
+                changed = True
+        if changed:
+            self.revise(values["conversation"])
+        return changed
 
     def replace_messages(
         self,
@@ -262,11 +279,19 @@ class ConversationWrites(RecordWrites):
             messages: what stands from then on where the first of them stood.
         """
         conversation = self.conversation(id)
-        gone = self._take_out(id, conversation, ids, newest)
+        gone = self._named_messages(id, conversation, ids, newest)
         if not gone:
             return None
         left = Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
-        self._leave_tombstone(conversation, left)
+        taken = {"user": self.user, "tombstone": self._leave_tombstone(conversation, left)}
+        places = self._removed_places(conversation, len(gone))
+        self.connection.run_many(
+            TAKE_OUT,
+            [
+                taken | {"position": place, "id": message.id}
+                for place, message in zip(places, gone, strict=True)
+            ],
+        )
         episodes = [message.record_id for message in gone if message.record_id is not None]
         if episodes:
             self.end(episodes, at, "its message was removed")
@@ -279,19 +304,25 @@ class ConversationWrites(RecordWrites):
         self.change_spans(conversation, done)
         return left
 
-    def _take_out(
+    def _named_messages(
         self, id: str, conversation: int, ids: Sequence[str], newest: int
     ) -> list[Message]:
-        """Delete the messages that are to be removed; return them in order."""
+        """Return the messages that are to be removed, in order."""
         values: dict[str, Any] = {"user": self.user, "conversation": conversation}
         values |= {"ids": rows.dump(list(ids)), "newest": newest}
-        chosen = TAKE_OUT.format(chosen=NAMED if ids else NEWEST)
+        chosen = CHOSEN.format(chosen=NAMED if ids else NEWEST)
         found = map(rows.message, self.connection.all(chosen, values))
         gone = sorted(found, key=lambda message: message.position or 0)
         if missing := set(ids).difference(message.id for message in gone):
             message = f"there is no message {min(missing)!r} in {id!r}"
             raise NotFound(message)
         return gone
+
+    def _removed_places(self, conversation: int, count: int) -> range:
+        """Return the positions of the next messages that are removed."""
+        values = {"user": self.user, "conversation": conversation}
+        lowest: int = self.connection.value(LOWEST, values)
+        return range(lowest - count, lowest)
 
     def _renumber(self, conversation: int, new: int, gone: Sequence[Message]) -> Replacement:
         """Make room for new messages where others were removed; return their positions."""
@@ -316,22 +347,28 @@ class ConversationWrites(RecordWrites):
 
     def keep_tombstone(self, id: str, tombstone: Tombstone) -> None:
         """Keep a tombstone of another transcript, unless it is there."""
-        self._leave_tombstone(self.conversation(id), tombstone)
+        conversation = self.conversation(id)
+        key = self._leave_tombstone(conversation, tombstone)
+        if key is None:
+            return
+        whole = {"user_key": self.user, "conversation_key": conversation, "tombstone_key": key}
+        places = self._removed_places(conversation, len(tombstone.messages))
+        self.connection.run_many(
+            APPEND_REMOVED,
+            [
+                rows.MESSAGES.values(message)
+                | whole
+                | {"removed_from": message.position, "position": place}
+                for place, message in zip(places, tombstone.messages, strict=True)
+            ],
+        )
 
-    def _leave_tombstone(self, conversation: int, kept: Tombstone) -> None:
-        key = self.connection.value(
+    def _leave_tombstone(self, conversation: int, left: Tombstone) -> int | None:
+        """Store a tombstone; return its key, or ``None`` if it is there."""
+        key: int | None = self.connection.value(
             "INSERT INTO tombstones (user_key, conversation_key, id, at, count) "
             "VALUES (:user, :conversation, :id, :at, :count) ON CONFLICT DO NOTHING RETURNING key",
             {"user": self.user, "conversation": conversation}
-            | {"id": kept.id, "at": to_ms(kept.at), "count": kept.count},
+            | {"id": left.id, "at": to_ms(left.at), "count": left.count},
         )
-        if key is None:
-            return
-        self.connection.run_many(
-            "INSERT INTO removed_messages (user_key, tombstone_key, place, record_id, message) "
-            "VALUES (:user, :tombstone, :place, :record, :message)",
-            [
-                (self.user, key, place, message.record_id, rows.stored_message(message))
-                for place, message in enumerate(kept.messages)
-            ],
-        )
+        return key

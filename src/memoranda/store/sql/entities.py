@@ -246,7 +246,7 @@ class EntityWrites(ScopedTransaction):
         if folded == target or self.connection.value(TARGET, pair) is not None:
             return
         self.entity_writer.merge(target, [folded])
-        held = dict(self.connection.all(HELD, pair))
+        held: dict[str, int] = dict(self.connection.all(HELD, pair))
         if len({*held.values()}) > 1:
             self.entity_writer.move(held[folded], held[target])
 

@@ -1,23 +1,30 @@
-"""Removes records for good with every trace of their text; deletes conversations and users."""
+"""Removes records for good with every trace of their text; deletes conversations and users.
+
+What repeats an erased text is replaced whole by ``[erased]``: a record, a message, a system prompt,
+the summaries of a pruning.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from memoranda.errors import NotFound
-from memoranda.model.checks import to_ms
-from memoranda.model.models import ChangeAction, Erasure
+from memoranda.model.checks import content_hash, to_ms
+from memoranda.model.erasure import ERASED, erase_message
+from memoranda.model.models import ChangeAction, Erasure, Kind, PlaceKind, PrunedSpan, TextPlace
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
+from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
 from memoranda.store.sql.dialect import user_tables
 from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import name_digest
+from memoranda.store.sql.transaction import TargetRecord, name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -51,7 +58,7 @@ DELETE FROM messages WHERE user_key = :user AND key IN (
             SELECT min(position) FROM messages WHERE user_key = :user
             AND conversation_key = m.conversation_key AND position > m.position
             AND record_id IS NOT NULL)
-    WHERE m.user_key = :user AND m.record_id IS NULL AND m.role <> 'system')
+    WHERE m.user_key = :user AND m.position >= 0 AND m.record_id IS NULL AND m.role <> 'system')
 RETURNING conversation_key, position
 """
 DELETE = """
@@ -108,6 +115,28 @@ DELETE FROM leases WHERE substr(name, length(name) - length(:name)) = ':' || :na
     OR substr(name, 1, length(:name) + 9) = 'reflect:' || :name || ':'
 """
 MARK_DELETED = "UPDATE users SET deleted = 1, deletions = deletions + 1 WHERE key = :user"
+
+
+OF_CONVERSATION = "SELECT key FROM conversations WHERE user_key = :user AND id = :id"
+FIND_MESSAGE = f"""
+SELECT {rows.MESSAGE}, m.conversation_key FROM messages m WHERE m.user_key = :user AND m.id = :id
+"""
+CHANGED = ("content", "task", "tool_calls", "images", "raw", "tokens")
+CHANGE_MESSAGE = f"""
+UPDATE messages SET {", ".join(f"{each} = :{each}" for each in CHANGED)}
+WHERE user_key = :user AND id = :id
+"""
+SET_SYSTEM = """
+UPDATE conversations SET system = :text, revision = revision + 1
+WHERE user_key = :user AND id = :id AND system IS NOT NULL AND system <> :text
+"""
+# Nothing is derived from it again: it is as what was retired.
+CHANGE_RECORD = """
+UPDATE records SET content = :content, content_hash = :hash, term_count = 0, indexed = 0,
+    tags = '[]', metadata = '{}', subject = NULL, attribute = NULL, value = NULL
+WHERE user_key = :user AND id = :id AND content_hash <> :hash
+RETURNING key, id, agent, kind, trust
+"""
 
 
 class ErasingWrites(ConversationWrites):
@@ -210,8 +239,8 @@ class ErasingWrites(ConversationWrites):
         if self.connection.value(USER_NAME, {"user": self.user}) is None:
             raise NotFound(f"there is no user {self.scope.user!r}")
         values = {"user": self.user, "at": to_ms(at), "digest": name_digest(self.scope.user)}
-        rows = self.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
-        keys, ids = [row[0] for row in rows], [row[1] for row in rows]
+        held = self.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
+        keys, ids = [row[0] for row in held], [row[1] for row in held]
         messages, conversations = self.connection.all(COUNT_CONVERSATIONS, values)[0]
         records = len(keys)
         if erase:
@@ -235,20 +264,18 @@ class ErasingWrites(ConversationWrites):
         """Remove these records with every trace of their texts; return how many messages went."""
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
-        touched = self.entity_writer.of_records(keys)
         self.removes_rows = self.changes_facts = True
         messages = self._erase_messages(ids)
         self.full_text.remove(self.connection, self.user, keys)
         values = {"user": self.user, "ids": dump(list(ids)), "keys": dump(keys)}
         self.connection.keep_last_key()
-        self.drop("derivations", keys)
+        self.drop_derived(keys)
         gone = self.connection.all(DELETE, values)
         values["sessions"] = dump(sorted({row[0] for row in gone if row[0] is not None}))
         self.connection.run(
             "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
         )
         self.log(targets, at, ChangeAction.ERASE, reason)
-        self.entity_writer.forget_unmentioned(touched)
         self.connection.run(FORGET_GIVEN_NAMES, values)
         self._forget_sources(ids)
         self.connection.run(FORGET_REPLACEMENTS, values)
@@ -263,30 +290,90 @@ class ErasingWrites(ConversationWrites):
     def _forget_sources(self, ids: Sequence[str]) -> None:
         values = {"user": self.user, "ids": dump(ids)}
         gone = set(ids)
-        rows = [
-            {"user": self.user, "key": key}
-            | {"sources": dump([each for each in json.loads(text) if each not in gone])}
-            for key, text in self.connection.all(CITING, values)
-        ]
-        self.connection.run_many(CITE, rows)
+        for key, text in self.connection.all(CITING, values):
+            left = [each for each in json.loads(text) if each not in gone]
+            self.connection.run(CITE, {"user": self.user, "key": key, "sources": dump(left)})
         self.connection.run(
             "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))",
             values,
         )
 
     def _erase_messages(self, records: Sequence[str], statement: str = MESSAGES) -> int:
-        removed = self.connection.change(
-            "DELETE FROM removed_messages WHERE user_key = :user "
-            "AND record_id IN (@texts(:records)) AND tombstone_key IN ("
-            "SELECT t.key FROM tombstones t JOIN conversations c ON c.key = t.conversation_key "
-            "WHERE c.user_key = :user AND t.user_key = :user)",
-            {"records": dump(records), "user": self.user},
-        )
+        """Delete the messages of records; return how many. Those removed before go, too."""
         gone: defaultdict[int, list[int]] = defaultdict(list)
-        rows = self.connection.all(statement, {"records": dump(records), "user": self.user})
-        for conversation, position in sorted(rows):
-            gone[conversation].append(position)
+        found = self.connection.all(statement, {"records": dump(records), "user": self.user})
+        for conversation, position in sorted(found):
+            if position >= 0:
+                gone[conversation].append(position)
         for conversation, positions in gone.items():
             self.recount_messages(conversation, -len(positions))
             self.change_spans(conversation, Replacement(positions))
-        return len(rows) + removed
+        return len(found)
+
+    def redact(
+        self,
+        places: Iterable[TextPlace],
+        *,
+        at: datetime,
+        reason: str,
+        tokens: Mapping[str, int] | None = None,
+    ) -> tuple[TextPlace, ...]:
+        """Put ``[erased]`` in these places, and drop what was derived from their texts.
+
+        Args:
+            places: those of which everything goes; what is not there is passed over.
+            at: when.
+            reason: why, for the history of records.
+            tokens: the lengths of messages after that, by their ids.
+
+        Returns:
+            The places that were changed.
+        """
+        redact: dict[PlaceKind, Callable[[TextPlace], bool]] = {
+            PlaceKind.RECORD: partial(self._redact_record, at=at, reason=reason),
+            PlaceKind.MESSAGE: partial(self._redact_message, tokens=tokens or {}),
+            PlaceKind.SYSTEM: self._redact_system,
+            PlaceKind.SUMMARY: self._redact_summaries,
+        }
+        changed = tuple(place for place in places if redact[place.kind](place))
+        if changed:
+            self.ask_for_purge()
+        return changed
+
+    def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
+        text = {"content": ERASED, "hash": content_hash(ERASED)}
+        changed = self.connection.all(CHANGE_RECORD, {"user": self.user, "id": place.id} | text)
+        for target in map(TargetRecord._make, changed):
+            self.full_text.remove(self.connection, self.user, [target.key])
+            self.drop_derived([target.key])
+            self.tell_revised([target.key])
+            self.changes_facts |= target.kind == Kind.FACT
+            self.log([target], at, ChangeAction.ERASE, reason)
+        return bool(changed)
+
+    def _redact_message(self, place: TextPlace, *, tokens: Mapping[str, int]) -> bool:
+        row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": place.id})
+        if row is None or (before := rows.message(row)) == (after := erase_message(before)):
+            return False
+        after = replace(after, tokens=tokens.get(after.id, after.tokens))
+        stored = rows.MESSAGES.values(after)
+        values = {name: stored[name] for name in CHANGED} | {"user": self.user, "id": after.id}
+        self.connection.run(CHANGE_MESSAGE, values)
+        # Whatever summarises it may quote it.
+        self.change_cuts({"conversation": row[-1]}, "TRUE", partial(_tear_at, after.position or 0))
+        self.revise(row[-1])
+        return True
+
+    def _redact_system(self, place: TextPlace) -> bool:
+        values = {"user": self.user, "id": place.id, "text": ERASED}
+        return self.connection.change(SET_SYSTEM, values) > 0
+
+    def _redact_summaries(self, place: TextPlace) -> bool:
+        """Tear all spans of a pruning, so that nobody makes their summaries again."""
+        held = {"user": self.user, "id": place.conversation}
+        values = {"conversation": self.connection.value(OF_CONVERSATION, held), "id": place.id}
+        return self.change_cuts(values, "id = :id", lambda cuts: tuple(cut.tear() for cut in cuts))
+
+
+def _tear_at(position: int, cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
+    return tuple(each.tear() if each.first <= position <= each.last else each for each in cuts)

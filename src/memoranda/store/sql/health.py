@@ -28,7 +28,6 @@ from memoranda.store.sql.rows import (
     insertion,
     noted_lines,
     read_strings,
-    removed_message,
 )
 from memoranda.store.sql.transaction import CHANGE_ALL, PURGE, SET_META
 
@@ -90,7 +89,8 @@ SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities
 """,
     "conversations with a wrong number of messages": """
 SELECT c.id FROM conversations c LEFT JOIN (
-    SELECT conversation_key, count(*) AS held, max(position) AS last FROM messages GROUP BY 1
+    SELECT conversation_key, count(*) AS held, max(position) AS last FROM messages
+    WHERE position >= 0 GROUP BY 1
 ) m ON m.conversation_key = c.key
 WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.last, -1)
 """,
@@ -134,7 +134,7 @@ DELETE FROM entity_names WHERE NOT EXISTS (
     "DELETE FROM record_sources",
     """
 UPDATE conversations SET message_count =
-    (SELECT count(*) FROM messages WHERE conversation_key = conversations.key)
+    (SELECT count(*) FROM messages WHERE conversation_key = conversations.key AND position >= 0)
 """,
     """
 UPDATE conversations SET next_position = 1 + greatest(next_position - 1, cleared_through, coalesce(
@@ -166,9 +166,6 @@ DECODED: Final[Mapping[str, StoredRows]] = {
     "conversations": StoredRows(("id", "created_at", "ended_at", "deleted_at"), _times),
     "sessions": StoredRows(("session_id", "first_seen_at", "consolidated_at"), _times),
     "tombstones": StoredRows(("id", "at"), _times),
-    "removed_messages": StoredRows(
-        ("tombstone_key", "message"), lambda row: removed_message(row[1])
-    ),
     "prunings": StoredRows(("id", "spans"), lambda row: SPAN_LIST.read(row[1])),
     "history": StoredRows(
         ("record_id", "at", "detail"), lambda row: (TIME.read(row[1]), OBJECT.read(row[2]))

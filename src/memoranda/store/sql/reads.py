@@ -57,6 +57,7 @@ from memoranda.store.sql.rows import (
     MESSAGE,
     PRUNING,
     RECORD,
+    REMOVED_MESSAGE,
     SESSIONS,
     STORED_FLOAT,
     Row,
@@ -70,7 +71,6 @@ from memoranda.store.sql.rows import (
     pruning,
     read_strings,
     record,
-    removed_message,
 )
 
 T = TypeVar("T")
@@ -196,16 +196,6 @@ KEPT = {
         FROM records WHERE user_key = :user ORDER BY key
         """,
     ),
-    PlaceKind.NAME: (
-        "sessions",
-        """
-        SELECT DISTINCT r.session_id, NULL, NULL, r.session_id FROM (
-            SELECT session_id FROM records WHERE user_key = :user AND session_id IS NOT NULL
-            UNION SELECT session_id FROM sessions WHERE user_key = :user
-            UNION SELECT session_id FROM recalls WHERE user_key = :user
-            UNION SELECT id FROM conversations WHERE user_key = :user) r
-        """,
-    ),
     PlaceKind.SYSTEM: (
         "conversations",
         """
@@ -229,35 +219,27 @@ KEPT = {
         WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
         """,
     ),
-    PlaceKind.REMOVED: (
-        "removed_messages",
-        """
-        SELECT NULL, c.id, c.model, r.message FROM removed_messages r
-        JOIN tombstones t ON t.key = r.tombstone_key
-        JOIN conversations c ON c.key = t.conversation_key
-        WHERE c.user_key = :user AND t.user_key = :user AND r.user_key = :user
-        """,
-    ),
 }
 
 
 def _kept_text(kind: PlaceKind, row: Row) -> KeptText:
     id_, conversation, model, *told = row
-    if kind not in {PlaceKind.MESSAGE, PlaceKind.REMOVED}:
-        return KeptText(TextPlace(kind, id_, conversation), told[0], model=model)
-    said = message(told) if kind is PlaceKind.MESSAGE else removed_message(told[0])
-    return KeptText(TextPlace(kind, said.id, conversation), message=said, model=model)
+    place = TextPlace(kind, id_, conversation)
+    if kind is PlaceKind.MESSAGE:
+        return KeptText(place, message=message(told), model=model)
+    return KeptText(place, told[0], model=model)
 
 
 PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
 """
-TOMBSTONES = """
-SELECT t.id, t.at, t.count, r.message FROM conversations c
-JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
-LEFT JOIN removed_messages r ON r.user_key = :user AND r.tombstone_key = t.key
-WHERE {mine} AND c.id = :id AND c.deleted_at IS NULL{chosen} ORDER BY t.key, r.place
+TOMBSTONES = f"""
+SELECT t.id, t.at, t.count, {REMOVED_MESSAGE}
+FROM conversations c JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
+LEFT JOIN messages m ON m.user_key = :user AND m.conversation_key = c.key AND m.position < 0
+    AND m.tombstone_key = t.key
+WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL{{chosen}} ORDER BY t.key, m.position
 """
 NOTES = """
 SELECT agent, folder, lines FROM notes_bases WHERE user_key = :user
@@ -851,8 +833,8 @@ class SqlReads:
         sql = TOMBSTONES.replace("{chosen}", chosen)
 
         def make(row: Row) -> tuple[str, datetime, int, Message | None]:
-            name, at, count, left = row
-            return name, from_ms(at), count, None if left is None else removed_message(left)
+            name, at, count, *left = row
+            return name, from_ms(at), count, message(left) if left[0] is not None else None
 
         rows = self._made(make, "tombstones", scope, sql, "c", id=id, tombstone=tombstone)
         return [

@@ -380,11 +380,15 @@ class RecordWrites(EntityWrites):
         )
         if not changed:
             return  # Another process has just done it, or it was recalled since.
-        mentioned = self.entity_writer.of_records([target.key])
-        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-            self.drop(table, [target.key])
-        self.entity_writer.forget_unmentioned(mentioned)
+        self.drop_derived([target.key])
         self.tell_end([target], change.at, "retire", change.reason)
+
+    def drop_derived(self, records: Sequence[int]) -> None:
+        """Drop all that is derived from records but their terms, and what waits to be."""
+        mentioned = self.entity_writer.of_records(records)
+        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
+            self.drop(table, records)
+        self.entity_writer.forget_unmentioned(mentioned)
 
     def reinforce(self, change: Reinforce) -> None:
         """Add sources to a record that was stated again."""

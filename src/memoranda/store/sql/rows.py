@@ -234,9 +234,10 @@ FIRST_MS = to_ms(datetime.min.replace(tzinfo=UTC))
 LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
+REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
 LAST_CLEARED = (
     "(SELECT id FROM messages WHERE user_key = :user AND conversation_key = c.key "
-    "AND position <= c.cleared_through ORDER BY position DESC LIMIT 1)"
+    "AND position BETWEEN 0 AND c.cleared_through ORDER BY position DESC LIMIT 1)"
 )
 CONVERSATION = CONVERSATIONS.selected(
     "c", cleared_through=LAST_CLEARED, start="c.cleared_through + 1", messages="c.message_count"
@@ -279,17 +280,6 @@ def message(row: Row) -> Message:
 def conversation(row: Row) -> ConversationInfo:
     """Make a conversation from a row of ``CONVERSATION``'s columns."""
     return ConversationInfo(**CONVERSATIONS.fields(row), calibration=Calibration(*row[-2:]))
-
-
-def stored_message(item: Message) -> str:
-    """Return the row of a message as JSON."""
-    return dump(MESSAGES.values(item))
-
-
-def removed_message(text: str) -> Message:
-    """Make a message from its row as JSON."""
-    stored = json.loads(text)
-    return message([stored[name] for name in MESSAGES.names])
 
 
 def noted_lines(text: str) -> tuple[NotedLine, ...]:

@@ -41,7 +41,6 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
-from memoranda.store.sql.redacting import RedactingWrites
 from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
 from memoranda.store.sql.session_writes import SessionWrites
 from memoranda.store.sql.traces import TraceWrites, TransferReads
@@ -166,7 +165,7 @@ class VectorWrites(ScopedTransaction):
             )
 
 
-class Transaction(ErasingWrites, RedactingWrites, SessionWrites, VectorWrites, TraceWrites):
+class Transaction(ErasingWrites, SessionWrites, VectorWrites, TraceWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.
