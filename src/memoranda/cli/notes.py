@@ -18,7 +18,7 @@ from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.layout import safe_text
-from memoranda.rendering.plain import format_size, one_line, pluralize
+from memoranda.rendering.plain import one_line, pluralize
 from memoranda.serving.existing import require_user
 from memoranda.store.locations import is_server, place
 
@@ -180,8 +180,6 @@ def _show_report(session: Session, report: NotesReport) -> None:
     session.show(report, *drawing.show_report(report))
     if report.restored:
         _warn_of_restored(session, report)
-    if report.over:
-        session.note(f"{format_size(report.over)} over the limit, all of it written by hand")
 
 
 @command(group, "search", words={"metavar": "WORDS"}, limit=LIMIT)

@@ -8,7 +8,6 @@ these conversations .43 (``benchmarks/history_entries.py``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -52,7 +51,6 @@ AGENTS = frozenset({"assistant", "agent", "model"})
 TERSE = 4
 
 _YEAR = compile_pattern(r"\b\d{4}\b")
-_FULL_STOP = compile_pattern(r"(?<=[\u3002\uff01\uff1f])(?!$)")
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _MARK = compile_pattern(r"^(?:[-*•]|\d{1,2}[.)])\s+")
 _ANY_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -86,9 +84,9 @@ class QuotableSentence:
 class HistoryEntryWriter:
     """Writes the history entry of a conversation from its own sentences, without a model.
 
-    It quotes persons, and of an assistant or a tool what was done and what failed; never code,
-    logs, pasted texts or secrets. English is read best; of any other language the sentences that
-    tell most are quoted.
+    It quotes persons, and of an assistant what was done and what failed; never code, logs, pasted
+    texts, the output of tools or secrets. English is read best; of any other language the
+    sentences that tell most are quoted.
 
     Args:
         dates: finds times, to tell which days relative ones mean.
@@ -229,34 +227,21 @@ def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
             suspect = _EN.pattern("secret_topic").search(text) is not None or (suspect and hidden)
             wrong = hidden or MARKUP.search(text) or text.endswith(":") or is_injection(text)
             # An assistant tells what it has done, and what failed; the rest is advice.
-            if not turn.person and turn.speaker in AGENTS:
+            if not turn.person:
                 wrong = wrong or not _EN.pattern("agent_acts").search(text.replace("’", "'"))
             if not (wrong or _is_casual(text)):
                 yield turn, text
 
 
 def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of a turn, of a tool the one that tells its failing; and which ask."""
-    if not (turn.person or turn.speaker in AGENTS | {"system"}):
-        if failure := _failure(turn.text[:TOOL_TEXT]):
-            yield cut(one_line(failure), LINE), False
+    """Yield the sentences of a turn, but for those of a tool, and which of them ask."""
+    if not (turn.person or turn.speaker in AGENTS):
         return
-    text = mask_secrets(turn.text) if turn.speaker != "system" else ""
+    text = mask_secrets(turn.text)
     for sentence in split_sentences(text):
         raw = text[sentence.start : sentence.start + len(sentence.shown)]
-        for part in _FULL_STOP.split(raw):
-            said = _MARK.sub("", one_line(_EMPHASIS.sub("", part)))
-            if said:
-                yield said, sentence.question
-
-
-def _failure(text: str) -> str:
-    """Return what a tool said of its failing; nothing where it did not fail or tells a secret."""
-    test = _EN.pattern("failed_test", re.MULTILINE).search(text)
-    if test is not None or not _EN.pattern("failure").match(text) or has_secret(text):
-        return test[0] if test is not None else ""
-    rows = [line for line in text.split("\n") if line.strip()]
-    return rows[-1 if rows[0].lstrip().lower().startswith("traceback") else 0]
+        if said := _MARK.sub("", one_line(_EMPHASIS.sub("", raw))):
+            yield said, sentence.question
 
 
 def _is_casual(text: str) -> bool:

@@ -8,8 +8,9 @@ may have, where the model was asked to leave lines out, one is enough; the forme
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
@@ -114,23 +115,6 @@ def _unfenced(text: str) -> str:
 # What may take the place of MEMORY.md
 
 
-@dataclass(frozen=True, slots=True)
-class Compression:
-    """A shorter text of MEMORY.md that a model wrote, and that holds.
-
-    Attributes:
-        text: the whole file.
-        stems: the stems of each of its bullets, by what it says.
-    """
-
-    text: str
-    stems: Mapping[str, set[str]]
-
-    def line_for(self, old: str) -> str | None:
-        """Return the bullet that says an old line, whole or shortened; ``None`` if none does."""
-        return _line_for(old, self.stems)
-
-
 def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
     """Return a model's new text of MEMORY.md, secrets masked; ``None`` if it may not be written.
 
@@ -145,7 +129,7 @@ def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
     if not memory.strip():
         return text if after.bullets or after.headings else None
     new = {item.text: stems(item.text) for item in after.items}
-    told = sum(_line_for(item.text, new) is not None for item in before.items)
+    told = sum(_line_for(item.text, lines=new) is not None for item in before.items)
     is_long = len(memory.encode("utf-8", "replace")) > most_bytes
     wanted = 1 if is_long else (len(before.items) + 1) // 2
     return text if told >= max(1, wanted) and (after.bullets or not before.bullets) else None
@@ -153,8 +137,10 @@ def accept_update(memory: str, update: str, *, most_bytes: int) -> str | None:
 
 def read_compression(
     memory: str, update: str, turns: Sequence[Turn], *, most_bytes: int
-) -> Compression | None:
+) -> tuple[str, Callable[[str], str | None]] | None:
     """Return a model's shorter text of a MEMORY.md that is too long, without what nobody said.
+
+    With it comes what gives the bullet of it that says an old line, if one does.
 
     Args:
         memory: the file as it was shown to the model.
@@ -171,15 +157,15 @@ def read_compression(
 
     def holds(said: str) -> bool:
         founded = numbers(said) <= figures and names(said) <= words
-        return said in known or (founded and _line_for(said, {evidence: words}) is not None)
+        return said in known or (founded and _line_for(said, lines={evidence: words}) is not None)
 
     document = parse(text)
     left = document.patch({item: None for item in document.items if not holds(item.text)})
     told = {item.text: stems(item.text) for item in left.bullets}
-    return Compression(left.render(), told) if left.items else None
+    return (left.render(), partial(_line_for, lines=told)) if left.items else None
 
 
-def _line_for(old: str, lines: Mapping[str, set[str]]) -> str | None:
+def _line_for(old: str, *, lines: Mapping[str, set[str]]) -> str | None:
     """Return which of some lines says an old one, whole or shortened, if one does."""
     wanted = stems(old)
     if old in lines or not wanted:

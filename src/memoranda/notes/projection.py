@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Record, Trust
@@ -32,12 +32,11 @@ _EN = LanguageData("en", "notes")
 
 
 def digest_of(text: str) -> str:
-    """Return the digest of a line; also of one that no store can keep."""
-    return content_hash(line_of(text).encode("utf-8", "replace").decode())
+    """Return the digest of a line."""
+    return content_hash(line_of(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(NamedTuple):
     """The lines of a file that stand for records, and what a person changed.
 
     Attributes:
@@ -49,12 +48,12 @@ class Edits:
         restored: believed records so many of whose lines are gone that they are written again.
     """
 
-    lines: Mapping[str, str] = field(default_factory=dict)
-    ended: Mapping[NoteItem, str] = field(default_factory=dict)
-    changed: Mapping[str, NoteItem] = field(default_factory=dict)
-    removed: Sequence[str] = ()
-    added: Sequence[NoteItem] = ()
-    restored: Sequence[str] = ()
+    lines: Mapping[str, str]
+    ended: Mapping[NoteItem, str]
+    changed: Mapping[str, NoteItem]
+    removed: Sequence[str]
+    added: Sequence[NoteItem]
+    restored: Sequence[str]
 
     def __bool__(self) -> bool:
         """Whether a person changed anything."""
@@ -95,12 +94,9 @@ def read_edits(
     changed = _reworded(there, document, active, gone, new)
     removed = [id_ for id_ in gone if id_ not in changed]
     many = len(removed) > FEW and 2 * len(removed) > len({line.id for line in there})
-    if document.blank or (many and not accept_removals):
-        removed, restored = [], removed
-    else:
-        restored = []
+    undone = removed if document.blank or (many and not accept_removals) else []
     added = [item for item in new.values() if item not in changed.values()]
-    return Edits(lines, ended, changed, removed, added, restored)
+    return Edits(lines, ended, changed, [] if undone else removed, added, undone)
 
 
 def _reworded(
@@ -132,19 +128,11 @@ def _reworded(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
-    """The new content of MEMORY.md.
-
-    Attributes:
-        text: the whole file.
-        lines: the lines of the file that stand for records, from top to bottom.
-        over: bytes by which it is larger than it may be, though all is out that may go.
-    """
+class Projection(NamedTuple):
+    """The new content of MEMORY.md, and its lines that stand for records, from top to bottom."""
 
     text: str
-    lines: Sequence[NotedLine] = ()
-    over: int = 0
+    lines: Sequence[NotedLine]
 
 
 def project(
@@ -189,7 +177,7 @@ def project(
         owners[digest].append(id_)
     told = map(digest_of, (item.text for item in whole.items))
     noted = [NotedLine(id_, digest) for digest in told for id_ in owners.get(digest, ())]
-    return Projection(whole.render(), tuple(dict.fromkeys(noted)), max(0, whole.size - max_bytes))
+    return Projection(whole.render(), list(dict.fromkeys(noted)))
 
 
 def _without(document: Document, new: Mapping[str, Record], out: Collection[str]) -> Document:

@@ -58,10 +58,6 @@ RESTORED = (
     "! {count} lines were gone from MEMORY.md at once, and are there again; if that was meant, "
     "take them out and run: memoranda notes sync --accept-removals"
 )
-OVER = (
-    "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
-    "shorten it, or raise notes.max_memory_size"
-)
 REMOVED = "its line was taken out of MEMORY.md"
 # How often a file is read again that somebody changes at the same moment.
 TRIES = 5
@@ -81,7 +77,6 @@ class NotesReport:
         forgotten: ids of facts whose lines a person took out.
         restored: ids of facts whose lines were gone, so many at once that they were written again.
         written: whether the file was changed.
-        over: bytes by which it is larger than it should be: all that is left was written by hand.
         lines: each deed in a line, for a person.
     """
 
@@ -90,7 +85,6 @@ class NotesReport:
     forgotten: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     written: bool = False
-    over: int = 0
     lines: tuple[str, ...] = ()
 
     @property
@@ -156,16 +150,7 @@ class _FileAndStore(NamedTuple):
     base: NotesBase
     facts: Mapping[str, Record]
     edits: Edits
-
-    @property
-    def omitted(self) -> list[NotedLine]:
-        """The lines that a model left out, of facts that are still believed and have none."""
-        told = self.edits.lines
-        return [
-            line
-            for line in self.base.lines
-            if line.digest == OMITTED and line.id in self.facts and line.id not in told
-        ]
+    omitted: Sequence[NotedLine]  # of facts that are believed, and whose lines a model left out
 
 
 class SyncedNotes(Notes):
@@ -281,7 +266,10 @@ class SyncedNotes(Notes):
         except (StoreClosed, UserDeleted):
             raise
         except MemorandaError as error:
-            self._warn_once(f"the notes are not kept: {error}")
+            problem = f"the notes are not kept: {error}"
+            if problem not in state.warned:
+                log.warning("%s", problem)
+            state.warned.add(problem)
         with suppress(MemorandaError):
             return self.read_file()
         return ""
@@ -340,17 +328,13 @@ class SyncedNotes(Notes):
         projection = self._projected(found)
         if not self._write(text, projection, found):
             return None
-        problems = []
+        lines = report.lines
         if restored:
-            problems.append(RESTORED.format(count=len(restored)))
-            log.warning("%s: %s", self.folder, problems[0])
-        if over := projection.over:
-            problems.append(OVER.format(file=MEMORY_FILE, over=over, limit=self.max_memory_size))
-            self._warn_once(f"{self.folder}: {problems[-1]}")
+            lines += (RESTORED.format(count=len(restored)),)
+            log.warning("%s: %s", self.folder, lines[-1])
         ends = (x.valid_until for x in found.facts.values() if x.valid_until is not None)
         self._remember(projection.text, found.revision, min(ends, default=NEVER))
-        lines, written = (*report.lines, *problems), projection.text != text
-        return replace(report, written=written, over=over, lines=lines)
+        return replace(report, written=projection.text != text, lines=lines)
 
     def _look(self, text: str, *, accept_removals: bool = False) -> _FileAndStore:
         """Return file and store as they are, and what a person changed in the file."""
@@ -363,7 +347,12 @@ class SyncedNotes(Notes):
         found += self._noteworthy(hashes=sorted(unknown)) if unknown else ()
         facts = {record.id: record for record in found if self._is_current(record)}
         edits = read_edits(base.lines, document, facts, accept_removals=accept_removals)
-        return _FileAndStore(revision, document, base, facts, edits)
+        omitted = [
+            line
+            for line in base.lines
+            if line.digest == OMITTED and line.id in facts.keys() - edits.lines.keys()
+        ]
+        return _FileAndStore(revision, document, base, facts, edits, omitted)
 
     def _is_current(self, record: Record) -> bool:
         return is_active(record, self._records.now()) and record.superseded_by is None
@@ -457,12 +446,6 @@ class SyncedNotes(Notes):
                 return False
         self._keep_base(lines)
         return True
-
-    def _warn_once(self, problem: str) -> None:
-        """Log what a person has to know who did not ask."""
-        if problem not in self._state.warned:
-            self._state.warned.add(problem)
-            log.warning("%s", problem)
 
     def _remember(self, text: str, revision: int, ends: datetime) -> None:
         """Remember what file and store are like."""

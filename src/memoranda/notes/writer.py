@@ -191,5 +191,5 @@ class HistoryWriter:
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns, most_bytes=most)
             if shorter is not None:
-                notes.compress(memory, shorter.text, shorter.line_for)
+                notes.compress(memory, *shorter)
         return made.history_entry, self.plan_claims(span.session, proposed.claims)
