@@ -5,11 +5,9 @@ What every embedder does with the texts it is given and the rows it returns.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -31,15 +29,11 @@ def well_formed(texts: Sequence[str]) -> list[str]:
     A query may hold one; no tokenizer and no server takes it.
 
     Raises:
-        InvalidInput: ``texts`` is one string, or holds something that is no string.
+        InvalidInput: ``texts`` is one string.
     """
     if isinstance(texts, str):
         message = f"texts must be a list of strings, got one string: {texts!r:.80}; write [text]"
         raise InvalidInput(message)
-    given: Sequence[object] = texts
-    for text in given:
-        if not isinstance(text, str):
-            raise InvalidInput(f"texts must be strings, got {type(text).__name__}: {text!r:.80}")
     return [text.encode(errors="replace").decode() for text in texts]
 
 
@@ -69,14 +63,14 @@ def unit_rows(rows: npt.ArrayLike, *, count: int, dimensions: int, model: str) -
 class CachedEmbedder:
     """An embedder that keeps the last vectors of another one in memory.
 
-    Texts are kept as hashes only. Thread-safe; the lock is never held while the
-    inner model works, so two threads may embed the same new text twice.
+    Texts are kept as hashes only; where there are too many, all go. Thread-safe; two threads may
+    embed the same new text twice.
     """
 
     def __init__(
         self, inner: Embedder, *, owned: bool = False, breaker: CircuitBreaker | None = None
     ) -> None:
-        """Keep the vectors of ``inner``; the least recently used go first.
+        """Keep the vectors of ``inner``.
 
         Args:
             inner: the model.
@@ -87,8 +81,7 @@ class CachedEmbedder:
         self._reader = inner if isinstance(inner, TokenEmbedder) else None
         self._owned = owned
         self._breaker = breaker
-        self._rows: OrderedDict[tuple[str, str], EmbeddedText] = OrderedDict()
-        self._lock = Lock()
+        self._rows: dict[tuple[str, str], EmbeddedText] = {}
 
     @property
     def name(self) -> str:
@@ -133,8 +126,7 @@ class CachedEmbedder:
 
     def clear(self) -> None:
         """Forget every vector."""
-        with self._lock:
-            self._rows.clear()
+        self._rows.clear()
 
     def close(self) -> None:
         """Forget every vector, wait for no server, and close the inner embedder if it is owned."""
@@ -148,10 +140,7 @@ class CachedEmbedder:
     def _found(self, texts: Sequence[str], kind: str, *, hurry: bool) -> list[EmbeddedText]:
         cleaned = well_formed(texts)
         keys = [(content_hash(text), kind) for text in cleaned]
-        with self._lock:
-            known = {key: self._rows[key] for key in keys if key in self._rows}
-            for key in known:
-                self._rows.move_to_end(key)
+        known = {key: row for key in keys if (row := self._rows.get(key)) is not None}
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
         if missing:
             make = partial(self._make, missing, kind)
@@ -170,8 +159,7 @@ class CachedEmbedder:
         # Copies, because a view of one row would keep the whole batch in memory.
         copies = (replace(each, vector=each.vector.copy()) for each in made)
         fresh = dict(zip(missing, copies, strict=True))
-        with self._lock:
-            self._rows.update(fresh)
-            while len(self._rows) > KEPT:
-                self._rows.popitem(last=False)
+        if len(self._rows) + len(fresh) > KEPT:
+            self._rows.clear()
+        self._rows.update(fresh)
         return fresh

@@ -49,6 +49,7 @@ DIMENSIONS = 384
 MAX_TOKENS = 256
 # Attention needs memory by the square of the length: one text of 256 tokens at a time.
 TOKENS_PER_BATCH = 256
+EMPTY = np.empty((0, DIMENSIONS), dtype=np.float32)
 TOKEN_DIMENSIONS = 192
 MOST_TOKENS = 128  # of a text, of which each gets a vector of its own
 LARGEST = 127  # of a number of one byte
@@ -119,11 +120,8 @@ class MiniLM:
             ModelUnavailable: the files are not there or not the published ones.
             EmbeddingError: the runtime failed.
         """
-        cleaned = well_formed(texts)
-        result = np.empty((len(cleaned), DIMENSIONS), dtype=np.float32)
-        for rows, _, found in self._passes(cleaned, ["embedding"]):
-            result[rows] = found[0]
-        return unit_rows(result, count=len(cleaned), dimensions=DIMENSIONS, model=MODEL)
+        read = self.embed_tokens(texts)
+        return np.stack([each.vector for each in read]) if read else EMPTY
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[EmbeddedText]:
         """Return of each text its vector, and one for each of its first 128 telling tokens.
@@ -136,36 +134,29 @@ class MiniLM:
             EmbeddingError: the runtime failed.
         """
         cleaned = well_formed(texts)
+        if not texts:
+            return []
+        model = self._loaded()
         made: dict[int, EmbeddedText] = {}
-        outputs = ["embedding", "tokens"]
-        for rows, read, (vectors, states) in self._passes(cleaned, outputs, query=query):
-            units = unit_rows(vectors, count=len(rows), dimensions=DIMENSIONS, model=MODEL)
-            for row, text, unit, state in zip(rows, read, units, states, strict=True):
-                spans = [text.spans[place] for place in text.telling]
-                made[row] = EmbeddedText(unit, _compressed(state[text.telling]), spans)
+        try:
+            # One by one: a batch call would start threads of its own for little gain.
+            read = [_tokenized(model, text, query=query) for text in cleaned]
+            for rows in batches([len(text.ids) for text in read]):
+                vectors, states = _run(model, [read[row].ids for row in rows])
+                units = unit_rows(vectors, count=len(rows), dimensions=DIMENSIONS, model=MODEL)
+                for row, unit, state in zip(rows, units, states, strict=True):
+                    telling = read[row].telling
+                    spans = [read[row].spans[place] for place in telling]
+                    made[row] = EmbeddedText(unit, _compressed(state[telling]), spans)
+        except Exception as error:
+            message = f"{MODEL} could not embed {len(texts)} texts: {error}"
+            raise EmbeddingError(message) from error
         return [made[row] for row in range(len(cleaned))]
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where the tokens of ``embed_tokens`` stand in a text, without embedding it."""
         read = _tokenized(self._loaded(), *well_formed([text]))
         return [read.spans[place] for place in read.telling]
-
-    def _passes(
-        self, texts: Sequence[str], outputs: Sequence[str], *, query: bool = False
-    ) -> Iterator[tuple[list[int], list[TokenizedText], list[Vectors]]]:
-        """Give, batch by batch, places in ``texts``, their tokens and what the network says."""
-        if not texts:
-            return
-        model = self._loaded()
-        try:
-            # One by one: a batch call would start threads of its own for little gain.
-            read = [_tokenized(model, text, query=query) for text in texts]
-            for rows in batches([len(text.ids) for text in read]):
-                batch = [read[row] for row in rows]
-                yield rows, batch, _run(model, [text.ids for text in batch], outputs)
-        except Exception as error:
-            message = f"{MODEL} could not embed {len(texts)} texts: {error}"
-            raise EmbeddingError(message) from error
 
     def close(self) -> None:
         """Let the model go. It is loaded again by the next ``embed``, if there is one."""
@@ -226,9 +217,7 @@ def _load(folder: Path, threads: int) -> LoadedMiniLM:
     return LoadedMiniLM(tokenizer, session, turns)
 
 
-def _run(
-    model: LoadedMiniLM, tokens: Sequence[Sequence[int]], outputs: Sequence[str]
-) -> list[Vectors]:
+def _run(model: LoadedMiniLM, tokens: Sequence[Sequence[int]]) -> list[Vectors]:
     """Return what the network says of one batch of token ids, padded here to its longest."""
     shape = (len(tokens), max(map(len, tokens)))
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -237,7 +226,7 @@ def _run(
         mask[row, : len(sequence)] = 1
     with model.turns:
         found: list[Vectors] = model.session.run(
-            list(outputs), {"input_ids": ids, "attention_mask": mask}
+            ["embedding", "tokens"], {"input_ids": ids, "attention_mask": mask}
         )
     if ids.size >= MANY_TOKENS:
         release_memory()
