@@ -52,14 +52,16 @@ async def ask_model(
     """
     schema, calls = answer_schema(answer), ModelCalls(to)
     adapter, names = TypeAdapter(answer), [field.name for field in fields(answer)]  # type: ignore[arg-type]  # checked above
-    instructions += SCHEMA.format(schema=json.dumps(schema, ensure_ascii=False))
-    messages: list[ModelMessage] = [
-        ModelRequest.user_text_prompt(prompt, instructions=instructions)
-    ]
-    problems: list[str] = []
     async with connected(to) as model:
+        is_held = bool(model.profile.get("supports_json_schema_output"))
+        if not is_held or to.spec.url is not None:
+            # Many servers leave the schema that they are given unread.
+            instructions += SCHEMA.format(schema=json.dumps(schema, ensure_ascii=False))
+        messages: list[ModelMessage] = [
+            ModelRequest.user_text_prompt(prompt, instructions=instructions)
+        ]
         for is_last in (False, True):
-            response = await _request(to, calls, model, messages, schema)
+            response = await _request(to, calls, model, messages, schema if is_held else None)
             if response.finish_reason == "content_filter":
                 raise calls.failure(f"{to.spec} refused to answer; name another model")
             text = "".join(each.content for each in response.parts if isinstance(each, TextPart))
@@ -86,27 +88,23 @@ async def _request(
     calls: ModelCalls,
     model: Model,
     messages: list[ModelMessage],
-    schema: dict[str, Any],
+    schema: dict[str, Any] | None,
 ) -> ModelResponse:
-    """Return a response, held to the schema by the provider unless it cannot, or refuses that."""
-    plain = ModelRequestParameters()
-    held = ModelRequestParameters(
-        output_mode="native", output_object=OutputObjectDefinition(schema, "answer", strict=True)
-    )
-    if to.schema_refused or not model.profile.get("supports_json_schema_output"):
-        held = plain
+    """Return a response, held to the schema by the provider unless it refuses that."""
+    parameters = ModelRequestParameters()
+    if schema and not to.schema_refused:
+        wanted = OutputObjectDefinition(schema, "answer", strict=True)
+        parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
     try:
         return await calls.make(
-            lambda _: model_request(model, messages, model_request_parameters=held)
+            lambda _: model_request(model, messages, model_request_parameters=parameters)
         )
     except LLMError as error:
         why = error.__cause__
         is_rejected = isinstance(why, ModelHTTPError) and why.status_code in REJECTED
-        if held is plain or to.spec.url is None or not is_rejected:
+        if parameters.output_object is None or to.spec.url is None or not is_rejected:
             raise
     # Some servers answer only without a schema (DeepSeek's).
-    response = await calls.make(
-        lambda _: model_request(model, messages, model_request_parameters=plain)
-    )
+    response = await calls.make(lambda _: model_request(model, messages))
     to.schema_refused = True
     return response
