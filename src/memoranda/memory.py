@@ -59,8 +59,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.conversation.pruning import ConversationOptions
     from memoranda.maintenance.audit import Audit
-    from memoranda.maintenance.facts import Fact, FactService, Provenance
-    from memoranda.maintenance.learned import LearnedFacts
+    from memoranda.maintenance.facts import Fact, FactService, LearnedFacts, Provenance
     from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.maintenance.users import Admin
@@ -68,8 +67,7 @@ if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool, ToolList
     from memoranda.tools.agent import AgentTools
-    from memoranda.transfer.copying import CopyReport
-    from memoranda.transfer.porting import PortingReport
+    from memoranda.transfer.sources import PortingReport
 
 
 class Memory:
@@ -113,7 +111,7 @@ class Memory:
         self._owner = True
         scope_of(self)  # Looked up now: whoever deletes the user from now on closes this memory.
         if self._services.store.foreign_memories():
-            from memoranda.transfer.chroma import adopt_memories  # noqa: PLC0415 - see the module
+            from memoranda.transfer.porting import adopt_memories  # noqa: PLC0415 - see the module
 
             adopt_memories(self._services.import_target(self._scope))
             self._services.derivations.notify()
@@ -606,7 +604,7 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
-        from memoranda.maintenance.learned import collect_learned  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.facts import collect_learned  # noqa: PLC0415 - see the module
 
         report = self.consolidate(session, dry_run=dry_run)
         return collect_learned(report, self._services.store, self._scope)
@@ -926,8 +924,8 @@ class Memory:
         *,
         users: Iterable[str] | None = None,
         progress: Progress | None = None,
-    ) -> CopyReport:
-        """Copy users with all that they have to another store, and compare the two.
+    ) -> tuple[PortingReport, ...]:
+        """Copy users with all that they have to another store; return a report of each.
 
         A copy is an export that is imported: what is there already stays as it is, so one that
         was cut short goes on. What is derived is made anew there, vectors too.
@@ -942,19 +940,22 @@ class Memory:
             NotFound: there is no such user, or nobody at all.
         """
         services, told = self._services, required_callable(progress, "progress")
-        from memoranda.transfer.copying import copy_users, existing_users  # noqa: PLC0415 - see the module
+        from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
-        names = existing_users(services.store, users)
+        names = porting.existing_users(services.store, users)
         there = another_place(location, services.store.location, self.settings)
         settings = self.settings.with_values(embedding={"background": False})
         with closing(
             Services(there, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
-            source, target = (
-                [each.import_target(each.store.scope(name)) for name in names]
-                for each in (services, other)
+            return tuple(
+                porting.copy_user(
+                    services.import_target(services.store.scope(name)),
+                    other.import_target(other.store.scope(name)),
+                    told,
+                )
+                for name in names
             )
-            return copy_users(list(zip(source, target, strict=True)), told)
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.

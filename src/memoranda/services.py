@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from memoranda.text.dates.statements import DateParser
     from memoranda.text.repetition import ErasedWords
     from memoranda.tokens.catalog import Catalog
-    from memoranda.transfer.batches import ImportTarget
+    from memoranda.transfer.sources import ImportTarget
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -419,7 +419,7 @@ class Services:
 
     def import_target(self, scope: Scope) -> ImportTarget:
         """Return the memory of ``scope`` as imports and exports use it."""
-        from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
+        from memoranda.transfer.sources import ImportTarget  # noqa: PLC0415 - see the module
 
         return ImportTarget(
             self.records(scope),

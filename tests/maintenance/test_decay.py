@@ -3,7 +3,7 @@
 import math
 import runpy
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
@@ -99,13 +99,6 @@ def test_nights_in_between_make_no_difference(item, first, second):
 
 
 @given(facts, DAYS, DAYS)
-def test_confidence_falls_with_time_and_never_rises_above_its_strength(item, first, second):
-    """Later is never more; nothing is ever believed more than when it was said."""
-    early, late = sorted((START + timedelta(days=first), START + timedelta(days=second)))
-    assert decay.confidence(item, late) <= decay.confidence(item, early) <= item.strength
-
-
-@given(facts, DAYS, DAYS)
 def test_a_recall_starts_the_curve_anew(item, days, more):
     """As long after a recall as after the first word, as much is left."""
     recalled = START + timedelta(days=days)
@@ -168,20 +161,6 @@ def test_what_was_superseded_fades_from_what_is_left_of_it():
     )
 
 
-def test_what_has_ended_is_left_alone():
-    """Retired or corrected before, a record gets no second end."""
-    assert decay.plan([fact(valid_until=START + DAY)], START + 100 * DAY) == []
-    assert decay.retirement_date(fact(valid_until=START + DAY)) is None
-    assert decay.retirement_date(fact(valid_until=START + 90 * DAY)) is not None
-
-
-def test_it_counts_from_the_last_recall_where_no_strength_was_kept():
-    """Records from before strengths were kept fade from their last access, or from the start."""
-    old = fact(strength_at=None, last_accessed=START + 5 * DAY)
-    assert left(old, START + 15 * DAY) == pytest.approx(math.exp(-1))
-    assert left(replace(old, last_accessed=None), START + 15 * DAY) == pytest.approx(math.exp(-1.5))
-
-
 @pytest.mark.parametrize("zone", ["Europe/Lisbon", "America/New_York", "Australia/Lord_Howe"])
 def test_the_clock_on_the_wall_makes_no_difference(zone):
     """An hour that a clock skips or has twice is no day's twenty-fourth part more or less."""
@@ -202,13 +181,6 @@ def test_no_threshold_retires_nothing():
     assert decay.retirement_date(fact(strength=0.04), THRESHOLD) == START
     assert decay.retirement_date(fact(decay_rate=1e-9), THRESHOLD) is None  # Beyond the calendar.
     assert decay.retirement_date(fact(strength=0.0), THRESHOLD) == START
-
-
-@given(st.floats(0, 1), st.floats(0), st.floats(allow_nan=False))
-def test_the_curve_stays_between_nothing_and_the_strength(strength, rate, days):
-    """For any rate and any time, endless ones too."""
-    assume(not (math.isinf(rate) and days == 0))
-    assert 0 <= decay.curve(strength, rate, days) <= strength
 
 
 @given(st.floats(0.0001, 1), st.floats(0.9, 1))
@@ -261,13 +233,6 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
     assert held("confirmed") == 1.0
     assert User(store).found("fact_lonely").valid_until == born + 30 * DAY
     store.close()
-
-
-def test_moments_may_be_in_any_zone():
-    """Now and then are compared as moments, whatever their offsets."""
-    east = timezone(timedelta(hours=14))
-    now = (START + 10 * DAY).astimezone(east)
-    assert decay.confidence(fact(), now) == pytest.approx(math.exp(-1))
 
 
 def test_the_picture_in_the_docs_is_what_the_curve_draws():

@@ -74,11 +74,6 @@ def test_a_record_that_could_not_be_read_waits_for_another_night():
     assert failed == {"fact_1": wrong, "fact_3": wrong}
 
 
-def test_the_figures_are_those_of_the_specification():
-    """Facts and episodes, at most two entities, fifty at a time."""
-    assert (set(ENRICHED), FEW, A_NIGHT) == ({Kind.FACT, Kind.EPISODE}, 2, 50)
-
-
 def test_in_a_store_each_record_is_read_once(tmp_path):
     """Night by night fifty, the oldest first, until none is left; entities are linked."""
     store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
-from memoranda.maintenance.triggers import last_time, next_time, parse_times
+from memoranda.maintenance.schedule import last_time, next_time, parse_times
 
 BERLIN = ZoneInfo("Europe/Berlin")
 THURSDAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def runs(text, start, days, zone=UTC):
 
 
 def test_days_of_the_week_are_those_of_cron():
-    """Sunday is 0, 7 or sun; where a day of the month is given, too, either will do."""
+    """Sunday is 0, 7 or sun; where a day of the month is given, too, both must fit."""
     rows = {
         "0 3 * * 0": [4, 11],
         "0 3 * * 7": [4, 11],
@@ -33,7 +33,7 @@ def test_days_of_the_week_are_those_of_cron():
         "0 3 * * 5-7": [2, 3, 4, 9, 10, 11],
         "0 3 * * 1,sun": [4, 5, 11, 12],
         "0 3 * * *": list(range(1, 15)),
-        "0 3 10 * sun": [4, 10, 11],
+        "0 3 10,11 * sun": [11],
     }
     assert {text: [each.day for each in runs(text, THURSDAY, 14)] for text in rows} == rows
 

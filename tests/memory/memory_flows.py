@@ -163,7 +163,7 @@ def learning(memory, clock, folder):
     for _ in range(3):
         clock.advance(DAY)
         runs.append(upkeep.step())
-    told += [[(run.job, run.due, run.error) for run in each] for each in runs]
+    told += [[(run.stage, run.count, run.failed) for run in each] for each in runs]
     clock.advance(300 * DAY)
     told += [memory.maintain(), memory.records(limit=100), memory.stats().records]
     return told

@@ -39,7 +39,6 @@ def test_a_sound_memory_is_well(opened, tmp_path):
     assert not [check for check in checks.values() if check.ok is False]
     assert all(checks[arm].ok for arm in ARMS)
     assert checks["file"].ok
-    assert checks["journal"].ok
 
 
 @each_row(("wanted", "ok"), [(True, True), (False, None)])
@@ -112,7 +111,6 @@ def test_a_file_that_is_gone_fails(opened, tmp_path):
     file.unlink()
     checks = found(memory)
     assert checks["file"].ok is False
-    assert checks["journal"].ok is False
 
 
 def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path):

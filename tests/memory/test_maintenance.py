@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from learning_talks import (
@@ -23,7 +22,7 @@ from learning_talks import (
 )
 from steps import carry_out, do
 
-from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
+from memoranda.errors import InvalidInput
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.maintenance.service import STAGES
@@ -45,10 +44,10 @@ def memory():
 
 
 def ran(maintenance):
-    """Run what is due; return the jobs and for when they were due."""
-    runs = maintenance.step()
-    assert all(run.error is None for run in runs), runs
-    return [(run.job, run.due) for run in runs]
+    """Run what is due; return the stages that were run."""
+    reports = maintenance.step()
+    assert not any(report.failed for report in reports), reports
+    return [report.stage for report in reports]
 
 
 def begun(memory):
@@ -64,7 +63,7 @@ def test_the_jobs_of_s4_are_run_at_their_times(memory):
     found = []
     for _ in range(7 * 24):
         clock_of(memory).advance(HOUR)
-        found += ran(maintenance)
+        found += [(stage, clock_of(memory).now()) for stage in ran(maintenance)]
     expected = [("expire", START + hour * HOUR) for hour in range(1, 7 * 24 + 1)]
     midnights = [START.replace(hour=0) + day * DAY for day in range(1, 8)]
     expected += [(job, day + hour * HOUR) for day in midnights for job, hour in NIGHT]
@@ -100,7 +99,7 @@ def test_expiry_runs_when_a_process_starts(tmp_path):
         memory.remember("Hello.", kind="episode")
         memory.schedule().step()
         clock.advance(DAY + timedelta(minutes=5))
-        assert "expire" in [job for job, _ in ran(memory.schedule())]
+        assert "expire" in ran(memory.schedule())
         assert memory.records(kind="episode") == []
 
 
@@ -114,33 +113,13 @@ def test_times_are_the_users(tmp_path):
         found = []
         for _ in range(24 * 4):
             clock.advance(HOUR)
-            found += [due for job, due in ran(maintenance) if job == "consolidate"]
+            found += [clock.now() for stage in ran(maintenance) if stage == "consolidate"]
         assert found == [
             datetime(2026, 3, 28, 3, tzinfo=UTC),
             datetime(2026, 3, 29, 2, tzinfo=UTC),
             datetime(2026, 3, 30, 2, tzinfo=UTC),
             datetime(2026, 3, 31, 2, tzinfo=UTC),
         ]
-
-
-def test_times_are_settings(tmp_path):
-    """Any cron time, or ``off``; one that cannot be read is told at once."""
-    chosen = by_hand(schedule=dict.fromkeys(STAGES, "off") | {"decay": "30 12 * * *"})
-    with closing(remembering(tmp_path / "m.db", settings=chosen)) as memory:
-        memory.set_context("task", "water the plants")
-        maintenance = begun(memory)
-        clock_of(memory).advance(DAY)
-        assert ran(maintenance) == [("decay", START.replace(hour=12, minute=30))]
-        runs = {run.job: run.at for run in maintenance.next_runs()}
-        assert runs["decay"] == (START + DAY).replace(hour=12, minute=30)
-        assert runs["consolidate"] is None
-    with (
-        closing(
-            remembering(tmp_path / "n.db", settings=by_hand(schedule={"decay": "99 9 * * *"}))
-        ) as memory,
-        pytest.raises(ConfigError, match="99"),
-    ):
-        memory.schedule()
 
 
 def test_of_two_processes_one_runs_each_job(tmp_path):
@@ -160,13 +139,13 @@ def test_of_two_processes_one_runs_each_job(tmp_path):
         clock.set(SUNDAY + 5 * HOUR)
         with ThreadPoolExecutor(2) as pool:
             runs = [run for found in pool.map(lambda each: each.step(), both) for run in found]
-        assert sorted(run.job for run in runs if run.job != "expire") == [
+        assert sorted(run.stage for run in runs if run.stage != "expire") == [
             "consolidate",
             "decay",
             "enrich",
             "reflect",
         ]
-        assert len([run for run in runs if run.job == "expire"]) == 1
+        assert len([run for run in runs if run.stage == "expire"]) == 1
         learned = facts(one)[before:]
         assert len(learned) == 3
         assert all(len(item.source_ids) == 1 for item in learned)
@@ -186,53 +165,19 @@ def test_the_weekly_insight_comes_with_the_night(memory):
     assert "Marta" in insight.content
 
 
-def test_a_job_that_fails_for_one_user_is_done_for_the_others_and_tried_again():
-    """A failure is told with the user and the session, and an hour later it is tried again."""
-    answers = {
-        ClaimsAnswer: [
-            LLMError("busy"),
-            ClaimsAnswer([ClaimAnswer("The user lives in Rome.", ["t1"])]),
-        ]
-    }
-    answers[ClaimsAnswer].append(ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])]))
-    chosen = by_hand(entities={"accurate": "regex"})
-    with closing(remembering(llm=ScriptedLLM(answers), settings=chosen)) as memory:
-        bo = memory.as_user("bo")
-        maintenance = begun(memory)
-        talk(memory, "s", "I live in Porto.")
-        talk(bo, "s", "I live in Rome.")
-        clock_of(memory).set(START.replace(hour=3) + DAY)
-        failed = {run.job: run.error for run in maintenance.step() if run.error}
-        assert list(failed) == ["consolidate"]
-        assert "ana/s: busy" in failed["consolidate"]
-        assert contents(bo) == ["The user lives in Rome."]
-        assert maintenance.step() == []
-        clock_of(memory).advance(HOUR)
-        assert "consolidate" in [job for job, _ in ran(maintenance)]
-        assert contents(memory) == ["The user lives in Porto."]
-
-
 def test_a_thread_keeps_it_up_until_it_is_closed(memory):
     """In the process that serves: what is due at the start is run, and closing ends it."""
     done = Event()
     memory.remember("Something that fades.", decay_rate=0.1)
     clock_of(memory).advance(60 * DAY)
     maintenance = memory.schedule(lambda _user, report: report.stage == "decay" and done.set())
-    with maintenance.background() as thread:
-        assert done.wait(PATIENCE)
-        assert thread.is_alive()
-    assert not thread.is_alive()
+    thread = Thread(target=maintenance.run)
+    thread.start()
+    assert done.wait(PATIENCE)
     assert facts(memory) == []
-
-
-def test_a_memory_that_is_closed_ends_the_loop(tmp_path):
-    """``run`` returns when there is nothing left to keep up."""
-    memory = remembering(tmp_path / "m.db")
-    maintenance = begun(memory)
     memory.close()
-    maintenance.run()
-    with pytest.raises(StoreClosed):
-        maintenance.step()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 @pytest.fixture
@@ -314,15 +259,6 @@ def test_upkeep_twice_changes_nothing(full):
     memory.maintain()
     assert tables(path, but=("leases",)) == before
     assert memory.verify() == []
-
-
-def test_every_stage_can_be_run_by_hand():
-    """Each stage of a night is a verb of its own, and can be tried without an effect."""
-    with closing(remembering()) as memory:
-        for name in STAGES:
-            verb = getattr(memory, name)
-            assert inspect.signature(verb).parameters["dry_run"].default is False
-            assert verb().stage == name
 
 
 def test_usage_of_a_stage_adds_up(memory):

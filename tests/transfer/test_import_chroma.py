@@ -106,7 +106,7 @@ def test_a_folder_of_s1_is_adopted_where_it_is(tmp_path, caplog):
         with open_memory(f"chroma://{folder}", schedule={"expire_at_start": True}) as memory:
             if not turn:
                 assert f"{len(ROWS)} memories of another program" in caplog.text
-                assert "facts that look like secrets: 1" in caplog.text
+                assert "records that hold secrets: 1" in caplog.text
             require_imported(memory)
     client = client_of(folder)
     found = client.get_collection("memories").get()

@@ -77,12 +77,13 @@ def test_nothing_but_talk_comes_in(plain, tmp_path):
     assert set(report.left_out) == {
         "lines without talk: 5",
         "commands and notices: 3",
-        "errors of the service: 2",
-        "thoughts of the model: 1",
-        "meta lines: 1",
-        "lines of side chains: 1",
-        "summaries of talk that is there: 1",
-        "pictures: 1",
+        "lines marked isApiErrorMessage: 1",
+        "lines marked <synthetic>: 1",
+        "parts of the type thinking: 1",
+        "lines marked isMeta: 1",
+        "lines marked isSidechain: 1",
+        "lines marked isCompactSummary: 1",
+        "parts of the type image: 1",
     }
     said = "\n".join(words for _, words in talk(plain))
     for never in ("Be tidy", "/clear", "cleared", "Caveat", "bug", "continues", "API Error"):
@@ -139,7 +140,7 @@ def test_a_line_that_is_still_written_waits(plain, tmp_path):
         file.write(json.dumps(person(9, "Thanks."))[:60])
     report = plain.import_(path)
     assert report.messages == 5
-    assert "lines that are still being written: 1" in report.left_out
+    assert "lines that cannot be read: 1" in report.left_out
     assert plain.import_(transcript(tmp_path, [*TALK, person(9, "Thanks.")])).messages == 1
 
 
@@ -203,20 +204,22 @@ def test_tags_that_are_not_closed_are_text(plain, tmp_path):
 
 
 def test_the_session_of_another_agent_is_left_alone(opened, tmp_path, wordless):
-    """A session that one agent imported is no other agent's: the error says so."""
+    """A session that one agent imported is no other agent's: nothing is added to it."""
     path = transcript(tmp_path, TALK)
     place = {"location": tmp_path / "m.db", "embedder": None, "settings": wordless}
     opened(**place, agent="coder").import_(path)
-    with pytest.raises(InvalidInput, match=r"line 3: conversation .* is another agent's"):
-        opened(**place, agent="writer").import_(path)
-    assert opened(**place, agent="coder").import_(path).messages == 0
+    assert opened(**place, agent="writer").import_(path).messages == 0
+    longer = transcript(tmp_path, [*TALK, person(9, "Thanks.")])
+    with pytest.raises(InvalidInput, match=f"{SESSION}' is another agent's; choose another id"):
+        opened(**place, agent="writer").import_(longer)
+    assert opened(**place, agent="coder").import_(longer).messages == 1
 
 
 def test_bad_lines_are_told_and_passed_over(opened, tmp_path, wordless):
     """What a crash left of a line keeps out nothing that was said before or since."""
     for bad, complaint in (
         ("{no", "line 12: not valid JSON"),
-        ("[]", "line 12: expected an object"),
+        ("3", "line 12: expected an object"),
         ({"type": "user", "sessionId": "x"}, "line 12: expected a line of a transcript with uuid"),
         (person(9, 3), "line 12: content must be text or a list of blocks, got 3"),
         (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
@@ -253,20 +256,13 @@ def test_what_was_typed_while_claude_worked_was_said(plain, tmp_path):
     assert plain.import_(transcript(tmp_path, lines)).messages == 0
 
 
-def test_a_broken_first_line_hides_no_transcript(plain, tmp_path):
-    """Also a file that begins with half a line is read from its next one on."""
-    path = transcript(tmp_path, TALK)
-    path.write_text('{"type": "us\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-    assert plain.import_(tmp_path).messages > 0
-
-
 def test_what_is_no_transcript_is_refused(plain, tmp_path):
     """A file or folder without a line of Claude Code is an error, also where it was so named."""
     (tmp_path / "x.jsonl").write_text('{"type": "note"}\n')
     with pytest.raises(InvalidInput, match="is no transcript of Claude Code: no line has"):
         plain.import_(tmp_path / "x.jsonl", "claude-code")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match=r"holds no transcript of Claude Code; looked for"):
+    with pytest.raises(InvalidInput, match=r"is no transcript of Claude Code.*are read"):
         plain.import_(tmp_path / "empty", "claude-code")
 
 
@@ -296,11 +292,3 @@ def test_two_imports_at_once_store_each_message_once(tmp_path, wordless):
             f"sentence {each}" for each in range(60)
         )
         assert len(memory.records(kind=Kind.EPISODE)) == 60
-
-
-def test_two_users_of_one_store_may_import_the_same_file(opened, tmp_path, wordless):
-    """The ids of messages are a user's own; what one has is no reason to skip it for another."""
-    path = transcript(tmp_path, TALK)
-    for user in ("ana", "bob"):
-        memory = opened(tmp_path / "m.db", user=user, embedder=None, settings=wordless)
-        assert memory.import_(path).messages == 5

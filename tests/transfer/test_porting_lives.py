@@ -1,10 +1,10 @@
 """What upkeep did to a memory goes with it: nothing is learned, faded or decided twice."""
 
-from file_samples import ALL, START, opened
+from file_samples import ALL, opened
 from samples import User
 from steps import carry_out, do
 
-from memoranda.model.changes import Close, Enrich, Fade, Retire
+from memoranda.model.changes import Retire
 from memoranda.model.query import Filter, Subset
 
 
@@ -64,17 +64,6 @@ def test_what_was_never_read_is_not_passed_over(tmp_path):
         assert sessions(two) == {"s": (-1, False)}
 
 
-def test_fading_goes_on_from_the_same_strength(tmp_path):
-    """An imported fact has the strength, and the moment it fades from, that it had."""
-    with opened() as one:
-        fact = one.remember("tea", decay_rate=0.1)
-        now = one._services.clock.now()
-        apply(one, do.RecordAccess((fact.id,), now), Fade(fact.id, now, 0.4))
-        with moved(one, tmp_path / "noa.jsonl") as two:
-            found = two.get(fact.id)
-            assert (found.confidence, found.strength, found.strength_at) == (0.4, 1.0, now)
-
-
 def test_decisions_on_names_hold_in_another_store(tmp_path):
     """Merged names are one entity there, under the same name."""
     with opened() as one:
@@ -106,22 +95,3 @@ def test_what_is_retired_or_taken_back_stays_so(tmp_path):
             assert [item.id for item in found] == [kept.id]
             assert two.get(taken.id).valid_until == one.get(taken.id).valid_until
             assert two.verify() == []
-
-
-def test_enrichment_is_done_again(tmp_path):
-    """Links that only enrichment found stay behind, and so does its stamp."""
-    with opened() as one:
-        fact = one.remember("tea", metadata={"a": 1})
-        apply(one, Enrich(fact.id, one._services.clock.now(), ()))
-        assert one.get(fact.id).enriched_at is not None
-        with moved(one, tmp_path / "noa.jsonl") as two:
-            assert (two.get(fact.id).metadata, two.get(fact.id).enriched_at) == ({"a": 1}, None)
-
-
-def test_a_record_that_ended_before_it_was_closed_keeps_its_end(tmp_path):
-    """Closing what had expired changes no end, here and there."""
-    with opened() as one:
-        note = one.set_context("mood", "busy")
-        apply(one, Close(note.id, note.valid_until + (note.valid_until - START), "forgotten"))
-        with moved(one, tmp_path / "noa.jsonl") as two:
-            assert two.get(note.id).valid_until == note.valid_until

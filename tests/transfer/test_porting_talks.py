@@ -149,7 +149,7 @@ def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):
         report = memory.import_(path)
         assert (report.messages, report.skipped) == (1, 2)
         assert [len(memory.conversation(name)) for name in ("chat", "chat-2")] == [2, 2]
-        written(tmp_path, "chat.jsonl", {"messages": [hello, hello, hello]}, {"messages": [hello]})
+        written(tmp_path, "chat.jsonl", {"messages": [reply, hello]})
         with pytest.raises(InvalidInput, match="another conversation 'chat' is stored already"):
             memory.import_(path)
         assert len(memory.conversation("chat")) == 2

@@ -244,7 +244,7 @@ class Session:
         shown = progress.Progress(*columns, console=self.err, transient=True, disable=silent)
         with shown:
             task = shown.add_task(title, total=None)
-            yield lambda done, total: shown.update(task, completed=done, total=total)
+            yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
     def confirm(self, question: str) -> bool:
         """Ask a question whose answer is no unless it is yes."""

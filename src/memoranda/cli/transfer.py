@@ -17,19 +17,16 @@ from pathlib import Path
 import typer
 
 from memoranda.cli.command import FAILED, CommandGroup, Session, command, make_group
-from memoranda.errors import EmbeddingError, InvalidInput, NotFound, StoreError
+from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
 from memoranda.rendering.forms import to_json
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, pluralize
 from memoranda.serving import existing
 from memoranda.store.locations import place
-from memoranda.transfer.copying import CopyReport
-from memoranda.transfer.json_files import FileFormat
+from memoranda.transfer.sources import FileFormat
 
 USERS_SHOWN = 5
-# Of the differences of a copy.
-MOST_SHOWN = 10
 # What stands for standard input and output in the place of a file.
 STREAM = "-"
 # The exit code by which a hook of Claude Code blocks, and that of a wrong command line.
@@ -130,7 +127,7 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
 
 @command(commands, "copy", source={"metavar": "FROM"}, target={"metavar": "TO"})
 def copy(session: Session, *, source: str, target: str) -> None:
-    """Copy users with all they have to another store, and compare the two.
+    """Copy users with all they have to another store.
 
     Every user, or the one that --user names: an export that is imported. What is there already
     stays as it is, so a copy that was cut short goes on. Vectors are made anew.
@@ -151,33 +148,21 @@ def copy(session: Session, *, source: str, target: str) -> None:
     memory = session.memory(source)
     try:
         with session.progress("copying") as progress:
-            report = memory.copy_to(target, users=users, progress=progress)
+            reports = memory.copy_to(target, users=users, progress=progress)
     except KeyboardInterrupt:
         session.hint("it was cut short; the same command goes on with the rest")
         raise
     embedded = _embed(session, session.memory(target))
-    for each in report.users:
-        for line in each.left_out:
-            session.warn(line)
-    shown = safe_text(_copied(report, embedded))
-    session.show({**to_json(report), "embedded": embedded}, shown)
-    if report.differences:
-        raise StoreError(f"the copy is different: {'; '.join(report.differences[:MOST_SHOWN])}")
-
-
-def _copied(report: CopyReport, embedded: int) -> str:
-    """Say in a line what was copied."""
-    users = report.users
+    for line in (line for each in reports for line in each.left_out):
+        session.warn(line)
     parts = [
-        pluralize(sum(each.records for each in users), "record"),
-        pluralize(sum(each.messages for each in users), "message"),
+        pluralize(sum(each.records for each in reports), "record"),
+        pluralize(sum(each.messages for each in reports), "message"),
     ]
     if embedded:
         parts.append(f"{embedded:,} given vectors")
-    same = "; both places have the same" if not report.differences else ""
-    if same and any(each.left_out for each in users):
-        same += " but for that"
-    return f"copied {', '.join(parts)}, for {pluralize(len(users), 'user')}{same}"
+    shown = safe_text(f"copied {', '.join(parts)}, for {pluralize(len(reports), 'user')}")
+    session.show({"users": to_json(reports), "embedded": embedded}, shown)
 
 
 @command(commands, "backup")

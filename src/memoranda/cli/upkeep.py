@@ -14,7 +14,7 @@ from memoranda.cli.command import FAILED, Session, command, complete
 from memoranda.cli.worker import WorkerCommand, stage_outcome
 from memoranda.errors import InvalidInput
 from memoranda.maintenance.audit import REMEDIES
-from memoranda.maintenance.learned import LearnedFacts
+from memoranda.maintenance.facts import LearnedFacts
 from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.maintenance.users import UserMaintenance
 from memoranda.memory import Memory, services_of

@@ -111,7 +111,7 @@ class WorkerCommand:
         """Work off what waits and what is due; the command fails with any of it."""
         ran = self._until_signal(self._worker.run_once)
         self._show_end()
-        if any(each.error for each in ran):
+        if any(each.failed for each in ran):
             raise typer.Exit(FAILED)
 
     def _until_signal(self, work: Callable[[], T]) -> T:
@@ -146,7 +146,7 @@ class WorkerCommand:
             Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
             Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
         )
-        found = self._worker.schedule.next_runs(now)
+        found = self._worker.schedule.next_runs()
         session.show({"next": found}, table(found, columns, session.view), indent=None)
 
     def _show_report(self, user: str, report: StageReport) -> None:

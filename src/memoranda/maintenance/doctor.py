@@ -15,16 +15,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
+from memoranda.maintenance.schedule import next_time, parse_times
 from memoranda.maintenance.service import STAGES
-from memoranda.maintenance.triggers import next_time, parse_times
 from memoranda.model.models import Entity, Hit, Kind, Record, Scope
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.model.query import Filter
@@ -35,21 +33,8 @@ from memoranda.providers.embedding import model_files as files
 from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_server, medium
-from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sql.store import Store
 
-EXTRAS = {
-    "local": ("onnxruntime", "safetensors", "tokenizers"),
-    "chroma": ("chromadb",),
-    "mcp": ("mcp",),
-    "openai": ("openai",),
-    "postgres": ("psycopg", "psycopg_pool"),
-    "sentence-transformers": ("sentence_transformers",),
-    "tui": ("textual",),
-    "worker": ("prometheus_client",),
-}
-# Where an SQLite file says how it is written, and that it is by a write-ahead log.
-WAL_AT, WAL = 18, b"\x02\x02"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 # How long after it was due a run of upkeep is missed: no machine is on at all hours. And how long a
 # session waits, where its model has failed before.
@@ -147,13 +132,6 @@ class Doctor:
         elif is_server(store.location):
             detail = f"{store.location}, {store.size():,} bytes of records at least"
             yield "server", lambda: (True, detail, None)
-        if medium(store.location) == "file":
-            yield "sqlite", lambda: (True, f"{version('apsw')} with FTS5 (apsw)", None)
-            if file is not None:
-                yield "journal", partial(_journal, file)
-            # To open a memory is to bring its schema to the newest.
-            steps = len(schema_steps())
-            yield "schema", lambda: (True, f"version {steps}, the newest", None)
 
     def _of_contents(self) -> Probes:
         """Yield what is to be looked at of the memory and of what works on it."""
@@ -164,7 +142,6 @@ class Doctor:
         yield "learning", self._learning
         yield "notes", lambda: _notes(self.notes)
         yield "upkeep", self._upkeep
-        yield "extras", _extras
         yield "language model", lambda: _language(self.language_model)
         yield "names", lambda: _names(self.names, self.settings)
 
@@ -279,15 +256,10 @@ class Doctor:
         vectors = cage.stats().vectors
         if arm == "vector" and vectors.startswith("off"):
             return False, vectors, None
-        return False, f"does not find its canary by {query!r}", self._arm_remedy(arm)
-
-    def _arm_remedy(self, arm: str) -> str:
-        """Return what helps where an arm does not find its canary."""
-        if arm in {"vector", "tokens"}:
-            return OTHER_MODEL
+        remedy = OTHER_MODEL if arm in {"vector", "tokens"} else REINSTALL
         if arm == "entity" and "regex" not in self.names.strategies[FAST]:
-            return "memoranda config set entities.fast regex"
-        return REINSTALL
+            remedy = "memoranda config set entities.fast regex"
+        return False, f"does not find its canary by {query!r}", remedy
 
 
 def _notes(found: str) -> Finding:
@@ -311,18 +283,6 @@ def _file(file: Path, store: Store) -> Finding:
         remedy = f"chmod {700 if file.is_dir() else 600} {file}"
         return None, f"{detail}: others on this machine may read it", remedy
     return True, detail, None
-
-
-def _journal(file: Path) -> Finding:
-    try:
-        with file.open("rb") as opened:
-            header = opened.read(WAL_AT + len(WAL))
-    except OSError as error:
-        return False, f"{file}: {error.strerror}", None
-    if header[WAL_AT:] == WAL:
-        return True, "WAL: readers never wait for a writer", None
-    remedy = "put the file on a local disk, and close other programs that have it open"
-    return False, "not WAL: readers and writers wait for each other", remedy
 
 
 def _soundness(problems: list[str]) -> Finding:
@@ -350,17 +310,6 @@ def _model_files(settings: Settings) -> Finding:
     return True, f"{files.MODEL} in {found}", None
 
 
-def _extras() -> Finding:
-    there = [name for name, modules in EXTRAS.items() if all(find_spec(each) for each in modules)]
-    absent = [name for name in EXTRAS if name not in there]
-    detail = f"installed: {', '.join(there) or 'none'}"
-    if absent:
-        detail += f"; not installed: {', '.join(absent)}"
-    if "local" in there:
-        return True, detail, None
-    return None, detail, "pip install 'memoranda[local]'"
-
-
 def _language(model: LanguageModel | None) -> Finding:
     if model is None:
         return None, "none: rules do all that a model would do better", None
@@ -368,14 +317,11 @@ def _language(model: LanguageModel | None) -> Finding:
 
 
 def _names(found: EntityPipeline, settings: Settings) -> Finding:
-    """Look at what finds names: providers that settings name and nobody set up are no fault.
-
-    Where nothing reads names again at night, those that would are not missed.
-    """
-    used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
-    chosen, enriches = settings.entities, settings.schedule.enrich != "off"
-    wanted = names(f"{chosen.fast}, {chosen.accurate}" if enriches else chosen.fast)
-    detail = "; ".join(used)
+    """Look at what finds names; slow ones are missed only where a night uses them."""
+    chosen = settings.entities
+    used = [chosen.fast] if settings.schedule.enrich == "off" else [chosen.fast, chosen.accurate]
+    wanted = names(", ".join(used))
+    detail = "; ".join(f"{how}: {', '.join(order)}" for how, order in found.strategies.items())
     missing = {name: why for name, why in found.missing.items() if name in wanted}
     if not missing:
         return True, detail, None

@@ -4,6 +4,10 @@ For each user whose run of a stage is due a process takes the lease ``<stage>:<u
 stage and marks the run as done. Runs that were missed become one; a run that was due before a
 user had anything was not missed. Whoever is killed loses the lease when it ends, and the next
 process takes the user over: a stage does no harm when it is run twice.
+
+A stage runs at times of the clock (five fields of cron; Sunday is 0 or 7, and where both kinds of
+day are given, both must fit) as APScheduler reads them, or every so often: a span is counted from
+the beginning of 1970, so that all processes agree.
 """
 
 from __future__ import annotations
@@ -16,21 +20,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 from threading import Event, Thread
+from typing import Any
 
-from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.figures import WorkerMetrics
+from apscheduler.triggers.cron import CronTrigger
+from apscheduler.triggers.interval import IntervalTrigger
+
+from memoranda.derivations import BATCH
+from memoranda.errors import ConfigError, MemorandaError, StoreClosed
 from memoranda.maintenance.service import STAGES
-from memoranda.maintenance.triggers import last_time, next_time, parse_times
-from memoranda.model.checks import require_aware
+from memoranda.model.checks import EPOCH
 from memoranda.model.clock import Clock
 from memoranda.model.models import Kind, Scope
-from memoranda.model.processes import start_thread
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import StageLease
+from memoranda.settings.parsing import SPAN, parse_span
 from memoranda.store.sql.store import Store
 
 log = logging.getLogger("memoranda.maintenance.schedule")
@@ -46,26 +53,115 @@ RENEWALS = 3
 AT_START = "expire"
 ANYTHING = Filter.at_any_time(kinds=tuple(Kind))
 NO_LEASE = StageLease(None, None)
+# A trigger of APScheduler.
+Times = Any
+OFF = "off"
+FIELDS = ("minute", "hour", "day", "month", "day_of_week")
+# APScheduler counts the days from Monday, cron from Sunday; by name they agree.
+DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEKDAYS = {str(day): name for day, name in enumerate(DAYS)}
+REFUSED = (
+    "{!r} is no time for a stage: {}; write five fields (minute hour day month weekday), such as "
+    "'0 3 * * *', or a span such as 3600s or 1h, or 'off'"
+)
+MINUTE, TICK = timedelta(minutes=1), timedelta(microseconds=1)
+# Longer than from one 29 February to the next.
+HORIZON = timedelta(days=9 * 366)
 
 # Called with a user and what a stage did for them.
 OnReport = Callable[[str, StageReport], object]
 
 
-@dataclass(frozen=True, slots=True)
-class JobResult:
-    """What this process did of a run of a stage.
+def parse_times(text: str, zone: tzinfo) -> Times | None:
+    """Return the times that a setting names; ``None`` for ``off``.
+
+    Args:
+        text: five fields of cron, a time span such as ``3600s`` or ``1h``, or ``off``.
+        zone: of whose clock the fields are.
+
+    Raises:
+        ConfigError: it is none of them, or no such time ever comes.
+    """
+    given = text.strip().lower()
+    if given == OFF:
+        return None
+    try:
+        times = _every(given) if SPAN.fullmatch(given) else _cron(given, zone)
+        if next_time(times, EPOCH) is None:
+            raise ConfigError(REFUSED.format(text, "no such time ever comes"))
+    except ValueError as error:
+        raise ConfigError(REFUSED.format(text, error)) from error
+    return times
+
+
+def _every(text: str) -> Times:
+    seconds = int(parse_span(text).total_seconds())
+    return IntervalTrigger(seconds=seconds, start_date=EPOCH, timezone=UTC)
+
+
+def _cron(text: str, zone: tzinfo) -> Times:
+    values = text.split()
+    if len(values) != len(FIELDS):
+        raise ValueError(f"it has {len(values)} fields")
+    values[-1] = ",".join(map(_weekdays, values[-1].split(",")))
+    return CronTrigger(**dict(zip(FIELDS, values, strict=True)), timezone=zone)
+
+
+def _weekdays(item: str) -> str:
+    """Return an item such as ``5-7/2`` with the names of its days."""
+    days, slash, step = item.partition("/")
+    return "-".join(WEEKDAYS.get(day, day) for day in days.split("-")) + slash + step
+
+
+def next_time(times: Times, after: datetime) -> datetime | None:
+    """Return the first of ``times`` later than a moment, in UTC; ``None`` beyond the calendar."""
+    try:
+        found = times.get_next_fire_time(None, after.astimezone(UTC) + TICK)
+    except (OverflowError, ValueError):  # The end of the calendar.
+        return None
+    return None if found is None else found.astimezone(UTC)
+
+
+def last_time(times: Times, until: datetime) -> datetime | None:
+    """Return the last of ``times`` not later than a moment, in UTC; ``None`` for years before."""
+    span, found = MINUTE, None
+    while found is None and span < HORIZON:
+        moment = next_time(times, until - span)
+        while moment is not None and moment <= until:
+            found, moment = moment, next_time(times, moment)
+        span *= 4
+    return found
+
+
+def _zeros(names: Iterable[str]) -> Counter[str]:
+    return Counter(dict.fromkeys(names, 0))
+
+
+@dataclass(slots=True)
+class WorkerMetrics:
+    """Counts since the start. The keys stay the same, so that any thread may read them.
 
     Attributes:
-        job: the stage.
-        due: when the run was due.
-        result: what was done, for all users of whom this process ran it.
-        error: why it failed for some of them, if it did; then it is tried again for these.
+        derived: records, by kind of work.
+        derivation_seconds: what that took.
+        derivation_failures: how often deriving was broken off by an error.
+        stages: how often each stage was run for a user.
+        stage_failures: and how often that failed, wholly or in part.
+        stage_seconds: what it took.
     """
 
-    job: str
-    due: datetime
-    result: StageReport
-    error: str | None = None
+    derived: Counter[str] = field(default_factory=lambda: _zeros(BATCH))
+    derivation_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(BATCH, 0.0))
+    derivation_failures: int = 0
+    stages: Counter[str] = field(default_factory=lambda: _zeros(STAGES))
+    stage_failures: Counter[str] = field(default_factory=lambda: _zeros(STAGES))
+    stage_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+
+    def add_stage(self, report: StageReport, seconds: float) -> None:
+        """Count what a stage did for a user."""
+        self.stages[report.stage] += 1
+        self.stage_failures[report.stage] += bool(report.failed)
+        self.stage_seconds[report.stage] += seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +172,11 @@ class NextRun:
         job: the stage.
         at: when; the present, if it is due already; ``None`` is never.
         last_due: for when its last run was due that is done, in whichever process.
-        last_error: why its last run in this process failed for some users, if it did.
     """
 
     job: str
     at: datetime | None
     last_due: datetime | None = None
-    last_error: str | None = None
 
 
 class Schedule:
@@ -128,34 +222,38 @@ class Schedule:
         self._started: datetime | None = None
         # For when the last run of each stage was due that nobody has to make any more.
         self._settled: dict[str, datetime] = {}
-        self._errors: dict[str, str] = {}
 
-    def step(self, now: datetime | None = None) -> list[JobResult]:
-        """Run what is due and not done or being done elsewhere; return what was run.
+    def step(self) -> list[StageReport]:
+        """Run what is due and not done or being done elsewhere; return what was done, by user.
 
         Where a stage fails for a user, the error is logged, the others' runs go on, and an hour
         later it is tried again.
 
-        Args:
-            now: the present, if not by the clock.
-
         Raises:
             MemorandaError: the store failed.
         """
-        now = require_aware(self._clock.now() if now is None else now, "now")
+        now = self._clock.now()
         self._started = self._started or now
         self._store.vector_model()  # Raises where the store was closed, also if nothing is due.
         due = {stage: self._due(stage, now) for stage in STAGES}
-        open_runs = [
+        waiting = [
             (moment, stage)
             for stage, moment in due.items()
             if moment is not None and moment != self._settled.get(stage)
         ]
-        ran: list[JobResult] = []
-        for moment, stage in sorted(open_runs, key=lambda run: run[0]):
-            if not self.stop.is_set():
-                ran += self._run(stage, moment, now)
-        return ran
+        done: list[StageReport] = []
+        for moment, stage in sorted(waiting, key=lambda run: run[0]):
+            is_settled = True
+            for user, lease in self._users(stage, moment):
+                if self.stop.is_set():
+                    return done
+                is_taken = lease.until is not None and lease.until > now
+                report = None if is_taken else self._run_for(user, stage, moment)
+                is_settled = is_settled and report is not None and not report.failed
+                done += [] if report is None else [report]
+            if is_settled:
+                self._settled[stage] = moment
+        return done
 
     def run(self) -> None:
         """Step whenever something is due, until stopped, or until the store is closed.
@@ -171,32 +269,18 @@ class Schedule:
                 log.warning("the schedule could not be read: %s; it is tried again", error)
             self.stop.wait(self.pause(self._clock.now()).total_seconds())
 
-    @contextmanager
-    def background(self, timeout: float | None = None) -> Iterator[Thread]:
-        """Run it in a thread; at the end of the block wait for the user at hand.
-
-        Args:
-            timeout: seconds to wait; ``None`` is as long as it takes.
-        """
-        thread = start_thread("memoranda-schedule", self.run, self.stop.set)
-        try:
-            yield thread
-        finally:
-            self.stop.set()
-            thread.join(timeout)
-
     def pause(self, now: datetime) -> timedelta:
         """Return how long nothing is to be done; at most a minute."""
         moments = [next_time(times, now) for times in self._times.values() if times is not None]
         return min([NAP, *(moment - now for moment in moments if moment is not None)])
 
-    def next_runs(self, now: datetime | None = None) -> list[NextRun]:
+    def next_runs(self) -> list[NextRun]:
         """Return when each stage runs next, in the order of a night.
 
         Raises:
             MemorandaError: the store failed.
         """
-        now = require_aware(self._clock.now() if now is None else now, "now")
+        now = self._clock.now()
         last = {run.job: run.due for run in self._store.job_runs()}
         found = []
         for stage, times in self._times.items():
@@ -204,7 +288,7 @@ class Schedule:
             at = None if times is None else next_time(times, now)
             if due is not None and any(True for _ in self._users(stage, due)):
                 at = now
-            found.append(NextRun(stage, at, last.get(stage), self._errors.get(stage)))
+            found.append(NextRun(stage, at, last.get(stage)))
         return found
 
     def _due(self, stage: str, now: datetime) -> datetime | None:
@@ -230,36 +314,6 @@ class Schedule:
             if is_due:
                 yield user, lease
 
-    def _run(self, stage: str, due: datetime, now: datetime) -> list[JobResult]:
-        """Make a run for all users of whom no other process does; return what was done."""
-        counts, count = Counter[str](), 0
-        failed: dict[str, str] = {}
-        tried = left = 0
-        for user, lease in self._users(stage, due):
-            if self.stop.is_set():
-                left += 1
-                break
-            claimed = lease.until is not None and lease.until > now
-            report = None if claimed else self._run_for(user, stage, due)
-            if report is None:
-                left += 1
-                continue
-            tried += 1
-            count += report.count
-            counts.update(report.counts)
-            left += bool(report.failed)
-            failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
-        if not left:
-            self._settled[stage] = due
-        if not tried:
-            return []
-        self._errors.pop(stage, None)
-        if failed:
-            what, why = next(iter(failed.items()))
-            self._errors[stage] = f"{stage} failed for {len(failed)} ({what}: {why})"
-        done = StageReport(stage=stage, count=count, counts=counts, failed=failed)
-        return [JobResult(stage, due, done, self._errors.get(stage))]
-
     def _run_for(self, user: str, stage: str, due: datetime) -> StageReport | None:
         """Run a stage for a user, under the lease on it; nothing where another process has that."""
         name = f"{stage}:{user}"
@@ -271,7 +325,7 @@ class Schedule:
         if not claim():
             return None
         try:
-            with renewed(name, claim, self.lease):
+            with _renewed(claim, self.lease):
                 report = self._report(user, stage)
         except StoreClosed:
             with suppress(MemorandaError):
@@ -292,10 +346,8 @@ class Schedule:
         except StoreClosed:
             raise
         except Exception as error:
-            if not self.stop.is_set():
-                log.exception("%s failed for %s; it is tried again", stage, user)
-            why = f"{type(error).__name__}: {error}"
-            report = StageReport(stage=stage, failed={stage: why})
+            log.exception("%s failed for %s; it is tried again", stage, user)
+            report = StageReport(stage=stage, failed={stage: f"{type(error).__name__}: {error}"})
         else:
             for what, why in report.failed.items():
                 log.warning("%s failed for %s/%s: %s; it is tried again", stage, user, what, why)
@@ -310,26 +362,16 @@ class Schedule:
 
 
 @contextmanager
-def renewed(name: str, claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
-    """Renew a lease from a thread of its own until the block ends.
-
-    Args:
-        name: of the lease, for the log.
-        claim: renews it; false, if it was lost.
-        lease: how long it lasts.
-    """
+def _renewed(claim: Callable[[], bool], lease: timedelta) -> Iterator[None]:
+    """Renew a lease from a thread of its own until the block ends."""
     done = Event()
 
     def renew() -> None:
         while not done.wait(lease.total_seconds() / RENEWALS):
-            try:
-                if not claim():
-                    log.warning("the lease %s ended before its run; that may be made twice", name)
-                    return
-            except MemorandaError as error:
-                log.warning("the lease %s could not be renewed: %s", name, error)
+            with suppress(MemorandaError):
+                claim()
 
-    thread = Thread(target=renew, name=f"memoranda-lease-{name}", daemon=True)
+    thread = Thread(target=renew, name="memoranda-lease", daemon=True)
     thread.start()
     try:
         yield

@@ -43,7 +43,6 @@ STAGES = ("expire", "enrich", "consolidate", "decay", "reflect")
 BATCH = 500
 # Lines of a report.
 MOST_LINES = 200
-UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
 # What is enriched.
 ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
 # Entities that a record has at most to be read again.
@@ -164,10 +163,9 @@ class Maintenance:
         self, over: Sequence[tuple[Record, Retire]], now: datetime, *, dry_run: bool
     ) -> StageReport:
         """Take what is past its retention, and what had been retired before, out for good."""
-        kinds = {record.id: record.kind.value for record in self._retired(now)}
-        lines = {id_: f"- {id_}: retired before" for id_ in kinds}
-        kinds |= {record.id: record.kind.value for record, _ in over}
-        lines |= {each.id: f"- {each.id}: {each.reason}" for _, each in over}
+        found = chain(self._retired(now), (record for record, _ in over))
+        kinds = {record.id: record.kind.value for record in found}
+        why = {each.id: each.reason for _, each in over}
         ids = [] if dry_run else list(kinds)
         for start in range(0, len(ids), BATCH):
             with self.store.write(self.scope) as tx:
@@ -178,7 +176,7 @@ class Maintenance:
             stage="expire",
             count=len(kinds),
             counts=Counter(kinds.values()),
-            lines=tuple(islice(lines.values(), MOST_LINES)),
+            lines=tuple(f"- {id_}: {why.get(id_, 'retired before')}" for id_ in kinds)[:MOST_LINES],
             dry_run=dry_run,
         )
 
@@ -320,12 +318,8 @@ def _policy(kind: Kind, retention: Retention) -> str:
     """Say how long a kind is kept."""
     if kind in retention.until_midnight:
         return f"{kind.value} is kept until the day ends in {retention.zone}"
-    span = retention.spans[kind]
-    for unit, name in UNITS:
-        if span % unit == timedelta():
-            number = span // unit
-            return f"{kind.value} is kept for {number} {name}{'s' if number != 1 else ''}"
-    return f"{kind.value} is kept for {span.total_seconds():g} seconds"
+    span = str(retention.spans[kind]).removesuffix(", 0:00:00")
+    return f"{kind.value} is kept for {span}"
 
 
 def plan_enrichment(

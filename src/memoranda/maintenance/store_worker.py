@@ -6,11 +6,12 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.maintenance.schedule import JobResult, Schedule
+from memoranda.maintenance.schedule import Schedule
+from memoranda.model.reports import StageReport
 
 log = logging.getLogger("memoranda.maintenance.worker")
 
@@ -37,8 +38,7 @@ class StoreWorker:
     schedule: Schedule
     derivations: DerivationWorker
     on_derived: Callable[[], object]
-    _told: int = 0
-    _told_at: float = field(default_factory=time.monotonic)
+    _told_at: float = 0.0
 
     def run(self) -> None:
         """Work until it is stopped, or the store is closed."""
@@ -49,7 +49,7 @@ class StoreWorker:
         for each in both:
             each.result()
 
-    def run_once(self) -> Sequence[JobResult]:
+    def run_once(self) -> Sequence[StageReport]:
         """Work off what waits and what is due, as far as no other process does; return the runs.
 
         Raises:
@@ -80,7 +80,6 @@ class StoreWorker:
                 self.schedule.figures.derivation_failures += 1
                 log.warning("%s; trying again later", error)
                 pause = self.schedule.lease.total_seconds()  # As long as the batch is claimed.
-            self._tell()
             self.schedule.stop.wait(pause)
 
     def _work_off(self) -> None:
@@ -89,12 +88,8 @@ class StoreWorker:
         )
 
     def _count(self, work: str, records: int, seconds: float) -> None:
-        self.schedule.figures.add_batch(work, records, seconds)
-        self._tell()
-
-    def _tell(self) -> None:
-        """Have it told how far this is, unless that was just done or nothing has changed."""
-        now, derived = time.monotonic(), self.schedule.figures.derived.total()
-        if derived != self._told and now - self._told_at >= TELL:
-            self._told, self._told_at = derived, now
+        self.schedule.figures.derived[work] += records
+        self.schedule.figures.derivation_seconds[work] += seconds
+        if time.monotonic() - self._told_at >= TELL:
+            self._told_at = time.monotonic()
             self.on_derived()

@@ -210,4 +210,4 @@ class Progress(Protocol):
     """A callback for the progress of a long operation."""
 
     def __call__(self, done: int, total: int) -> None:
-        """``done`` of ``total`` units are finished."""
+        """``done`` of ``total`` units are finished; a total of 0 is not known before."""

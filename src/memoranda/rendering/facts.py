@@ -8,8 +8,15 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.maintenance.facts import BELIEVED, ENDED, Fact, Provenance, Source, Version
-from memoranda.maintenance.learned import LearnedFacts
+from memoranda.maintenance.facts import (
+    BELIEVED,
+    ENDED,
+    Fact,
+    LearnedFacts,
+    Provenance,
+    Source,
+    Version,
+)
 from memoranda.model.models import Record
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import DOT, join, one_line, pluralize
@@ -174,7 +181,7 @@ def _rows(found: LearnedFacts, view: Display) -> Iterator[Row]:
         fact, reason = again.fact, one_line(again.reason)
         yield _row("=", fact, view, again.source, fact.id, reason)
     for old in found.replaced:
-        now = f"now: {view.brief(old.by.content, SHORT)}"
+        now = f"now: {view.brief(old.by.content, SHORT)}" if old.by else ""
         yield _row("-", old.fact, view, None, old.fact.id, now)
 
 

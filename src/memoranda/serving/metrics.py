@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from memoranda.derivations import BATCH, DerivationWorker
 from memoranda.errors import ConfigError, MemorandaError
-from memoranda.maintenance.figures import WorkerMetrics
+from memoranda.maintenance.schedule import WorkerMetrics
 from memoranda.serving.addresses import ListenAddress
 from memoranda.store.sql.store import Store
 

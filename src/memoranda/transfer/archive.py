@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.changes import Insert
 from memoranda.model.checks import content_hash, iso, located, storable
 from memoranda.model.models import (
@@ -37,9 +37,8 @@ from memoranda.model.query import Filter, Subset
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord, UserMetadata
 from memoranda.records.pages import record_pages
 from memoranda.store.sql.store import Store, Transaction
-from memoranda.text.json_values import list_of, object_of, parse_as, to_object
-from memoranda.transfer.batches import BATCH, ImportCounts, ImportTarget, batched
-from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonItem
+from memoranda.text.json_values import list_of, object_of, parse_as, to_object, value_of, words_of
+from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, JsonItem, batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,19 @@ class NameDecision:
 
 
 VERSION = 4
-# The dataclass of which each line of these types is.
-LINES: Mapping[str, type] = {
+# The dataclass of which each line of a type is.
+LINES: Mapping[str, type[Any]] = {
     "decision": NameDecision,
+    "record": Record,
     "session": AgentSession,
     "usage": AgentUsage,
     "erased": ErasedRecord,
+    "conversation": ConversationInfo,
+    "message": Message,
+    "pruning": Pruning,
+    "tombstone": Tombstone,
     "notes": NotesContent,
 }
-TRANSCRIPT = ("message", "pruning", "tombstone")
 # What of them no line has: whose it is, what is derived, and what the order of the lines says.
 LEFT_OUT: Mapping[type, Any] = {
     Record: {"user", "enriched_at"},
@@ -69,36 +72,6 @@ LEFT_OUT: Mapping[type, Any] = {
     Tombstone: {"messages": {"__all__": {"position"}}},
 }
 NO_FOLDER = "this memory has no folder for them; set notes.folder, and do it again"
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedRecord:
-    """A record with what was done to it."""
-
-    record: Record
-    trail: AuditTrail
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedConversation:
-    """A conversation with its whole transcript; cuts name messages by their places in it."""
-
-    info: ConversationInfo
-    agent: str | None
-    messages: dict[str, Message] = field(default_factory=dict)
-    prunings: list[Pruning] = field(default_factory=list)
-    tombstones: list[Tombstone] = field(default_factory=list)
-
-
-ArchivedPart: TypeAlias = (
-    NameDecision
-    | ArchivedRecord
-    | AgentSession
-    | AgentUsage
-    | ErasedRecord
-    | ArchivedConversation
-    | NotesContent
-)
 
 
 # Out of a store
@@ -120,12 +93,8 @@ def archive_lines(
         for record in page:
             yield _line("record", record, trails[record.id])
     kept = store.user_metadata(scope)
-    for kind, values in (
-        ("session", kept.sessions),
-        ("usage", kept.usage),
-        ("erased", kept.erased),
-    ):
-        yield from (_line(kind, each) for each in values)
+    for kind in ("sessions", "usage", "erased"):
+        yield from (_line(kind.removesuffix("s"), each) for each in getattr(kept, kind))
     for info in reversed(list(store.conversations(scope).values())):
         yield _line("conversation", info, agent=kept.owners.get(info.id))
         yield from _transcript_lines(store, scope, info.id)
@@ -161,45 +130,46 @@ def _dump(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-# Out of a file
+# Out of a file, into a store
 
 
-def is_header(value: object) -> bool:
-    """Return whether a value is the first line of a file of this format."""
-    return isinstance(value, Mapping) and value.get("format") in ARCHIVE_NAMES
+def is_archive(first: JsonItem | None) -> bool:
+    """Return whether a file that begins with this value is an export."""
+    return first is not None and value_of(first.value, "format") is not None
 
 
-def read_archive(lines: Iterable[JsonItem], scope: Scope) -> Iterator[ArchivedPart]:
-    """Yield what the lines of a file say, as the scope's own.
+def restore(target: ImportTarget, lines: Iterable[JsonItem], counts: ImportCounts) -> None:
+    """Store what is not there yet of an export, keeping ids, times and order.
 
-    Its records belong to the scope's user, and where the scope names an agent, those of any agent
-    to that one.
+    What is there stays as it is; a conversation that is there gets the messages it lacks. What was
+    erased does not come back, nor does a conversation that was deleted. A batch of records is one
+    transaction, and so is a conversation: an import that was cut short goes on. The records become
+    the target's own, and where that names an agent, those of any agent become that one's.
 
     Raises:
         InvalidInput: a line is not as an export writes it; the message names place and key.
     """
-    items = iter(lines)
-    header = next(items)
-    with located(header.place):
-        _require_readable(header.value)
-    opened: ArchivedConversation | None = None
-    for place, line in items:
-        with located(place):
-            kind = object_of(line).get("type")
-            if kind in TRANSCRIPT:
-                _add(opened, kind, line)
+    rest, work = iter(lines), _Restoration(target, counts)
+    place, header = next(rest)
+    with located(place):
+        _require_readable(header)
+    try:
+        for (kind, conversation), group in groupby(rest, _kind_and_conversation):
+            if conversation:
+                work.keep_conversation(conversation, list(group))
                 continue
-            part = _read_part(kind, line, scope)
-        if opened:
-            yield opened
-        opened = part if isinstance(part, ArchivedConversation) else None
-        if not opened:
-            yield part
-    if opened:
-        yield opened
+            for batch in batched(group):
+                work.keep(kind, [work.parse(item) for item in batch])
+    except StoreError as error:
+        owner = header.get("user")
+        if owner == target.scope.user or owner not in target.store.users():
+            raise
+        message = f"what this export holds belongs to another user of this store, {owner!r}"
+        remedy = "import it as that user, or into another store"
+        raise InvalidInput(f"{message}; {remedy}") from error
 
 
-def _require_readable(header: Mapping[str, Any]) -> None:
+def _require_readable(header: Any) -> None:
     if (header.get("format"), header.get("version")) != (FileFormat.MEMORANDA, VERSION):
         raise InvalidInput(
             f"this is an export of version {header.get('version')!r} of the format "
@@ -209,223 +179,180 @@ def _require_readable(header: Mapping[str, Any]) -> None:
         )
 
 
-def _read_part(kind: object, line: Mapping[str, Any], scope: Scope) -> ArchivedPart:
-    agent = line.get("agent") and (scope.agent or line["agent"])
+def _kind_and_conversation(item: JsonItem) -> tuple[str, str]:
+    """Return the type of a line; of the lines of a conversation that type with its name."""
+    kind, name = words_of(item.value, "type"), words_of(item.value, "conversation")
     if kind == "conversation":
-        return ArchivedConversation(parse_as(ConversationInfo, line), agent)
-    if kind == "record":
-        return _read_record({**line, "agent": agent, "user": scope.user})
-    if not isinstance(kind, str) or kind not in LINES:
-        known = ", ".join(("record", "conversation", *TRANSCRIPT, *LINES))
-        raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {known}")
-    part: Any = parse_as(LINES[kind], {**line, "agent": agent})
-    for name in part.files if kind == "notes" else ():
+        name = words_of(item.value, "id")
+    return ("conversation", name) if name else (kind, "")
+
+
+@dataclass(frozen=True)
+class _Restoration:
+    """Stores the lines of an export.
+
+    Attributes:
+        target: the memory.
+        counts: what was done.
+        episodes: how many episodes of each session the lines had.
+    """
+
+    target: ImportTarget
+    counts: ImportCounts
+    episodes: Counter[str | None] = field(default_factory=Counter)
+
+    def parse(self, item: JsonItem, **more: Any) -> Any:
+        """Return what a line says, as the target's own; of a record, what stores it."""
+        scope = self.target.scope
+        with located(item.place):
+            value = object_of(item.value)
+            kind = str(value.get("type"))
+            if kind not in LINES:
+                raise InvalidInput(f"type={kind!r:.80} is unknown; use one of {', '.join(LINES)}")
+            agent = value.get("agent") and (scope.agent or value["agent"])
+            line = {**value, "agent": agent, "user": scope.user, **more}
+            if kind == "notes":
+                _require_notes(line)
+            if kind != "record":
+                return parse_as(LINES[kind], line)
+            # A line may have been edited by hand.
+            digest = content_hash(storable(line.get("content"), "content"))
+            record = parse_as(Record, line | {"content_hash": digest})
+            changes = [
+                {**object_of(each), "record": record.id} for each in list_of(line, "changes")
+            ]
+            trail = parse_as(AuditTrail, line | {"changes": changes})
+            return Insert(record, None, trail.reason, trail=trail)
+
+    def keep(self, kind: str, batch: Sequence[Any]) -> None:
+        """Store what lines of a type say."""
+        if kind == "record":
+            self._keep_records(batch)
+        elif kind == "notes":
+            for content in batch:
+                self._keep_notes(content)
+        else:
+            with self.target.store.write(self.target.scope) as tx:
+                if kind == "decision":
+                    for each in batch:
+                        tx.keep_name_decision(each.name, each.target)
+                elif kind == "session":
+                    tx.keep_user_metadata(UserMetadata(sessions=self._read_sessions(batch)))
+                elif kind == "usage":
+                    tx.keep_user_metadata(UserMetadata(usage=tuple(batch)))
+                else:
+                    tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
+
+    def _keep_records(self, batch: Sequence[Insert]) -> None:
+        """Store the records that are not there, and rest on nothing that was erased."""
+        target = self.target
+        with target.store.write(target.scope) as tx:
+            known = target.known(each.record.id for each in batch)
+            new = [
+                each
+                for each in batch
+                if each.record.id not in known
+                and not target.erased.intersection(each.record.source_ids)
+                and not self._has_item(each)
+            ]
+            tx.carry_out(new)
+        self.counts.add(target.scope, len(batch), records=len(new))
+        records = (each.record for each in batch)
+        self.episodes.update(each.session_id for each in records if each.kind is Kind.EPISODE)
+
+    def _has_item(self, insert: Insert) -> bool:
+        """Return whether there is an item under the key of this one."""
+        item, trail = insert.record, insert.trail
+        if item.key is None or (trail and trail.closed_at is not None):
+            return False
+        where = Filter.at_any_time(namespace=item.namespace, key=item.key, subset=Subset.STANDING)
+        found = self.target.store.records(self.target.scope, where)
+        return any(each.agent == item.agent for each in found)
+
+    def _read_sessions(self, batch: Sequence[AgentSession]) -> tuple[AgentSession, ...]:
+        """Return how far sessions were read of which the store has what was read, and no more."""
+        target = self.target
+        pending = target.store.sessions(target.scope, pending=True)
+
+        def held(session: str) -> int:
+            where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
+            return target.store.count(target.everyone, where).get(Kind.EPISODE, 0)
+
+        return tuple(
+            each for each in batch if each.id in pending and held(each.id) == self.episodes[each.id]
+        )
+
+    def keep_conversation(self, name: str, items: Sequence[JsonItem]) -> None:
+        """Store a conversation with its transcript, or the messages that it lacks."""
+        target, scope = self.target, self.target.scope
+        place, head = items[0]
+        if head.get("type") != "conversation":
+            message = f"a {head.get('type')} must follow the line of its conversation {name!r}"
+            raise InvalidInput(f"{place}: {message}")
+        parts = defaultdict[str, list[Any]](list)
+        for item in items:
+            kind = item.value.get("type")
+            more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
+            parts[kind].append(self.parse(item, **more))
+        parts["message"] = list({each.id: each for each in parts["message"]}.values())
+        known = target.known_messages(name) | target.erased
+        new = [each for each in parts["message"] if not known & {each.id, each.record_id}]
+        if target.store.conversations(target.everyone, name):
+            with target.store.write(scope) as tx:
+                tx.append_messages(name, new)
+        elif name in target.before.deleted or len(new) < len(parts["message"]):
+            new = []
+        else:
+            with target.store.write(scope) as tx:
+                agent = head.get("agent") and (scope.agent or head["agent"])
+                _create_conversation(tx, parts, agent)
+        self.counts.add(scope, len(parts["message"]), messages=len(new))
+
+    def _keep_notes(self, content: NotesContent) -> None:
+        notes = self.target.notes.find(replace(self.target.scope, agent=content.agent))
+        if notes is None:
+            self.counts.tell(f"notes of {self.target.scope.user}: {NO_FOLDER}")
+            return
+        for path in notes.keep(content):
+            self.counts.tell(f"{path}: it is there already, and says something else")
+
+
+def _require_notes(line: Mapping[str, Any]) -> None:
+    """Refuse a line that names a file which is none of the notes."""
+    for name in object_of(line.get("files")):
         if not any(fnmatchcase(name, pattern) for pattern in NOTES_FILES):
             known = ", ".join(NOTES_FILES)
             raise InvalidInput(f"{name!r:.80} is no file of the notes; these are {known}")
-    return cast("ArchivedPart", part)
 
 
-def _read_record(line: Mapping[str, Any]) -> ArchivedRecord:
-    # A line may have been edited by hand.
-    digest = content_hash(storable(line.get("content"), "content"))
-    record = parse_as(Record, {**line, "content_hash": digest})
-    if not record.id.startswith(f"{record.kind.prefix}_"):
-        raise InvalidInput(f"id={record.id!r:.80} must begin with {record.kind.prefix}_")
-    changes = [{**object_of(each), "record": record.id} for each in list_of(line, "changes")]
-    return ArchivedRecord(record, parse_as(AuditTrail, {**line, "changes": changes}))
+def _cuts(item: JsonItem, messages: Sequence[Message]) -> list[Any]:
+    """Return the cuts of a pruning with the places of their first and last messages."""
+    places = {message.id: place for place, message in enumerate(messages)}
+    found = []
+    with located(item.place):
+        for cut in map(object_of, list_of(item.value, "cuts")):
+            ends = {end: places.get(cut.get(end, ""), -1) for end in ("first", "last")}
+            if not 0 <= ends["first"] <= ends["last"]:
+                message = "first and last of a cut must name messages before it, in order"
+                raise InvalidInput(message)
+            found.append({**cut, **ends})
+    return found
 
 
-def _add(opened: ArchivedConversation | None, kind: str, line: Mapping[str, Any]) -> None:
-    """Add a message, a receipt or a tombstone to the conversation that was opened last."""
-    name = line.get("conversation")
-    if opened is None or opened.info.id != name:
-        raise InvalidInput(f"a {kind} must follow the line of its conversation {name!r}")
-    if kind == "message":
-        message = parse_as(Message, line)
-        if opened.messages.setdefault(message.id, message) is not message:
-            raise InvalidInput(f"two messages of {name!r} have the same id {message.id!r}")
-    elif kind == "tombstone":
-        opened.tombstones.append(parse_as(Tombstone, line))
-    else:
-        places = {key: place for place, key in enumerate(opened.messages)}
-        cuts = [
-            {**cut, **{end: places.get(str(cut.get(end)), -1) for end in ("first", "last")}}
-            for cut in map(object_of, list_of(line, "cuts"))
-        ]
-        if not all(0 <= cut["first"] <= cut["last"] for cut in cuts):
-            raise InvalidInput("first and last of a cut must name messages before it, in order")
-        opened.prunings.append(parse_as(Pruning, {**line, "cuts": cuts}))
-
-
-# Into a store
-
-
-def check_archive(
-    target: ImportTarget, parts: Iterable[ArchivedPart], counts: ImportCounts
+def _create_conversation(
+    tx: Transaction, parts: Mapping[str, Sequence[Any]], agent: str | None
 ) -> None:
-    """Refuse a file with a broken line, or with records of another user of the store.
-
-    Raises:
-        InvalidInput: there is one; nothing was written.
-    """
-    others = [Scope(user) for user in target.store.users() if user != target.scope.user]
-    for batch in batched(parts, BATCH):
-        counts.total += len(batch)
-        for taken in (taken for other in others for taken in _taken(target.store, other, batch)):
-            raise InvalidInput(
-                f"{taken} belongs to another user of this store; import the file as the user who "
-                f"exported it, or into another store"
-            )
-
-
-def _taken(store: Store, other: Scope, batch: Sequence[ArchivedPart]) -> Iterator[str]:
-    """Yield the ids of records and messages that another user has."""
-    records = [each.record for each in batch if isinstance(each, ArchivedRecord)]
-    yield from store.get(other, [record.id for record in records])
-    for part in (each for each in batch if isinstance(each, ArchivedConversation)):
-        held = store.messages(other, part.info.id, cleared=True)
-        yield from (message.id for message in held if message.id in part.messages)
-
-
-def restore(target: ImportTarget, parts: Iterable[ArchivedPart], counts: ImportCounts) -> None:
-    """Store what is not there yet, keeping ids, times and order; what is there stays as it is.
-
-    A conversation that is there gets the messages it lacks. What was erased does not come back,
-    nor does a conversation that was deleted.
-    A batch of records is one transaction, and so is a conversation: what was cut short goes on.
-    """
-    episodes: Counter[str] = Counter()
-    for kind, group in groupby(parts, type):
-        for batch in batched(group, 1 if kind is ArchivedConversation else BATCH):
-            if kind is NotesContent:
-                _keep_notes(target, batch, counts)
-            else:
-                with target.store.write(target.scope) as tx:
-                    _keep(target, tx, batch, counts, episodes)
-            counts.advance(len(batch))
-
-
-def _keep(
-    target: ImportTarget,
-    tx: Transaction,
-    batch: Sequence[Any],
-    counts: ImportCounts,
-    episodes: Counter[str],
-) -> None:
-    """Store parts of one type; count the episodes of each session among them."""
-    match batch[0]:
-        case ArchivedRecord():
-            new = _new_records(target, batch)
-            tx.carry_out(new)
-            counts.records += len(new)
-            counts.skipped += len(batch) - len(new)
-            told = (part.record for part in batch)
-            episodes.update(each.session_id for each in told if each.kind is Kind.EPISODE)
-        case ArchivedConversation():
-            _keep_conversation(target, tx, batch[0], counts)
-        case NameDecision():
-            for each in batch:
-                tx.keep_name_decision(each.name, each.target)
-        case AgentSession():
-            tx.keep_user_metadata(UserMetadata(sessions=_read_sessions(target, batch, episodes)))
-        case AgentUsage():
-            tx.keep_user_metadata(UserMetadata(usage=tuple(batch)))
-        case ErasedRecord():
-            tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
-
-
-def _new_records(target: ImportTarget, batch: Sequence[ArchivedRecord]) -> list[Insert]:
-    """Return what stores the records that are not there, and rest on nothing that was erased."""
-    known = target.known(each.record.id for each in batch)
-    return [
-        Insert(each.record, None, each.trail.reason, trail=each.trail)
-        for each in batch
-        if each.record.id not in known
-        and not target.erased.intersection(each.record.source_ids)
-        and not _has_item(target, each)
-    ]
-
-
-def _has_item(target: ImportTarget, part: ArchivedRecord) -> bool:
-    """Return whether there is an item under the key of this one."""
-    item = part.record
-    if item.key is None or part.trail.closed_at is not None:
-        return False
-    where = Filter.at_any_time(namespace=item.namespace, key=item.key, subset=Subset.STANDING)
-    return any(each.agent == item.agent for each in target.store.records(target.scope, where))
-
-
-def _keep_conversation(
-    target: ImportTarget, tx: Transaction, part: ArchivedConversation, counts: ImportCounts
-) -> None:
-    name, new = part.info.id, 0
-    episodes = {each.record_id or "" for each in part.messages.values()}
-    if target.store.conversations(target.everyone, name):
-        new = _append_missing(target, tx, part)
-    elif name not in target.deleted and not target.erased.intersection(episodes):
-        new = len(part.messages)
-        _create_conversation(tx, part)
-    counts.messages += new
-    counts.skipped += len(part.messages) - new
-
-
-def _append_missing(target: ImportTarget, tx: Transaction, part: ArchivedConversation) -> int:
-    """Add the messages that a conversation lacks; return how many."""
-    name = part.info.id
-    removed = target.store.tombstones(target.everyone, name)
-    known = {message.id for tombstone in removed for message in tombstone.messages}
-    known |= {each.id for each in target.store.messages(target.everyone, name, cleared=True)}
-    missing = [
-        message
-        for message in part.messages.values()
-        if message.id not in known and message.record_id not in target.erased
-    ]
-    tx.append_messages(name, missing)
-    return len(missing)
-
-
-def _create_conversation(tx: Transaction, part: ArchivedConversation) -> None:
     """Store a conversation of which nothing is there."""
-    info, messages = part.info, list(part.messages.values())
+    (info,), messages = parts["conversation"], parts["message"]
     ids = [message.id for message in messages]
     cleared = ids.index(info.cleared_through) + 1 if info.cleared_through in ids else 0
-    tx.open_conversation(info, agent=part.agent)
+    tx.open_conversation(info, agent=agent)
+    tx.append_messages(info.id, messages[:cleared])
     if cleared:
-        tx.append_messages(info.id, messages[:cleared])
         tx.update_conversation(info.id, clear=True)
     tx.append_messages(info.id, messages[cleared:])
-    for pruning in part.prunings:
+    for pruning in parts["pruning"]:
         tx.add_pruning(info.id, pruning)
-    for tombstone in part.tombstones:
+    for tombstone in parts["tombstone"]:
         tx.keep_tombstone(info.id, tombstone)
     tx.update_conversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
-
-
-def _read_sessions(
-    target: ImportTarget, batch: Sequence[AgentSession], episodes: Counter[str]
-) -> tuple[AgentSession, ...]:
-    """Return how far sessions were read of which the store has what was read here, no more.
-
-    Of any other, the store has episodes that were never read.
-    """
-
-    def held(session: str) -> int:
-        where = Filter.at_any_time(session=session, kinds=(Kind.EPISODE,))
-        return target.store.count(target.everyone, where).get(Kind.EPISODE, 0)
-
-    pending = target.store.sessions(target.scope, pending=True)
-    return tuple(
-        each for each in batch if each.id in pending and held(each.id) == episodes[each.id]
-    )
-
-
-def _keep_notes(target: ImportTarget, batch: Sequence[Any], counts: ImportCounts) -> None:
-    for content in batch:
-        owner = replace(target.scope, agent=content.agent)
-        notes = target.notes.find(owner)
-        if notes is None:
-            counts.left_out.tell(f"notes of {owner.user}: {NO_FOLDER}")
-            continue
-        for path in notes.keep(content):
-            counts.left_out.tell(f"{path}: it is there already, and says something else")

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft
-from memoranda.text.calendar import calendar_numbers
 from memoranda.text.json_values import list_of, object_of
 from memoranda.text.patterns import compile_pattern
-from memoranda.transfer.batches import ImportTarget, PlacedDraft
-from memoranda.transfer.json_files import JsonFile, LeftOut, text_of
+from memoranda.transfer.sources import (
+    ForeignRecord,
+    ImportCounts,
+    ImportTarget,
+    read_values,
+    text_of,
+)
 
 # Such as ``1:56 pm on 8 May, 2023``.
-DATE = compile_pattern(
-    r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE
-)
+DATE = "%I:%M %p on %d %B, %Y"
 SESSION = compile_pattern(r"session_(\d+)")
-HALF_DAY = 12
 
 
-def read_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[PlacedDraft]:
+def read_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
     """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
 
     Each session keeps its name, each turn its speaker, and its time is the session's plus a
@@ -35,7 +36,7 @@ def read_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[Pl
     Raises:
         InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
     """
-    for place, talk in file.items():
+    for place, talk in read_values(path):
         with located(place):
             whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
             conversation = object_of(talk.get("conversation"))
@@ -51,7 +52,7 @@ def read_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[Pl
                 with located(where):
                     draft = _episode(value, session, start + timedelta(seconds=turn))
                 if draft.content:
-                    yield PlacedDraft(where, whose, draft, key=f"{session}\n{turn}")
+                    yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
 
 
 def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
@@ -69,18 +70,12 @@ def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
     )
 
 
-def session_date(value: object) -> datetime:
+def session_date(value: Any) -> datetime:
     """Return the moment of a text such as ``1:56 pm on 8 May, 2023``, taken as UTC.
 
     Raises:
         InvalidInput: it is something else.
     """
-    match = DATE.fullmatch(value) if isinstance(value, str) else None
-    if match is not None:
-        hour, minute, half, day, month, year = match.groups()
-        hours = int(hour) % HALF_DAY + (HALF_DAY if half.lower() == "p" else 0)
-        # There is no month 0: the error of any bad date.
-        number = calendar_numbers("months", "en").get(month.lower(), 0)
-        with suppress(ValueError):
-            return datetime(int(year), number, int(day), hours, int(minute), tzinfo=UTC)
+    with suppress(ValueError, TypeError):
+        return datetime.strptime(value, DATE).replace(tzinfo=UTC)
     raise InvalidInput(f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023")

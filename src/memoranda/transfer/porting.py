@@ -1,99 +1,89 @@
-"""Moves memory in and out: files of memoranda, and of others."""
+"""Moves memory in and out: files of memoranda and of others, and users from store to store.
+
+A file is read once and stored in batches: of one that is broken, what stands before the broken line
+may be stored, and the next import goes on with the rest.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from io import TextIOBase
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from memoranda.errors import InvalidInput, MemorandaError, StoreError
-from memoranda.model.checks import located, parse_moment, refuse_unknown
-from memoranda.model.models import Scope
+from memoranda.conversation.conversation_store import name_similar
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
+from memoranda.model.changes import Insert
+from memoranda.model.checks import clean, located, parse_moment, refuse_unknown, several
+from memoranda.model.models import ConversationInfo, Kind, Message, Scope
 from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress
+from memoranda.model.query import Filter
 from memoranda.notes.service import NotesService
-from memoranda.records.drafts import parse_draft
+from memoranda.records.drafts import Draft, parse_draft
+from memoranda.records.secret_policies import admit_draft, holds_secret
 from memoranda.store.sql.store import Store
 from memoranda.text.files import file_path, write_whole
+from memoranda.text.json_values import value_of
 from memoranda.transfer import (
-    chatgpt,
+    archive,
+    chat_exports,
     chroma,
-    claude,
     claude_code,
     locomo,
     markdown_memory,
     mcp_memory,
     mem0,
     openai,
+    session_files,
 )
-from memoranda.transfer.archive import (
-    archive_lines,
-    check_archive,
-    is_header,
-    read_archive,
-    restore,
+from memoranda.transfer.sources import (
+    KEY_LETTERS,
+    FileFormat,
+    ForeignConversation,
+    ForeignMessage,
+    ForeignRecord,
+    ImportCounts,
+    ImportTarget,
+    JsonItem,
+    PortingReport,
+    batched,
+    export_files,
+    joined,
+    plain_text,
+    read_values,
+    recognise_file,
 )
-from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
-from memoranda.transfer.conversations import ForeignConversation, import_conversations, read_export
-from memoranda.transfer.json_files import FileFormat, JsonFile, LeftOut, export_files
-from memoranda.transfer.session_files import import_session, session_lines
 
-CHROMA_FILE = "chroma.sqlite3"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortingReport:
-    """What an import or export moved.
-
-    Attributes:
-        format: of the file.
-        users: whose memory was read or written.
-        records: how many records were moved.
-        messages: how many messages of conversations were moved.
-        skipped: how many were there already.
-        left_out: a line for each file of a Markdown memory, and of the notes, that was not read
-            or written: its name, and why; of what other programs keep, a line for each kind of
-            thing that is no talk and no fact: the kind, and how many.
-    """
-
-    format: str
-    users: tuple[str, ...]
-    records: int
-    messages: int = 0
-    skipped: int = 0
-    left_out: tuple[str, ...] = ()
-
+log = logging.getLogger("memoranda.import")
 
 # Out
 
 
 @contextmanager
 def one_moment(
-    store: Store, scope: Scope, notes: NotesService, left_out: LeftOut
+    store: Store, scope: Scope, notes: NotesService, counts: ImportCounts
 ) -> Iterator[list[NotesContent]]:
     """Let all reads of a store in the block see one moment; give what the notes said then."""
-    with ExitStack() as block:
-        found: list[NotesContent] = []
-        with ExitStack() as writers_wait:
-            stored = list(notes.stored(scope))
-            for each in stored:
-                writers_wait.enter_context(each.quiet())
-            block.enter_context(store.snapshot())
-            for each in stored:
-                try:
-                    content = each.content()
-                except StoreError as error:
-                    left_out.tell(str(error))
-                else:
-                    found += [content] if content.files else []
-        yield found
+    with ExitStack() as block, ExitStack() as writers_wait:
+        stored, found = list(notes.stored(scope)), list[NotesContent]()
+        for each in stored:
+            writers_wait.enter_context(each.quiet())
+        block.enter_context(store.snapshot())
+        for each in stored:
+            try:
+                found.append(each.content())
+            except StoreError as error:
+                counts.tell(str(error))
+        writers_wait.close()
+        yield [each for each in found if each.files]
 
 
 def export(
@@ -115,7 +105,7 @@ def export(
         scope: whose memory.
         notes: finds its notes.
         now: the moment, for the header.
-        to: the file to make, or an open one.
+        to: the file to make, or one that is open for bytes.
         conversation: instead of all, only this conversation, in the format ``session``, with
             which it can go on without a memory.
 
@@ -123,42 +113,35 @@ def export(
         InvalidInput: the file exists already, or cannot be written.
         NotFound: there is no such conversation.
     """
-    path: Path | BinaryIO
-    is_open = not isinstance(to, str | Path | TextIOBase) and hasattr(to, "writelines")
-    path = cast("BinaryIO", to) if is_open else file_path(to)
-    counts, left_out = Counter[str](), LeftOut()
+    is_open = hasattr(to, "writelines") and not isinstance(to, TextIOBase)
+    path = None if is_open else file_path(to)
+    if path is not None and path.exists():
+        raise InvalidInput(f"{path} exists already; choose a new name for the export")
+    counts, form = (ImportCounts(), FileFormat.SESSION if conversation else FileFormat.MEMORANDA)
+
+    def lines() -> Iterator[bytes]:
+        for kind, line in found:
+            counts.records += kind == "record"
+            counts.messages += kind == "message"
+            yield line
+
     try:
-        if isinstance(path, Path) and path.exists():
-            raise InvalidInput(f"{path} exists already; choose a new name for the export")
-        with one_moment(store, scope, notes, left_out) as told:
+        with one_moment(store, scope, notes, counts) as told:
             found = (
-                archive_lines(store, scope, now, told)
-                if conversation is None
-                else session_lines(store, scope, conversation)
+                session_files.session_lines(store, scope, conversation)
+                if conversation
+                else archive.archive_lines(store, scope, now, told)
             )
-            lines = _counted(found, counts)
-            if isinstance(path, Path):
-                write_whole(path, lines)
+            if path is None:
+                cast("BinaryIO", to).writelines(lines())
             else:
-                path.writelines(lines)
+                write_whole(path, lines())
     except (MemorandaError, BrokenPipeError):
         raise
     except (OSError, ValueError) as error:
         message = f"{path} cannot be written ({error}); choose another folder or free some space"
         raise InvalidInput(message) from error
-    return PortingReport(
-        format=FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION,
-        users=(scope.user,),
-        records=counts["record"],
-        messages=counts["message"],
-        left_out=left_out.lines(),
-    )
-
-
-def _counted(found: Iterable[tuple[str, bytes]], counts: Counter[str]) -> Iterator[bytes]:
-    for kind, line in found:
-        counts[kind] += 1
-        yield line
+    return counts.report(form, scope)
 
 
 # In
@@ -172,30 +155,26 @@ def import_file(
     Args:
         target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
         path: the file; of other programs and their Markdown memories, also a folder.
-        format: a :class:`memoranda.transfer.json_files.FileFormat`; if not given, judged by the
+        format: a :class:`memoranda.transfer.sources.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md``, or a folder without transcripts of Claude
             Code, is ``memory-md``.
-        progress: told after each batch how many records or conversations are done.
+        progress: told after each batch how many records or messages are done.
 
     Raises:
         InvalidInput: the file is not there, of no known format, or broken; the message
-            names the place, and nothing was written.
+            names the place. What stands before that may be stored; the next import goes on.
     """
     if format is not None:
         refuse_unknown([format], FileFormat, "format")
     known = FileFormat(format) if format else _format_of(path)
     counts = ImportCounts(progress)
-    _import(target, path, known, counts)
-    if not counts.total and counts.left_out.unreadable:
-        raise InvalidInput(counts.left_out.unreadable)
-    return PortingReport(
-        format=known,
-        users=counts.users or (target.scope.user,),
-        records=counts.records,
-        messages=counts.messages,
-        skipped=counts.skipped,
-        left_out=counts.left_out.lines(),
-    )
+    if known is FileFormat.MEMORANDA and archive.is_archive(next(read_values(path), None)):
+        archive.restore(target, read_values(path), counts)
+    else:
+        _import_all(target, known, READERS[known](path, target, counts), counts)
+    if not counts.users and counts.unreadable:
+        raise InvalidInput(counts.unreadable)
+    return counts.report(known, target.scope)
 
 
 def _format_of(path: Path) -> FileFormat:
@@ -204,60 +183,256 @@ def _format_of(path: Path) -> FileFormat:
     Raises:
         InvalidInput: it cannot be read, or is of no known format.
     """
-    with suppress(OSError, ValueError):
-        if (path / CHROMA_FILE).is_file():
-            return FileFormat.CHROMA
-        if path.is_dir() and not export_files(path):
-            known = claude_code.holds_transcripts(path)
-            return FileFormat.CLAUDE_CODE if known else FileFormat.MEMORY_MD
-        if path.suffix.lower() == ".md":
-            return FileFormat.MEMORY_MD
-    return JsonFile(path).format()
+    if (path / chroma.FILE).is_file():
+        return FileFormat.CHROMA
+    if path.is_dir() and not export_files(path):
+        notes = any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
+        is_talk = not notes and claude_code.transcripts(path)
+        return FileFormat.CLAUDE_CODE if is_talk else FileFormat.MEMORY_MD
+    return FileFormat.MEMORY_MD if path.suffix.lower() == ".md" else recognise_file(path)
 
 
-def _import(target: ImportTarget, path: Path, format: FileFormat, counts: ImportCounts) -> None:
-    source: Any = path if format in FOLDERS else JsonFile(path)
-    if format == FileFormat.SESSION:
-        import_session(target, path, counts)
-    elif format == FileFormat.MEMORANDA and is_header(source.first().value):
-        check_archive(target, read_archive(source.items(), target.scope), counts)
-        restore(target, read_archive(source.items(), target.scope), counts)
-    elif format in TALKS:
-        import_conversations(target, format, partial(TALKS[format], source, target), counts)
-    else:
-        import_drafts(target, format, partial(DRAFTS[format], source, target), counts)
-
-
-def _plain_drafts(file: JsonFile, target: ImportTarget, _: LeftOut) -> Iterator[PlacedDraft]:
+def _plain_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
     """Yield records written as ``remember_many`` takes them, one for each line.
 
     What stands there several times, other than a fact, is stored as often.
     """
     seen: Counter[str] = Counter()
-    for place, value in file.items():
+    for place, value in read_values(path):
         known = value
-        if isinstance(value, Mapping) and value.get("event_time") is not None:
+        if value_of(value, "event_time") is not None:
             with located(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
         draft, text = parse_draft(known, place), json.dumps(value, sort_keys=True)
         seen[text] += 1
-        yield PlacedDraft(place, target.scope, draft, key=f"{text}\n{seen[text]}")
+        yield ForeignRecord(place, target.scope, draft, key=f"{text}\n{seen[text]}")
 
 
-# Formats that may be folders, and are read as such.
-FOLDERS = {FileFormat.CHROMA, FileFormat.MEMORY_MD, FileFormat.CLAUDE_CODE, FileFormat.SESSION}
-# What reads the formats, from a file or a folder: drafts of records, or talks.
-DRAFTS: Mapping[str, Callable[[Any, ImportTarget, LeftOut], Iterator[PlacedDraft]]] = {
-    FileFormat.MEMORANDA: _plain_drafts,
-    FileFormat.LOCOMO: locomo.read_drafts,
-    FileFormat.MEM0: mem0.read_drafts,
-    FileFormat.MCP_MEMORY: mcp_memory.read_drafts,
-    FileFormat.CHROMA: chroma.read_drafts,
-    FileFormat.MEMORY_MD: markdown_memory.read_drafts,
-}
-TALKS: Mapping[str, Callable[[Any, ImportTarget, LeftOut], Iterator[ForeignConversation]]] = {
-    FileFormat.CHATGPT: partial(read_export, chatgpt.KEYS, chatgpt.read_messages),
-    FileFormat.CLAUDE: partial(read_export, claude.KEYS, claude.read_messages),
+# What reads the formats, from a file or a folder: records, or conversations.
+READERS: Mapping[str, Callable[[Path, ImportTarget, ImportCounts], Iterator[Any]]] = {
+    FileFormat.MEMORANDA: _plain_records,
+    FileFormat.LOCOMO: locomo.read_records,
+    FileFormat.MEM0: mem0.read_records,
+    FileFormat.MCP_MEMORY: mcp_memory.read_records,
+    FileFormat.CHROMA: chroma.read_records,
+    FileFormat.MEMORY_MD: markdown_memory.read_records,
+    FileFormat.CHATGPT: chat_exports.read_chatgpt,
+    FileFormat.CLAUDE: chat_exports.read_claude,
     FileFormat.CLAUDE_CODE: claude_code.read_conversations,
     FileFormat.OPENAI: openai.read_conversations,
+    FileFormat.SESSION: session_files.read_conversations,
 }
+
+
+def adopt_memories(target: ImportTarget) -> None:
+    """Take over what another program has in the folder of the store, of which it was the memory.
+
+    What cannot be taken over stays in the folder as it is; the log says how much was.
+    """
+    folder, rows, counts = target.store.location, target.store.foreign_memories(), ImportCounts()
+    try:
+        found = list(chroma.read_memories(rows, folder, target, counts))
+        _import_all(target, FileFormat.CHROMA, iter(found), counts)
+    except InvalidInput as error:
+        message = "%s has memories of another program that were not taken over: %s"
+        log.warning(message, folder, error)
+        return
+    everything = Filter.at_any_time(kinds=tuple(Kind))
+    records = target.store.records(target.everyone, everything, limit=None)
+    known = {each.metadata.get(chroma.ID) for each in records}
+    adopted = [row[0] for row in rows if row[0] in known]
+    target.store.remove_foreign(adopted)
+    report = counts.report(FileFormat.CHROMA, target.scope)
+    rest = "".join(f"; left there: {each}" for each in report.left_out)
+    message = "%s: %d memories of another program are now those of %r%s"
+    log.warning(message, folder, len(adopted), target.scope.user, rest)
+
+
+def _import_all(
+    target: ImportTarget, format: FileFormat, found: Iterator[Any], counts: ImportCounts
+) -> None:
+    """Store what is new of a file: a batch of records, or a conversation, at a time.
+
+    Raises:
+        InvalidInput: something cannot be stored; what was found before it may be stored.
+    """
+    for scope, group in groupby(found, lambda each: getattr(each, "scope", None)):
+        for batch in batched(group):
+            if scope is not None:
+                _import_records(target.of(scope), format, batch, counts)
+                continue
+            for each in batch:
+                _import_conversation(target, format, each, counts)
+
+
+def _import_records(
+    target: ImportTarget, format: FileFormat, batch: Iterable[ForeignRecord], counts: ImportCounts
+) -> None:
+    # Secrets that other programs keep stay where they are.
+    policy = target.secrets if format is FileFormat.MEMORANDA else "refuse"
+    new, once, total = dict[str, Insert](), set[str](), 0
+    for each in batch:
+        with located(each.place):
+            if policy == "refuse" and holds_secret(each.draft):
+                counts.leave_out("records that hold secrets")
+                continue
+            draft = each.draft if policy == "refuse" else admit_draft(each.draft, policy)
+            insert = _plan(target, format, each, draft)
+        new.setdefault(insert.record.id, insert)
+        once |= {insert.record.content_hash} if each.once else set()
+        total += 1
+    with target.store.write(target.scope) as tx:
+        where = Filter.at_any_time(hashes=list(once), kinds=(Kind.FACT,))
+        told = target.store.records(target.everyone, where, limit=None) if once else ()
+        known = target.known(new) | {each.content_hash for each in told}
+        stored = tx.carry_out(
+            [
+                each
+                for each in new.values()
+                if not known & {each.record.id, each.record.content_hash}
+            ]
+        )
+    counts.add(target.scope, total, records=sum(each.is_new for each in stored))
+
+
+def _plan(target: ImportTarget, format: FileFormat, found: ForeignRecord, draft: Draft) -> Insert:
+    """Return what stores a draft, under the id that follows from its key."""
+    draft = replace(draft, origin=f"import:{format}")
+    insert = target.records.plan(draft, reason="imported", unless_known=True)
+    record = insert.record
+    at = None if found.once and record.kind is Kind.FACT else draft.event_time
+    name = target.id_of(record.kind.prefix, format, found.key or f"{at}\n{record.content}", at)
+    mentions = found.mentions or insert.mentions
+    return replace(insert, record=replace(record, id=name), mentions=mentions)
+
+
+def _import_conversation(
+    target: ImportTarget, format: FileFormat, found: ForeignConversation, counts: ImportCounts
+) -> None:
+    """Store what is not there yet of a conversation, a transaction for each batch."""
+    found = found._replace(messages=_distinct(found.messages))
+    with located(found.place):
+        clean(found.info.id, "the name of a conversation")
+        new = _new_messages(target, format, found)
+        try:
+            _append(target, found.info, new)
+        except StoreError:
+            # Perhaps another process has stored them meanwhile; then fewer are new now.
+            before, new = len(new), _new_messages(target, format, found)
+            if len(new) == before:
+                raise
+            _append(target, found.info, new)
+    counts.add(target.scope, len(_whole(found.messages)), messages=len(new))
+
+
+def _distinct(found: Iterable[ForeignMessage]) -> list[ForeignMessage]:
+    """Return messages as a store takes them: each once, with its time or the one before."""
+    at, messages = None, dict[str, ForeignMessage]()
+    for key, said, answer in found:
+        at = said.timestamp or at
+        whole = replace(said, content=plain_text(said.content), timestamp=at)
+        messages.setdefault(key, ForeignMessage(key, whole, answer))
+    return list(messages.values())
+
+
+def _new_messages(
+    target: ImportTarget, format: FileFormat, found: ForeignConversation
+) -> list[Message]:
+    """Return what comes after the last message that is known, as the store takes it.
+
+    Known is one that is in this conversation or was removed from it, or whose episode is stored,
+    in any conversation, as sessions that are resumed repeat all of the one before; or was erased.
+
+    Raises:
+        InvalidInput: a message cannot be stored, or the conversation of that name is another.
+    """
+
+    def ids(prefix: str, messages: Iterable[ForeignMessage]) -> list[str]:
+        return [target.id_of(prefix, format, key, said.timestamp) for key, said, _ in messages]
+
+    name, held = found.info.id, target.known_messages(found.info.id)
+    known = {each[-KEY_LETTERS:] for each in (*held, *target.known(ids("ep", found.messages)))}
+    digests = [each[-KEY_LETTERS:] for each in ids("msg", found.messages)]
+    pairs = enumerate(zip(digests, found.messages, strict=True), 1)
+    start = max((n for n, (each, one) in pairs if each in known or one.key in held), default=0)
+    if held and not start:
+        raise InvalidInput(
+            f"another conversation {name!r} is stored already; where the file gives the name, "
+            f"change it there to import it beside that one"
+        )
+    rest = found.messages[start:]
+    # Of a conversation that was deleted, a call without words is no reason to open it again.
+    if start and not held and not any(each.said.content.strip() for each in rest):
+        return []
+    new = list[Message]()
+    for batch in batched(_whole(rest)):
+        trial = target.conversations(target.scope).unsaved(name, model=found.info.model)
+        said: list[Any] = [each.said for each in batch]
+        counted = trial.extend(said)
+        names = zip(counted, ids("msg", batch), ids("ep", batch), strict=True)
+        new += [replace(one, id=own, record_id=episode) for one, own, episode in names]
+    return new
+
+
+def _whole(said: Iterable[ForeignMessage]) -> list[ForeignMessage]:
+    """Return parts of one answer that follow each other as one, under the key of the last."""
+    found: list[ForeignMessage] = []
+    for answer, group in groupby(said, key=lambda item: item.answer):
+        parts = list(group)
+        if answer is None:
+            found += parts
+            continue
+        calls = tuple(call for item in parts for call in item.said.tool_calls)
+        text = joined(item.said.content for item in parts)
+        one = replace(parts[0].said, content=text, tool_calls=calls)
+        found.append(ForeignMessage(parts[-1].key, one))
+    return found
+
+
+def _append(target: ImportTarget, info: ConversationInfo, new: Sequence[Message]) -> None:
+    """Add messages to a conversation, which ends when the last of them was said."""
+    if not new:
+        return
+    scope = target.scope
+    transcript = target.conversations(scope).transcript(info.id)
+    if not target.store.conversations(scope, info.id):
+        with target.store.write(scope) as tx:
+            tx.open_conversation(info)
+    for batch in batched(new):
+        transcript.append(batch)
+        transcript.announce()
+    with target.store.write(scope) as tx:
+        tx.update_conversation(info.id, ended_at=new[-1].timestamp)
+
+
+# From store to store
+
+
+def existing_users(store: Store, users: Iterable[str] | None) -> list[str]:
+    """Return these users, or all of the store.
+
+    Raises:
+        NotFound: there is no such user.
+    """
+    known = store.users()
+    names = known if users is None else [clean(each, "user") for each in several(users, "users")]
+    for name in names:
+        if name not in known:
+            raise NotFound(f"there is no user {name!r}; {name_similar(name, known)}")
+    return names
+
+
+def copy_user(
+    source: ImportTarget, target: ImportTarget, progress: Progress | None = None
+) -> PortingReport:
+    """Copy a user with all that they have from one memory to another: an export that is imported.
+
+    What is there already stays as it is, so a copy that was cut short goes on.
+    """
+    store, scope, counts = source.store, source.everyone, ImportCounts(progress)
+    with one_moment(store, scope, source.notes, counts) as told:
+        lines = archive.archive_lines(store, scope, source.records.now(), told)
+        place = f"{store.location}, user {scope.user!r}"
+        restored = (JsonItem(place, json.loads(line)) for _, line in lines)
+        archive.restore(target, restored, counts)
+    return counts.report(FileFormat.MEMORANDA, scope)
