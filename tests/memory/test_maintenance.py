@@ -223,9 +223,9 @@ def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
     with closing(remembering(path, llm=model)) as memory:
         talk(memory, "s", "I live in Porto.")
         memory.derive()
-        before = tables(path, but=("model_usage",))
+        before = tables(path, but=("model_usage", "users"))
         assert memory.consolidate(dry_run=True).count == 1
-        assert tables(path, but=("model_usage",)) == before
+        assert tables(path, but=("model_usage", "users")) == before
         assert memory.stats().usage[0].usage.requests == 1
 
 

@@ -211,7 +211,7 @@ class FactIndex:
             said=max(1, len(record.source_ids)),
             fades_on=None if state == ENDED else decay.retirement_date(record, self._threshold),
             supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
-            superseded_by=heir and _version(heir),
+            superseded_by=None if heir is None else _version(heir),
         )
 
     def predecessors(self, record: Record) -> list[Record]:

@@ -231,17 +231,15 @@ class _Restoration:
         elif kind == "notes":
             for content in batch:
                 self._keep_notes(content)
-        else:
+        elif kind == "decision":
             with self.target.store.write(self.target.scope) as tx:
-                if kind == "decision":
-                    for each in batch:
-                        tx.keep_name_decision(each.name, each.target)
-                elif kind == "session":
-                    tx.keep_user_metadata(UserMetadata(sessions=self._read_sessions(batch)))
-                elif kind == "usage":
-                    tx.keep_user_metadata(UserMetadata(usage=tuple(batch)))
-                else:
-                    tx.keep_user_metadata(UserMetadata(erased=tuple(batch)))
+                for each in batch:
+                    tx.keep_name_decision(each.name, each.target)
+        else:
+            kept = self._read_sessions(batch) if kind == "session" else tuple(batch)
+            values: dict[str, Any] = {"sessions" if kind == "session" else kind: kept}
+            with self.target.store.write(self.target.scope) as tx:
+                tx.keep_user_metadata(UserMetadata(**values))
 
     def _keep_records(self, batch: Sequence[Insert]) -> None:
         """Store the records that are not there, and rest on nothing that was erased."""

@@ -14,20 +14,16 @@ from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft
 from memoranda.text.json_values import list_of, object_of
 from memoranda.text.patterns import compile_pattern
-from memoranda.transfer.sources import (
-    ForeignRecord,
-    ImportCounts,
-    ImportTarget,
-    read_values,
-    text_of,
-)
+from memoranda.transfer import sources
 
 # Such as ``1:56 pm on 8 May, 2023``.
 DATE = "%I:%M %p on %d %B, %Y"
 SESSION = compile_pattern(r"session_(\d+)")
 
 
-def read_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
+def read_records(
+    path: Path, target: sources.ImportTarget, _: sources.ImportCounts
+) -> Iterator[sources.ForeignRecord]:
     """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
 
     Each session keeps its name, each turn its speaker, and its time is the session's plus a
@@ -36,9 +32,9 @@ def read_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[
     Raises:
         InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
     """
-    for place, talk in read_values(path):
+    for place, talk in sources.read_values(path):
         with located(place):
-            whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
+            whose = Scope(sources.text_of(talk, "sample_id"), target.scope.agent)
             conversation = object_of(talk.get("conversation"))
         numbers = [int(m[1]) for name in conversation if (m := SESSION.fullmatch(name))]
         for session in (f"session_{number}" for number in sorted(numbers)):
@@ -52,12 +48,12 @@ def read_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[
                 with located(where):
                     draft = _episode(value, session, start + timedelta(seconds=turn))
                 if draft.content:
-                    yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
+                    yield sources.ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
 
 
 def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
-    speaker, key = text_of(turn, "speaker"), text_of(turn, "dia_id")
-    text = text_of(turn, "text") if turn.get("text") else ""
+    speaker, key = sources.text_of(turn, "speaker"), sources.text_of(turn, "dia_id")
+    text = sources.text_of(turn, "text") if turn.get("text") else ""
     shared = f"[shares a photo: {caption}]" if (caption := turn.get("blip_caption")) else ""
     return Draft(
         content=" ".join(filter(None, (text, shared))),

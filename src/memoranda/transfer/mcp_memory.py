@@ -15,29 +15,25 @@ from memoranda.errors import InvalidInput
 from memoranda.model.models import Mention
 from memoranda.records.drafts import Draft
 from memoranda.text.json_values import list_of, object_of, words_of
-from memoranda.transfer.sources import (
-    NAMES,
-    ForeignRecord,
-    ImportCounts,
-    ImportTarget,
-    plain_text,
-    read_values,
-    text_of,
-)
+from memoranda.transfer import sources
 
 TYPE_OF = {
-    word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
+    word: kind
+    for kind, words in sources.NAMES["mcp_memory"]["types"].items()
+    for word in words.split()
 }
 OTHER = "other"
 # Text, the names of the entities that begin and end it, and metadata.
 Fact: TypeAlias = tuple[str, tuple[str, ...], dict[str, Any]]
 
 
-def read_records(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+def read_records(
+    path: Path, target: sources.ImportTarget, counts: sources.ImportCounts
+) -> Iterator[sources.ForeignRecord]:
     """Yield a fact for each observation and each relation."""
     types: dict[str, str] = {}
     facts: list[tuple[str, Fact]] = []
-    for place, value in read_values(path, counts, ["entities", "relations"]):
+    for place, value in sources.read_values(path, counts, ["entities", "relations"]):
         with counts.reading(place):
             match object_of(value):
                 case {"observations": _}:
@@ -54,20 +50,20 @@ def read_records(path: Path, target: ImportTarget, counts: ImportCounts) -> Iter
             for name, start in zip(names, starts, strict=False)
         )
         draft = Draft(content=text, metadata=metadata)
-        yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
+        yield sources.ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
 
 
 def _relation(value: Mapping[str, Any]) -> Fact:
-    one, other, kind = (text_of(value, name) for name in ("from", "to", "relationType"))
+    one, other, kind = (sources.text_of(value, name) for name in ("from", "to", "relationType"))
     text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
     return text, (one, other), {"from": one, "relation": kind, "to": other}
 
 
 def _observations(
-    entity: Mapping[str, Any], types: dict[str, str], counts: ImportCounts
+    entity: Mapping[str, Any], types: dict[str, str], counts: sources.ImportCounts
 ) -> Iterator[Fact]:
     """Yield what is observed of an entity; note its type."""
-    name, kind = text_of(entity, "name"), words_of(entity, "entityType")
+    name, kind = sources.text_of(entity, "name"), words_of(entity, "entityType")
     types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
     metadata = {"entity": name} | ({"entity_type": kind} if kind else {})
     for observation in list_of(entity, "observations"):
@@ -75,4 +71,4 @@ def _observations(
             if not isinstance(observation, str):
                 raise InvalidInput(f"an observation must be text, got {observation!r:.80}")
             if observation.strip():
-                yield f"{name}: {plain_text(observation)}", (name,), metadata
+                yield f"{name}: {sources.plain_text(observation)}", (name,), metadata

@@ -12,21 +12,14 @@ from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.models import ConversationInfo
 from memoranda.text.json_values import list_of, value_of
-from memoranda.transfer.sources import (
-    ForeignConversation,
-    ForeignMessage,
-    ImportCounts,
-    ImportTarget,
-    JsonItem,
-    read_values,
-)
+from memoranda.transfer import sources
 
 SPEAKERS = {"system", "developer", "user", "assistant"}
 
 
 def read_conversations(
-    path: Path, target: ImportTarget, _: ImportCounts
-) -> Iterator[ForeignConversation]:
+    path: Path, target: sources.ImportTarget, _: sources.ImportCounts
+) -> Iterator[sources.ForeignConversation]:
     """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
 
     A message has no id of its own; its place and what it says make one.
@@ -35,20 +28,20 @@ def read_conversations(
         InvalidInput: a message is not in OpenAI's form; the error names its place.
     """
     for name, items in _conversations(path):
-        messages: list[ForeignMessage] = []
+        messages: list[sources.ForeignMessage] = []
         for place, shape in items:
             with located(place):
                 for form in parse_messages([_current_form(shape)] if _says(shape) else []):
                     key = f"{name}\n{len(messages)}\n{_digest(form)}"
-                    messages.append(ForeignMessage(key, form))
+                    messages.append(sources.ForeignMessage(key, form))
         if messages:
             info = ConversationInfo(id=name, created_at=target.records.now())
-            yield ForeignConversation(str(path), info, messages)
+            yield sources.ForeignConversation(str(path), info, messages)
 
 
-def _conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]]:
+def _conversations(path: Path) -> Iterator[tuple[str, Sequence[sources.JsonItem]]]:
     """Yield name and messages of each conversation."""
-    items = list(read_values(path))
+    items = list(sources.read_values(path))
     if items and isinstance(items[0].value, Mapping) and "role" in items[0].value:
         yield path.stem, items
         return
@@ -59,7 +52,10 @@ def _conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]]:
                 message = "expected an object with a list of messages that have role and content"
                 raise InvalidInput(message)
         name = path.stem if number == 1 else f"{path.stem}-{number}"
-        yield name, [JsonItem(f"{place}, message {n}", each) for n, each in enumerate(found, 1)]
+        yield (
+            name,
+            [sources.JsonItem(f"{place}, message {n}", each) for n, each in enumerate(found, 1)],
+        )
 
 
 def _says(shape: Any) -> bool:
