@@ -6,10 +6,7 @@ A step is a name with its arguments: ``say`` and ``end`` (a talk), ``remember``,
 out there. Settings come from the environment alone.
 """
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout, suppress
 
 import anyio
 from mcp import Client
@@ -71,53 +68,6 @@ def _done(verbs, steps):
             yield str(verbs[name](*arguments))
 
 
-class TypedLines(io.RawIOBase):
-    """Standard input: lines as they are typed; a function among them waits before the next."""
-
-    def __init__(self, lines):
-        """Type nothing yet."""
-        self._lines = list(lines)
-
-    def readable(self):
-        """Say that it can be read."""
-        return True
-
-    def readinto(self, buffer):
-        """Give the next line, once what stands before it has returned."""
-        while self._lines and callable(self._lines[0]):
-            self._lines.pop(0)()
-        line = self._lines.pop(0).encode() if self._lines else b""
-        buffer[: len(line)] = line
-        return len(line)
-
-
-def chat(session, steps):
-    """Do steps by typing into ``memoranda chat``."""
-    typed = {
-        "say": "{}",
-        "remember": "Remember that {}",
-        "ask": "{}",
-        "recall": "{}",
-        "look": "/stats\n/context",
-        "end": "/end",
-    }
-    lines = [
-        arguments[0] if name == "wait" else f"{typed[name].format(*arguments)}\n"
-        for name, *arguments in steps
-        if name in {*typed, "wait"}
-    ]
-    out, err, before = io.StringIO(), io.StringIO(), sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(TypedLines(lines)))
-    try:
-        with redirect_stdout(out), redirect_stderr(err), suppress(SystemExit):
-            app(["chat", "--json", "--session", session])
-    finally:
-        sys.stdin = before
-    for line in map(json.loads, out.getvalue().splitlines()):
-        yield "\n".join(line.get(part) or "" for part in ("text", "note", "error"))
-    yield err.getvalue()
-
-
 def mcp(session, steps):
     """Do steps as a client of the server that ``memoranda mcp`` starts."""
     del session
@@ -155,7 +105,7 @@ def _parted(step):
     return name, arguments
 
 
-DOORS = {"library": library, "agent": agent, "chat": chat, "mcp": mcp}
+DOORS = {"library": library, "agent": agent, "mcp": mcp}
 
 
 def visit(door, steps):

@@ -29,13 +29,6 @@ OPENAI = "embedding.model", "openai:text-embedding-3-small"
 SMALL = {"llm.model": "openai:small@{server}/v1", "llm.api_key": "one", "llm.retries": 0}
 EMBED = dict([OPENAI]) | {"embedding.base_url": "{server}/v1", "embedding.api_key": "one"}
 NOTHING = said("{}")
-# Why a setting changes nothing at a door.
-TALK = "a client of the server keeps its talk, and talks with its model, by itself"
-AGENT = "only an agent has it"
-SERVER = "only the server has it"
-UPKEEP = "only upkeep writes such records, which is the same at each door: see schedule.reflect"
-FIGURES = "a talk tells no such figure; what works on the store is that of the library"
-SEARCHED = "each turn searches, and a search computes what waits"
 
 
 @dataclass(frozen=True)
@@ -84,7 +77,7 @@ class Effect:
         see: what is compared: it differs.
         visits: the steps of each visit to a door.
         beside: other settings, in both cases; ``None`` takes one of the tests away.
-        without: the doors at which it changes nothing, and why.
+        door: where it is seen.
         first: what is done before, given the folder.
         play: what the server of models does.
     """
@@ -93,7 +86,7 @@ class Effect:
     see: Callable[[Sight], Any]
     visits: tuple[tuple[tuple[Any, ...], ...], ...] = ((DOG,),)
     beside: Mapping[str, Any] = field(default_factory=dict)
-    without: Mapping[str, str] = field(default_factory=dict)
+    door: str = "library"
     first: Callable[[Path], object] | None = None
     play: Act = NOTHING
 
@@ -263,7 +256,6 @@ EFFECTS = {
         beside={"retrieval.fusion": "blend"},
         visits=((*(("say", f"Number {n} is odd.") for n in range(6)), ("look",)),),
         see=shown(r"(?:messages_in_context=|Memory: )(\d+)"),
-        without={"mcp": TALK},
     ),
     "memory.embedding_model": Effect(
         change=("openai:one", "openai:two"),
@@ -326,7 +318,6 @@ EFFECTS = {
         beside=EMBED,
         visits=((DOG, ("wait", wait_for_vectors)),),
         see=lambda sight: bool(sight.server.received),
-        without={"agent": SEARCHED, "chat": SEARCHED},
         play=embed,
     ),
     "retrieval.fusion": Effect(
@@ -346,7 +337,6 @@ EFFECTS = {
         beside={"embedding.model": "local"},
         visits=((DOG, WHICH, ("figures",)),),
         see=shown("with token vectors"),
-        without={"agent": FIGURES, "chat": FIGURES},
     ),
     "retrieval.min_score": Effect(
         change=(None, 0.99), visits=((DOG,), (WHICH,)), see=shown("dog named Rex")
@@ -377,7 +367,6 @@ EFFECTS = {
         change=("forever", "90d"),
         visits=((("keep", "reflection", "Ana had a quiet week."),),),
         see=ends("reflection"),
-        without=dict.fromkeys(("agent", "chat", "mcp"), UPKEEP),
     ),
     "retention.remove": Effect(
         change=(False, True),
@@ -390,35 +379,27 @@ EFFECTS = {
         beside=SMALL,
         visits=((HELLO, ("look",)),),
         see=shown(r"token_limit=\d+|of [\d,]+ tokens"),
-        without={"mcp": TALK},
     ),
     "tokens.tokenizers": Effect(
         change=(None, {"small": "o200k_base"}),
         beside=SMALL,
         visits=((HELLO, ("look",)),),
         see=shown("o200k_base"),
-        without={"mcp": TALK},
     ),
     "llm.model": Effect(
         change=("openai:small@{server}/v1", "openai:other@{server}/v1"),
         beside=SMALL,
         visits=(HOME,),
         see=lambda sight: sight.bodies("model"),
-        without={"mcp": TALK},
     ),
     "llm.api_key": Effect(
-        change=("one", "two"),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda sight: sight.keys(),
-        without={"mcp": TALK},
+        change=("one", "two"), beside=SMALL, visits=(HOME,), see=lambda sight: sight.keys()
     ),
     "llm.timeout": Effect(
         change=(None, 0.05),
         beside=SMALL,
         visits=(HOME,),
         see=lambda _: command("stats")["pending_sessions"],
-        without={"mcp": TALK},
         play=learn_slowly,
     ),
     "llm.retries": Effect(
@@ -426,21 +407,15 @@ EFFECTS = {
         beside=SMALL,
         visits=(HOME,),
         see=lambda sight: len(sight.server.received),
-        without={"mcp": TALK},
         play=failing(500),
     ),
     "consolidation.automatic": Effect(
         change=(True, False),
         visits=((HOME[0],), (("session", "two"), HELLO, ("wait", wait_for_facts))),
         see=lambda sight: sight.facts(),
-        without={"mcp": TALK},
     ),
     "consolidation.extractor": Effect(
-        change=("auto", "rules"),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda sight: sight.facts(),
-        without={"mcp": TALK},
+        change=("auto", "rules"), beside=SMALL, visits=(HOME,), see=lambda sight: sight.facts()
     ),
     "consolidation.timeout": Effect(
         change=(None, 0.05),
@@ -450,32 +425,21 @@ EFFECTS = {
             "raw-fallback" in (sight.folder / each).read_text()
             for each in sight.files("HISTORY.md")
         ),
-        without={"mcp": TALK},
         play=learn_slowly,
     ),
     "consolidation.longest": Effect(
-        change=(60.0, 1e-9),
-        visits=(HOME,),
-        see=lambda sight: len(sight.facts()),
-        without={"mcp": TALK},
+        change=(60.0, 1e-9), visits=(HOME,), see=lambda sight: len(sight.facts())
     ),
     "consolidation.duplicate_at": Effect(
-        change=(0.75, 1.0),
-        visits=(MUG,),
-        see=lambda sight: len(sight.facts()),
-        without={"mcp": TALK},
+        change=(0.75, 1.0), visits=(MUG,), see=lambda sight: len(sight.facts())
     ),
     "consolidation.decay_rate": Effect(
         change=(None, 0.9),
         visits=(MUG,),
         see=lambda sight: [each["decay_rate"] for each in sight.records()],
-        without={"mcp": TALK},
     ),
     "notes.automatic": Effect(
-        change=(True, False),
-        visits=(HOME,),
-        see=lambda sight: sight.files("HISTORY.md"),
-        without={"mcp": TALK},
+        change=(True, False), visits=(HOME,), see=lambda sight: sight.files("HISTORY.md")
     ),
     "notes.folder": Effect(
         change=(None, "{folder}/elsewhere"),
@@ -499,14 +463,13 @@ EFFECTS = {
         change=(True, False),
         visits=((DOG, *HOME), (("session", "two"), HELLO, ("look",))),
         see=shown("MEMORY.md"),
-        without={"mcp": TALK},
     ),
     "agent.max_steps": Effect(
         change=(8, 2),
         beside=SMALL,
         visits=((HELLO,),),
         see=lambda sight: len(sight.server.received),
-        without={"library": AGENT, "mcp": AGENT},
+        door="agent",
         play=talked("", ("c1", "memory_stats", "{}")),
     ),
     "decay.threshold": Effect(
@@ -583,10 +546,7 @@ EFFECTS = {
         see=jobs,
     ),
     "mcp.tools": Effect(
-        change=("full", "basic"),
-        visits=((("tools",),),),
-        see=shown("correct_fact"),
-        without=dict.fromkeys(("library", "agent", "chat"), SERVER),
+        change=("full", "basic"), visits=((("tools",),),), see=shown("correct_fact"), door="mcp"
     ),
 }
 
