@@ -28,31 +28,6 @@ from memoranda.providers.llm.spec import ModelConnection
 LONGER = "ask for less at once, or name a model with longer replies"
 
 
-class Listener:
-    """Passes words on as they come.
-
-    Attributes:
-        told: whether there were any.
-        error: what the caller's function raised.
-    """
-
-    def __init__(self, on_text: OnText) -> None:
-        """Call ``on_text`` with each piece."""
-        self._on_text = on_text
-        self.told = False
-        self.error: Exception | None = None
-
-    def tell(self, text: str) -> None:
-        """Pass ``text`` on, if it is not empty."""
-        if piece := storable(text):
-            self.told = True
-            try:
-                self._on_text(piece)
-            except Exception as error:
-                self.error = error
-                raise
-
-
 async def call_chat(
     to: ModelConnection,
     messages: Sequence[Mapping[str, Any]],
@@ -77,7 +52,17 @@ async def call_chat(
             for tool in tools
         ]
     )
-    listener = Listener(on_text or (lambda _: None))
+    told: list[str] = []
+    faults: list[Exception] = []  # of the listener
+
+    def tell(text: str) -> None:
+        if on_text is not None and (piece := storable(text)):
+            told.append(piece)
+            try:
+                on_text(piece)
+            except Exception as fault:
+                faults.append(fault)
+                raise
 
     async def read(model: Model, limit: asyncio.Timeout) -> ModelResponse:
         if on_text is None:
@@ -86,21 +71,19 @@ async def call_chat(
         async with model_request_stream(model, sent, model_request_parameters=parameters) as stream:
             async for event in stream:
                 limit.reschedule(clock() + to.timeout)
-                listener.tell(_piece(event))
+                tell(_piece(event))
         return stream.get()
 
     async with connected(to) as model:
         try:
             response = await calls.make(lambda limit: read(model, limit))
-        except LLMError:
-            if listener.error is not None:
-                raise listener.error from None
-            raise
+        except LLMError as error:
+            raise (faults or [error])[0] from error.__cause__
     if on_text is not None and _breaks_off(response):
         raise calls.failure(f"the reply of {to.spec} broke off; try again later")
     reply = _reply(to, calls, response)
-    if not listener.told:  # OpenAI says a refusal beside the words, and only in the end.
-        listener.tell(reply.text)
+    if not told:  # OpenAI says a refusal beside the words, and only in the end.
+        tell(reply.text)
     return reply
 
 
