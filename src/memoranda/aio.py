@@ -59,20 +59,17 @@ def like(verb: Verb[P, T]) -> Callable[[Callable[..., None]], Verb[P, T]]:
 class _PartOfMemory:
     """A part of a memory; its verbs open it in a worker thread."""
 
-    def __init__(self, memory: Callable[[], Memory]) -> None:
+    def __init__(self, opened: Callable[[], Any]) -> None:
         """Open nothing yet: the first verb does."""
-        self._open_memory = memory
+        self._opened = opened
 
 
 class AsyncNotes(_PartOfMemory):
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
-    def _opened(self) -> SyncedNotes:
-        return self._open_memory().notes
-
     async def folder(self) -> Path:
         """Return where the files are."""
-        return await to_thread(lambda: self._opened().folder)
+        return await to_thread(lambda: Path(self._opened().folder))
 
     read_memory = in_thread(SyncedNotes.read_memory)
     write_memory = in_thread(SyncedNotes.write_memory)
@@ -87,9 +84,6 @@ class AsyncNotes(_PartOfMemory):
 
 class AsyncAdmin(_PartOfMemory):
     """The users of a store for code that must not block; see ``Memory.admin``."""
-
-    def _opened(self) -> Admin:
-        return self._open_memory().admin
 
     users = in_thread(Admin.users)
     overviews = in_thread(Admin.overviews)
@@ -244,12 +238,12 @@ class AsyncMemory:
     @property
     def notes(self) -> AsyncNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return AsyncNotes(self._opened)
+        return AsyncNotes(lambda: self._opened().notes)
 
     @property
     def admin(self) -> AsyncAdmin:
         """The users of the whole store: lists, maintains and deletes them. Not for agents."""
-        return AsyncAdmin(self._opened)
+        return AsyncAdmin(lambda: self._opened().admin)
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""

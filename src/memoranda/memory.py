@@ -501,12 +501,11 @@ class Memory:
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
-        found = self._find_entity(name)
-        if found is None:
-            return None
-        from memoranda.entities.profiles import profile  # noqa: PLC0415 - see the module
+        self._services.link_entities(self._scope)
+        from memoranda.entities.profiles import find_entity  # noqa: PLC0415 - see the module
 
-        return profile(found)
+        store, where = self._services.store, self._where()
+        return find_entity(store, self._scope, clean(name, "name"), where)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return the entities that records mention, most mentioned first.
@@ -741,18 +740,10 @@ class Memory:
         self._services.forget_index()
         return self._entity(name)
 
-    def _find_entity(self, name: str) -> Entity | None:
-        self._services.link_entities(self._scope)
-        from memoranda.entities.profiles import find_entity  # noqa: PLC0415 - see the module
-
-        store, where = self._services.store, self._where()
-        return find_entity(store, self._scope, clean(name, "name"), where)
-
     def _entity(self, name: str) -> Entity:
-        found = self._find_entity(name)
+        found = self.entity(name)
         if found is None:
-            message = f"there is no entity {name!r} for user {self._scope.user!r}"
-            raise NotFound(message)
+            raise NotFound(f"there is no entity {name!r} for user {self._scope.user!r}")
         return found
 
     def audit(self, *, kind: str | None = None) -> Audit:

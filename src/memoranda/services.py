@@ -26,23 +26,20 @@ from memoranda.model.events import Events
 from memoranda.model.models import Message, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
-from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.erasing import Eraser, FileEraser
-from memoranda.records.secret_policies import show_text
+from memoranda.records.secret_policies import show_read
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import is_server, open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.learning.claims import Turn
     from memoranda.learning.consolidator import Consolidator
     from memoranda.maintenance.schedule import Schedule
     from memoranda.maintenance.service import Maintenance
-    from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
     from memoranda.search.recall import RecallService
@@ -226,10 +223,8 @@ class Services:
             catalog=self.catalog,
             ids=self.ids,
             end_session=self.session_ended,
-            recall=lambda session, asked: self.searcher(scope).recall(
-                asked, Filter(now=self.clock.now()), session
-            ),
-            notes=None if notes is None else lambda: show_text(notes.context_text(), secrets),
+            recall=self.searcher(scope).recall,
+            notes=None if notes is None else partial(show_read, notes.context_text, secrets),
             requests=partial(self.keep_requests, scope),
         )
 
@@ -332,14 +327,16 @@ class Services:
         self, scope: Scope, plan_claims: PlanClaims | None = None, stop: Event | None = None
     ) -> HistoryWriter:
         """Return the writer that adds sessions of ``scope`` to the history of its notes."""
-        from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415 - see the module
+        from memoranda.learning.consolidator import TurnReader  # noqa: PLC0415 - see the module
+        from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
+        from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415
 
         by_rules = self.settings.consolidation.extractor == "rules"
         return HistoryWriter(
             notes=self.notes.find(scope),
             records=self.records(scope),
-            entry_writer=self._entry_writer(),
-            read_turns=self._read_turns,
+            entry_writer=HistoryEntryWriter(self.dates),
+            reader=TurnReader(self.records(scope), self.searcher(scope)),
             language=self.models,
             model=None if by_rules else self.models.for_stage(scope, STAGE),
             plan_claims=plan_claims,
@@ -353,20 +350,6 @@ class Services:
         from memoranda.notes.erasing import NotesErasure  # noqa: PLC0415
 
         return NotesErasure(self.notes, scope, records, words)
-
-    def _entry_writer(self) -> HistoryEntryWriter:
-        from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
-
-        return HistoryEntryWriter(self.dates)
-
-    def _read_turns(
-        self, scope: Scope, session: str | None, episodes: Sequence[Record]
-    ) -> Sequence[Turn]:
-        from memoranda.learning.consolidator import TurnReader  # noqa: PLC0415 - see the module
-
-        reader = TurnReader(self.records(scope), self.searcher(scope))
-        recalled = reader.recalled(session) if session is not None else {}
-        return reader.read(episodes, recalled)[0]
 
     # The whole store
 
@@ -446,10 +429,7 @@ class Services:
 
     def wipe_erased(self) -> str | None:
         """Wipe as :meth:`wipe`; of a server say that its files are out of reach."""
-        unpurged = self.wipe()
-        if unpurged is None and is_server(self.store.location):
-            return OUT_OF_REACH
-        return unpurged
+        return self.wipe() or (OUT_OF_REACH if is_server(self.store.location) else None)
 
     def close(self) -> None:
         """Stop the background work and release the store."""

@@ -79,6 +79,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import line_of as note_line
 from memoranda.model.ports import Summarizer
+from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
@@ -565,7 +566,7 @@ class Conversation:
             wanted = build(self._states.read()).recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         if self._recall and wanted:
-            memory = self._recall(wanted)
+            memory = self._recall(wanted, Filter(now=self._services.clock.now()))
         with self._lock:
             builder = build(self._states.read(), memory=memory)
             built = builder.build(memory)

@@ -26,7 +26,6 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
-from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.reports import RequestReceipt
 from memoranda.records.service import RecordService
@@ -75,8 +74,8 @@ class ConversationStore:
         catalog: what is known of models.
         ids: makes the ids of messages and receipts.
         end_session: called with a scope and the conversation that is finished.
-        recall: asks memory for a context of the conversation of that name; of none that is
-            stored, where the name is ``None``.
+        recall: asks memory for a context, as ``ConversationServices`` says, of the conversation
+            named ``session``; of none that is stored, where that is ``None``.
         notes: gives the text of MEMORY.md, where it belongs into contexts.
         requests: carries out what new messages of the conversation of that name ask of memory.
     """
@@ -86,7 +85,7 @@ class ConversationStore:
     catalog: Catalog
     ids: IdFactory
     end_session: Callable[[Scope, str], None]
-    recall: Callable[[str | None, RecallRequest], Recall]
+    recall: Callable[..., Recall]
     notes: Callable[[], str] | None
     requests: Callable[[str, Sequence[Message]], Sequence[RequestReceipt]]
 
@@ -211,7 +210,7 @@ class ConversationStore:
             catalog=self.catalog,
             clock=self.records.clock,
             ids=self.ids,
-            recall=partial(self.recall, name),
+            recall=partial(self.recall, session=name),
             instructions=self.records.instructions,
         )
 

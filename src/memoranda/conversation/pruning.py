@@ -33,6 +33,7 @@ from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, RecallRequest, Summarizer
 from memoranda.model.processes import start_thread
+from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog
@@ -133,7 +134,7 @@ class ConversationServices:
         catalog: what is known of models.
         clock: tells the time.
         ids: makes the ids of messages and receipts.
-        recall: asks memory for a context.
+        recall: asks memory for a context: what is asked, and which records may answer.
         notes: gives the text of MEMORY.md as it is now; empty, if there is none.
         summarizer: says in short what is pruned; called in the background.
         requests: carries out what messages ask of memory that ask something of it.
@@ -143,7 +144,7 @@ class ConversationServices:
     catalog: Catalog = field(default_factory=Catalog)
     clock: Clock = CLOCK
     ids: IdFactory = IDS
-    recall: Callable[[RecallRequest], Recall] | None = None
+    recall: Callable[[RecallRequest, Filter], Recall] | None = None
     notes: Callable[[], str] | None = None
     summarizer: Summarizer | None = None
     requests: Callable[[Sequence[Message]], Sequence[RequestReceipt]] | None = None

@@ -19,13 +19,13 @@ LONGEST = 400
 
 
 def find_entity(store: Store, scope: Scope, name: str, where: Filter) -> Entity | None:
-    """Return the entity of that name or alias, with the newest records that mention it."""
+    """Return the profile of an entity by its name or alias, with the newest records about it."""
     found = store.entities(scope, where, name=name, limit=1)
     if not found:
         return None
     about = replace(where, entity=found[0].id)
     records = store.records(scope, about, order=Order.HAPPENED, limit=MOST_RECORDS)
-    return replace(found[0], records=tuple(records))
+    return profile(replace(found[0], records=tuple(records)))
 
 
 def profile(entity: Entity) -> Entity:

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
+from memoranda.learning.consolidator import TurnReader
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import RecordChange
-from memoranda.model.models import Record, Scope
 from memoranda.model.ports import LanguageModel
 from memoranda.model.sessions import SessionInfo
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
@@ -38,8 +38,6 @@ COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw
 
 # What follows from claims of a session for what is believed.
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[RecordChange]]
-# Reads episodes as turns; with their session, also without what was recalled into it.
-ReadTurns = Callable[[Scope, str | None, Sequence[Record]], Sequence[Turn]]
 
 
 class Span(NamedTuple):
@@ -65,7 +63,7 @@ class HistoryWriter:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
         records: have the sessions, and tell others of records that were stored.
         entry_writer: makes entries by rules.
-        read_turns: reads episodes as turns.
+        reader: reads episodes as turns.
         language: waits for the model.
         model: writes entries; rules, if not given.
         plan_claims: what follows from a model's proposal for MEMORY.md; nothing, if not given.
@@ -75,7 +73,7 @@ class HistoryWriter:
     notes: SyncedNotes | None
     records: RecordService
     entry_writer: HistoryEntryWriter
-    read_turns: ReadTurns
+    reader: TurnReader
     language: StageModels
     model: LanguageModel | None
     plan_claims: PlanClaims | None = None
@@ -171,7 +169,7 @@ class HistoryWriter:
         read = [item for item in found if until is None or (item.position or 0) <= until]
         if not read:
             return None
-        turns = tuple(self.read_turns(scope, session, read))
+        turns = tuple(self.reader.read(read, self.reader.recalled(session))[0])
         return Span(session, read[0].position or 0, read[-1].position or 0, turns)
 
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[RecordChange]]:

@@ -5,7 +5,7 @@ Which it is stands in the settings ``secrets.*``; :mod:`memoranda.text.secrets` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -70,6 +70,11 @@ def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
 def show_text(text: str, policy: SecretPolicy) -> str:
     """Return a text as it may be shown."""
     return text if policy == "keep" else mask_secrets(text)
+
+
+def show_read(read: Callable[[], str], policy: SecretPolicy) -> str:
+    """Return a text that is read now as it may be shown."""
+    return show_text(read(), policy)
 
 
 def show_record(record: Record, policy: SecretPolicy) -> Record:
