@@ -26,7 +26,7 @@ from memoranda.store.postgres_terms import TermCounts
 from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
 from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.reads import matching
-from memoranda.store.sql.store import TAKE_TURN, Store, drop_vectors, known_user
+from memoranda.store.sql.store import TAKE_TURN, Store, known_user
 from memoranda.store.sql.transaction import PURGE
 
 log = logging.getLogger("memoranda.store")
@@ -470,11 +470,6 @@ class PostgresStore(Store):
         return len(users)
 
     # Upkeep
-
-    def _name_model(self, model: str, dimensions: int) -> None:
-        """Drop all vectors, name the model and queue every record."""
-        with self.transact_alone() as connection:
-            drop_vectors(connection, model, dimensions)
 
     def purge(self, *, large: bool = False) -> str | None:
         """Free the place of what was erased.

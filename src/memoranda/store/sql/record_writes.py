@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
@@ -15,6 +16,7 @@ from memoranda.model.changes import (
     Fade,
     Insert,
     RecordAccess,
+    RecordChange,
     Reinforce,
     Retire,
     Reweigh,
@@ -129,6 +131,20 @@ def _past_state(trail: AuditTrail) -> tuple[str, int | None, int]:
 
 class RecordWrites(EntityWrites):
     """Changes the records of a user in an open transaction."""
+
+    def carry_out(self, changes: Sequence[RecordChange]) -> list[StoredRecord]:
+        """Carry out changes of records that were planned before, in order.
+
+        Returns what the changes that store a record have stored, each of them one.
+        """
+        stored: list[StoredRecord] = []
+        for kind, group in groupby(changes, type):
+            if kind is Insert:
+                stored += self.insert([*group])  # type: ignore[list-item]
+                continue
+            for change in group:
+                CARRY_OUT[kind](self, change)
+        return stored
 
     def insert(self, changes: Sequence[Insert]) -> list[StoredRecord]:
         """Store records, each statement once for all of them but items.
@@ -319,19 +335,11 @@ class RecordWrites(EntityWrites):
         return place
 
     def close(self, change: Close) -> None:
-        """End the validity of a record; what had ended before stays ended."""
-        target = self.target(change.id)
-        values = {"at": to_ms(change.at), "by": change.superseded_by} | self.this(target)
-        only_open = " AND closed_at IS NULL" if change.only_open else ""
-        changed = self.connection.change(
-            "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
-            f"closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE {THIS}{only_open}",
-            values,
-        )
-        if not changed:
+        """End the validity of a record; what had ended before stays ended as it was."""
+        self.target(change.id)
+        ended_now = self.end([change.id], change.at, change.reason, change.superseded_by)
+        if not ended_now and change.only_open:
             raise InvalidInput(ended(self.get(self.scope, [change.id])[change.id]))
-        detail = {"superseded_by": change.superseded_by} if change.superseded_by else {}
-        self.tell_end([target], change.at, "close", change.reason, **detail)
 
     def end(
         self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
@@ -489,3 +497,15 @@ class RecordWrites(EntityWrites):
             done = {"user": self.user, "work": ENTITIES, "record": key}
             if key is not None and self.connection.change(UNQUEUE, done):
                 self.entity_writer.link(key, mentioned)
+
+
+CARRY_OUT: Mapping[type, Callable[[RecordWrites, Any], None]] = {
+    Close: RecordWrites.close,
+    Reweigh: RecordWrites.reweigh,
+    Fade: RecordWrites.fade,
+    Retire: RecordWrites.retire,
+    Reinforce: RecordWrites.reinforce,
+    Supersede: RecordWrites.supersede,
+    Enrich: RecordWrites.enrich,
+    RecordAccess: RecordWrites.record_access,
+}

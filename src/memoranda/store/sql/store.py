@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import groupby
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import InvalidInput, StoreError, UserDeleted
-from memoranda.model.changes import (
-    Close,
-    Enrich,
-    Fade,
-    Insert,
-    RecordAccess,
-    RecordChange,
-    Reinforce,
-    Retire,
-    Reweigh,
-    StoredRecord,
-    Supersede,
-)
-from memoranda.model.models import Kind, Scope
+from memoranda.model.changes import RecordChange, StoredRecord
+from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches, TokenVectors, Vector
+from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health
-from memoranda.store.sql.claims import SqlClaims
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     Database,
@@ -41,7 +31,16 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
-from memoranda.store.sql.rows import STORED_FLOAT, VECTOR_TABLES, dump
+from memoranda.store.sql.rows import (
+    OBJECT,
+    RECORD,
+    STORED_FLOAT,
+    VECTOR_TABLES,
+    dump,
+    optional_ms,
+    optional_time,
+    record,
+)
 from memoranda.store.sql.session_writes import SessionWrites
 from memoranda.store.sql.traces import TraceWrites, TransferReads
 from memoranda.store.sql.transaction import (
@@ -68,6 +67,47 @@ SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
 ON CONFLICT DO NOTHING
 """
 RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
+# The start of the name of a lease on the run of a stage; stage and user follow.
+RUN = "job:"
+CLAIM = """
+INSERT INTO leases (name, holder, expires_at, claimed_due) VALUES (:name, :holder, :until, :due)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
+    claimed_due = excluded.claimed_due
+WHERE (excluded.claimed_due IS NULL OR leases.done_due IS NULL
+        OR leases.done_due < excluded.claimed_due)
+    AND (leases.holder IS NULL OR leases.holder = excluded.holder OR leases.expires_at <= :now)
+"""
+COMPLETE = """
+UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, holder = NULL,
+    claimed_due = NULL, expires_at = NULL
+WHERE name = :name AND holder = :holder AND claimed_due = :due
+"""
+STAGE_LEASES = """
+SELECT substr(name, length(:start) + 1), done_due, expires_at FROM leases
+WHERE substr(name, 1, length(:start)) = :start
+"""
+DONE = """
+SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts FROM leases
+WHERE done_due IS NOT NULL AND substr(name, 1, length(:start)) = :start ORDER BY name
+"""
+# In an order, so that an index finds the first, and not a walk past all that was done before.
+IS_WAITED = """
+SELECT 1 FROM derivations WHERE work = :work AND claimed_until <= :now ORDER BY record_key LIMIT 1
+"""
+CLAIM_RECORDS = """
+WITH next AS (
+    SELECT user_key, record_key FROM derivations
+    WHERE work = :work AND claimed_until <= :now
+    ORDER BY record_key LIMIT :limit @skip_locked()
+)
+UPDATE derivations SET claimed_until = :until
+WHERE work = :work AND (user_key, record_key) IN (SELECT user_key, record_key FROM next)
+RETURNING user_key, record_key
+"""
+CLAIMED_RECORDS = f"""
+SELECT (SELECT name FROM users WHERE key = r.user_key), {RECORD} FROM records r
+WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
+"""
 TO_EMBED = """
 SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
 LEFT JOIN vectors v ON v.record_key = r.key
@@ -84,18 +124,6 @@ ADD_TOKENS = """
 INSERT INTO token_vectors (record_key, user_key, size, tokens)
 VALUES (:record, :user, :size, :blob)
 """
-
-
-def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:
-    """Drop all vectors, name the model and queue every record."""
-    connection.drop_indexed_vectors()
-    for table in VECTOR_TABLES:
-        connection.run(f"DELETE FROM {table}")
-    connection.run(f"{CHANGE_ALL}, vector_seq = 0")
-    for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
-        connection.run(SET_META, {"name": name, "value": value})
-    for sql in (RELEASE_ALL, QUEUE_ALL):
-        connection.run(sql, {"work": VECTORS})
 
 
 class VectorWrites(ScopedTransaction):
@@ -127,15 +155,15 @@ class VectorWrites(ScopedTransaction):
         made: dict[int, bytes] = {}
         new: dict[int, bytes] = {}
         token_rows: list[tuple[int, int, int, bytes]] = []
-        for record, vector in vectors.items():
-            key, content, held = found.get(record, (None, None, None))
-            if key is None or (hashes or {}).get(record, content) != content:
+        for id_, vector in vectors.items():
+            key, content, held = found.get(id_, (None, None, None))
+            if key is None or (hashes or {}).get(id_, content) != content:
                 continue
             made[key] = vector.astype(STORED_FLOAT).tobytes()
             # Two processes may have made the same one: readers need not read it twice.
             if held != made[key]:
                 new[key] = made[key]
-            rows = (tokens or {}).get(record)
+            rows = (tokens or {}).get(id_)
             if rows is not None and len(rows):
                 token_rows.append((key, self.user, rows.shape[1], rows.astype(np.int8).tobytes()))
         self._add_vectors(new)
@@ -149,9 +177,9 @@ class VectorWrites(ScopedTransaction):
         if name != model:
             message = f"the vectors of this store are of {name!r}, not of {model!r}"
             raise InvalidInput(message)
-        for record, vector in vectors.items():
+        for id_, vector in vectors.items():
             if vector.shape != (dimensions,):
-                message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+                message = f"the vector of {id_!r} has shape {vector.shape}, not ({dimensions},)"
                 raise InvalidInput(message)
 
     def _add_vectors(self, new: Mapping[int, bytes]) -> None:
@@ -170,32 +198,6 @@ class Transaction(ErasingWrites, SessionWrites, VectorWrites, TraceWrites):
 
     It is committed when its block ends, and undone when anything in the block raises.
     """
-
-    def carry_out(self, changes: Sequence[RecordChange]) -> list[StoredRecord]:
-        """Carry out changes of records that were planned before, in order.
-
-        Returns what the changes that store a record have stored, each of them one.
-        """
-        stored: list[StoredRecord] = []
-        for kind, group in groupby(changes, type):
-            if kind is Insert:
-                stored += self.insert([*group])  # type: ignore[list-item]
-                continue
-            for change in group:
-                CARRY_OUT[kind](self, change)
-        return stored
-
-
-CARRY_OUT: Mapping[type, Callable[[Transaction, Any], None]] = {
-    Close: Transaction.close,
-    Reweigh: Transaction.reweigh,
-    Fade: Transaction.fade,
-    Retire: Transaction.retire,
-    Reinforce: Transaction.reinforce,
-    Supersede: Transaction.supersede,
-    Enrich: Transaction.enrich,
-    RecordAccess: Transaction.record_access,
-}
 
 
 class KnownUser(NamedTuple):
@@ -228,7 +230,7 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
 ForeignMemory = tuple[str, str, dict[str, Any]]
 
 
-class Store(Database[Any], SqlClaims, TransferReads):
+class Store(Database[Any], TransferReads):
     """A whole memory in one database: units of work, the reads of all rooms, and its own upkeep.
 
     Common to every method:
@@ -238,6 +240,8 @@ class Store(Database[Any], SqlClaims, TransferReads):
       was deleted raises ``UserDeleted``.
     - Errors are those of :mod:`memoranda.errors`; none of a driver gets out.
     - Methods may be called from any thread, and by several processes on one store.
+    - A claim, on a lease or on records, is one short transaction and lasts until a time: when its
+      holder is killed, the next one who asks gets it.
     """
 
     _analyzer: Analyzer
@@ -299,19 +303,21 @@ class Store(Database[Any], SqlClaims, TransferReads):
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors, name the model and queue every record; return how many."""
-        self._name_model(model, dimensions)
-        return sum(
-            self.count(None, Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)).values()
-        )
+        with self.transact_alone() as connection:
+            connection.drop_indexed_vectors()
+            for table in VECTOR_TABLES:
+                connection.run(f"DELETE FROM {table}")
+            connection.run(f"{CHANGE_ALL}, vector_seq = 0")
+            for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
+                connection.run(SET_META, {"name": name, "value": value})
+            for sql in (RELEASE_ALL, QUEUE_ALL):
+                connection.run(sql, {"work": VECTORS})
+        waiting = Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)
+        return sum(self.count(None, waiting).values())
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
         return 0
-
-    def _name_model(self, model: str, dimensions: int) -> None:
-        """Drop all vectors, name the model and queue every record."""
-        with self.transact_alone() as connection:
-            drop_vectors(connection, model, dimensions)
 
     def match_terms(
         self, scope: Scope, terms: Sequence[str], *, limit: int, items: bool = False
@@ -319,7 +325,8 @@ class Store(Database[Any], SqlClaims, TransferReads):
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             postings = self.full_text.postings(connection, user, indexed(terms, items=items))
-            return match_postings(terms, postings, limit)
+            keys, counts = join_postings(terms, postings, limit)
+            return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
 
     def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
         """Index everything anew, where another analyzer made the index.
@@ -343,6 +350,82 @@ class Store(Database[Any], SqlClaims, TransferReads):
             if scope is not None and scope not in known:
                 known[scope] = known_user(connection, scope).key
             yield connection, NOBODY if scope is None else known[scope]
+
+    def claim(
+        self, name: str, holder: str, *, now: datetime, until: datetime, due: datetime | None = None
+    ) -> bool:
+        """Take or renew a lease, or the run of a stage that was due then."""
+        values = {
+            "name": name if due is None else RUN + name,
+            "holder": holder,
+            "due": optional_ms(due),
+            "now": to_ms(now),
+            "until": to_ms(until),
+        }
+        with self.transact() as connection:
+            return bool(connection.change(CLAIM, values))
+
+    def complete(
+        self, name: str, holder: str, *, due: datetime, at: datetime, counts: Mapping[str, int]
+    ) -> None:
+        """Mark a run as done, with what it did, where the claim on it is still the holder's."""
+        values = {
+            "name": RUN + name,
+            "holder": holder,
+            "due": to_ms(due),
+            "at": to_ms(at),
+            "counts": dump(dict(counts)),
+        }
+        with self.transact() as connection:
+            connection.change(COMPLETE, values)
+
+    def stage_leases(self, stage: str) -> dict[str, StageLease]:
+        """Return the lease on the runs of a stage of each user who has one."""
+        with self._reading(None) as (connection, _):
+            rows = connection.all(STAGE_LEASES, {"start": f"{RUN}{stage}:"})
+        return {
+            user: StageLease(optional_time(done), optional_time(until))
+            for user, done, until in rows
+        }
+
+    def job_runs(self) -> list[JobRun]:
+        """Return the last run of each stage, with what it did for all users, by name."""
+        with self._reading(None) as (connection, _):
+            rows = connection.all(DONE, {"start": RUN})
+        last: dict[str, tuple[int, int, Counter[str]]] = {}
+        for name, due, at, counts in rows:
+            stage = name.partition(":")[0]
+            known = last.get(stage, (due, at, Counter()))
+            if due > known[0]:
+                known = (due, at, Counter())
+            if due == known[0]:
+                known[2].update(OBJECT.read(counts))
+            last[stage] = (known[0], max(known[1], at), known[2])
+        return [
+            JobRun(stage, from_ms(due), from_ms(at), dict(counts))
+            for stage, (due, at, counts) in last.items()
+        ]
+
+    def claim_records(
+        self, work: str, *, now: datetime, until: datetime, limit: int
+    ) -> list[Record]:
+        """Claim the next records that wait for a kind of work; return them."""
+        values = {"work": work, "now": to_ms(now), "until": to_ms(until), "limit": limit}
+        with self._reading(None) as (connection, _):  # So that who finds none waits for nobody.
+            if connection.value(IS_WAITED, values) is None:
+                return []
+        with self.transact() as connection:
+            while rows := connection.all(CLAIM_RECORDS, values):
+                users, keys = map(set, zip(*rows, strict=True))
+                made = connection.made(
+                    lambda row: record(row[0], row[1:]),
+                    "records",
+                    CLAIMED_RECORDS,
+                    {"users": dump(sorted(users)), "keys": dump(sorted(keys))},
+                )
+                if found := [each for each in made if each is not None]:
+                    return found
+        return []
 
     @abstractmethod
     def purge(self, *, large: bool = False) -> str | None:
@@ -376,12 +459,6 @@ class Store(Database[Any], SqlClaims, TransferReads):
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
         return health.rebuild(self, self._analyzer, self.names, extractor)
-
-
-def match_postings(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
-    """Return which records hold which terms; those of the rarer ones, where they are too many."""
-    keys, counts = join_postings(terms, postings, limit)
-    return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
 
 
 def join_postings(
