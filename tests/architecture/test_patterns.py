@@ -13,7 +13,7 @@ OWN_TEXT = {
     "settings/sections.py",
     "store/chroma/memories.py",
     "store/postgres.py",
-    "store/sql/dialect.py",
+    "store/sql/database.py",
     "testing/embedders.py",
     "testing/models.py",
 }

@@ -12,7 +12,7 @@ from postgres_server import as_role, connected, new_database
 
 from memoranda.errors import StoreError
 from memoranda.store import sqlite
-from memoranda.store.sql.dialect import tables
+from memoranda.store.sql.database import tables
 from memoranda.store.sql.health import ANALYZER
 from memoranda.text.terms import TermAnalyzer
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from memoranda.store.sql.dialect import tables
+from memoranda.store.sql.database import tables
 
 NUMBERS = count(1)
 PATIENCE = 60

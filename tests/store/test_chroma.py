@@ -33,7 +33,7 @@ from memoranda.store.chroma import folder as folders
 from memoranda.store.chroma import store as stores
 from memoranda.store.chroma.folder import JOURNAL
 from memoranda.store.chroma.store import ChromaStore
-from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.database import schema_steps
 
 ERASED = "Xylophonquark säuft 東京-tee"
 

@@ -10,7 +10,7 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
-from memoranda.store.sql.dialect import tables
+from memoranda.store.sql.database import tables
 from memoranda.store.sql.health import DERIVED
 
 # Wrong derived rows by what ``verify`` says of them: ``rebuild`` makes these anew.

@@ -21,7 +21,7 @@ from memoranda.errors import (
     StoreReadOnly,
 )
 from memoranda.model.query import IndexVersion
-from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import SqliteStore
 
 ZERO = IndexVersion()

@@ -16,7 +16,7 @@ from samples import ALL, ANA, User
 
 from memoranda import Memory
 from memoranda.errors import NotADatabase, StoreError
-from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import DIALECT
 from memoranda.store.sqlite_schema import PARTS
 from memoranda.testing.clocks import FrozenClock

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from memoranda.errors import InvalidInput, StoreUnreachable
-from memoranda.model.checks import EPOCH, nearest, parse_metadata
+from memoranda.model.checks import EPOCH, parse_metadata
 from memoranda.model.models import Kind
 
 if TYPE_CHECKING:
@@ -32,19 +32,6 @@ TokenVectors: TypeAlias = "npt.NDArray[np.int8]"
 # The operators that compare by order, as SQL and Python write them.
 ORDERED = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 OPERATORS = (*ORDERED, "ne", "in")
-# What other systems call operators, and how that is written here.
-FOREIGN = {
-    "eq": "the value itself",
-    "nin": "ne",
-    "not": "ne",
-    "contains": "in",
-    "between": "gte and lte",
-    **{sign: name for name, sign in ORDERED.items()},
-    "==": "the value itself",
-    "=": "the value itself",
-    "!=": "ne",
-}
-ALIKE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +106,15 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
     """
     parsed = parse_metadata(metadata)
     for name, value in parsed.items():
-        if isinstance(value, dict) and value:
-            _refuse_unknown_operators(name, value)
+        keys = [*value] if isinstance(value, dict) else []
+        unknown = [key for key in keys if key not in OPERATORS]
+        # An object without any operator is one that a value is to equal.
+        if unknown and any(key in OPERATORS or key.startswith("$") for key in keys):
+            message = (
+                f"metadata[{name!r}] has an unknown operator {unknown[0]!r} (the operators are "
+                f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
+            )
+            raise InvalidInput(message)
     for name, operator, wanted in metadata_conditions(parsed):
         place = f"metadata[{name!r}][{operator!r}]={wanted!r:.80}"
         if operator == "in" and not isinstance(wanted, list):
@@ -129,30 +123,6 @@ def parse_metadata_filter(metadata: object) -> Mapping[str, Any]:
         if operator in ORDERED and not ordered:
             raise InvalidInput(f"{place} must be a number or a text")
     return parsed
-
-
-def _refuse_unknown_operators(name: str, value: Mapping[str, Any]) -> None:
-    """Refuse a dict with operators and other keys, or with nothing but misspelt operators."""
-    unknown = {key: nearest for key in value if key not in OPERATORS and (nearest := _nearest(key))}
-    if len(unknown) < len(value) and not any(key in OPERATORS for key in value):
-        return  # An object that a value is to equal.
-    for key in value:
-        if key not in OPERATORS:
-            meant = f"; write {unknown[key]}" if key in unknown else ""
-            message = (
-                f"metadata[{name!r}] has an unknown operator {key!r}{meant} (the operators are "
-                f"{', '.join(OPERATORS)}; an object to be equal to is written {{'in': [{{…}}]}})"
-            )
-            raise InvalidInput(message)
-
-
-def _nearest(key: str) -> str | None:
-    bare = key.removeprefix("$").lower()
-    if bare in OPERATORS:
-        return bare
-    if bare in FOREIGN:
-        return FOREIGN[bare]
-    return next(iter(nearest(bare, OPERATORS, alike=ALIKE)), None)
 
 
 class Subset(StrEnum):
@@ -271,22 +241,6 @@ class Filter:
     def at_any_time(cls, **conditions: Any) -> Filter:
         """Return a filter that asks of no record whether it is still believed."""
         return cls(now=EPOCH, retired=True, **conditions)
-
-
-class RecordPage(TypedDict, total=False):
-    """Which of the matching records are wanted: all, as they were recorded, or a page of them.
-
-    Attributes:
-        order: in which order.
-        limit: how many at most.
-        offset: how many to pass over before that, where there is a limit.
-        after: in the order of recording, or ``latest``, begin behind the record with this id.
-    """
-
-    order: Order
-    limit: int | None
-    offset: int
-    after: str | None
 
 
 class MessageRange(TypedDict, total=False):

@@ -23,8 +23,15 @@ from memoranda.model.processes import follow_forks
 from memoranda.model.query import Candidates, Filter, Vector
 from memoranda.store import postgres_large
 from memoranda.store.postgres_terms import TermCounts
-from memoranda.store.sql.database import BUSY_TIMEOUT, NONE, DamageLog, Row, SqlConnection, Values
-from memoranda.store.sql.dialect import Dialect
+from memoranda.store.sql.database import (
+    BUSY_TIMEOUT,
+    NONE,
+    DamageLog,
+    Dialect,
+    Row,
+    SqlConnection,
+    Values,
+)
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store, known_user
 from memoranda.store.sql.transaction import PURGE
@@ -106,7 +113,6 @@ MACROS = {
     ),
     # No value is converted where it is compared: under a policy that would use no index.
     "ints": "SELECT unnest(CAST(translate({0}, '[]', '{{}}') AS bigint[])) AS value",
-    "same": "{0} = {1}",
     "members": (
         'SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text('
         "CASE WHEN {0} IS JSON ARRAY THEN CAST({0} AS jsonb) END) AS elements (value)"

@@ -28,13 +28,14 @@ from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
     NONE,
     DamageLog,
+    Dialect,
     FullText,
     Postings,
     Row,
     SqlConnection,
     Values,
+    schema_steps,
 )
-from memoranda.store.sql.dialect import Dialect, schema_steps
 from memoranda.store.sql.store import Store
 from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
@@ -110,7 +111,6 @@ DIALECT = Dialect(
     {
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
-        "same": "CAST({0} AS BLOB) IS CAST({1} AS BLOB)",
         "members": "SELECT value FROM json_each(CASE WHEN json_valid({0}) THEN {0} END)",
         "attribute": (
             "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({0}) THEN {0} END) a "

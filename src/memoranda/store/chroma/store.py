@@ -13,7 +13,7 @@ from memoranda import errors
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.chroma.folder import MEMORIES, ChromaFolder, Journal, JournalEntry
 from memoranda.store.chroma.memories import Memories, is_foreign
-from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sql.database import schema_steps
 from memoranda.store.sql.health import meta, reindex, report
 from memoranda.store.sql.store import ForeignMemory
 from memoranda.store.sql.transaction import PURGE

@@ -21,7 +21,7 @@ from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
-from memoranda.store.sql.dialect import user_tables
+from memoranda.store.sql.database import user_tables
 from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.transaction import TargetRecord, name_digest

@@ -13,8 +13,7 @@ from memoranda.errors import StoreError
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
-from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed
-from memoranda.store.sql.dialect import tables
+from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed, tables
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.rows import (
     DAMAGE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import accumulate, compress, groupby
@@ -48,18 +48,19 @@ from memoranda.model.query import (
     metadata_conditions,
 )
 from memoranda.model.sessions import SessionInfo
-from memoranda.model.usage import StageUsage, Usage
-from memoranda.store.sql.database import SqlConnection
-from memoranda.store.sql.dialect import FOLDER
+from memoranda.model.usage import StageUsage
+from memoranda.store.sql.database import FOLDER, SqlConnection
 from memoranda.store.sql.rows import (
     CHANGES,
     CONVERSATION,
     MESSAGE,
     PRUNING,
+    PRUNINGS,
     RECORD,
     REMOVED_MESSAGE,
     SESSIONS,
     STORED_FLOAT,
+    USAGE,
     Row,
     conversation,
     decode_namespace,
@@ -68,7 +69,6 @@ from memoranda.store.sql.rows import (
     index_rows,
     message,
     noted_lines,
-    pruning,
     read_strings,
     record,
 )
@@ -114,7 +114,7 @@ PENDING_SESSIONS = """
 c.session_id IN (SELECT session_id FROM sessions p WHERE p.user_key = :user
     AND p.consolidated_at IS NULL AND (CAST(:agent AS text) IS NULL OR p.agent IN ('', :agent)))
 """
-USAGE = """
+READ_USAGE = """
 SELECT stage, model, CAST(sum(requests) AS bigint), CAST(sum(failures) AS bigint),
     CAST(sum(input_tokens) AS bigint), CAST(sum(output_tokens) AS bigint), sum(cost), sum(seconds)
 FROM model_usage
@@ -230,7 +230,7 @@ def _kept_text(kind: PlaceKind, row: Row) -> KeptText:
     return KeptText(place, told[0], model=model)
 
 
-PRUNINGS = f"""
+READ_PRUNINGS = f"""
 SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key
 WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id ORDER BY p.at, p.key
 """
@@ -565,9 +565,7 @@ class SqlReads:
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first."""
-        return self._made(
-            lambda row: Change(**CHANGES.fields(row)), "history", scope, HISTORY, ids=dump([id])
-        )
+        return self._made(CHANGES.make, "history", scope, HISTORY, ids=dump([id]))
 
     # Upkeep
 
@@ -590,22 +588,14 @@ class SqlReads:
         if pending:
             chosen.append(PENDING_SESSIONS)
         sql = SESSIONS_OF_SCOPE.replace("{chosen}", " AND ".join(chosen))
-        found = self._made(
-            lambda row: SessionInfo(**SESSIONS.fields(row)),
-            "sessions",
-            scope,
-            sql,
-            id=id,
-            exclude=exclude,
-        )
+        found = self._made(SESSIONS.make, "sessions", scope, sql, id=id, exclude=exclude)
         return {each.id: each for each in found}
 
     def usage(self, scope: Scope) -> list[StageUsage]:
         """Return what stages have used of language models, by stage and model."""
-        counts = [field.name for field in fields(Usage)]
         return [
-            StageUsage(stage, model, Usage(**dict(zip(counts, used, strict=True))))
-            for stage, model, *used in self._made(tuple, "model_usage", scope, USAGE)
+            StageUsage(stage, model, USAGE.make(used))
+            for stage, model, *used in self._query(scope, READ_USAGE)
         ]
 
     def vector_model(self) -> tuple[str, int] | None:
@@ -825,7 +815,7 @@ class SqlReads:
 
     def prunings(self, scope: Scope, id: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        return self._made(pruning, "prunings", scope, PRUNINGS, "c", id=id)
+        return self._made(PRUNINGS.make, "prunings", scope, READ_PRUNINGS, "c", id=id)
 
     def tombstones(self, scope: Scope, id: str, tombstone: str | None = None) -> list[Tombstone]:
         """Return the tombstones of a conversation, oldest first, or one."""

@@ -33,6 +33,7 @@ from memoranda.model.models import (
 from memoranda.model.notes import NotedLine
 from memoranda.model.query import IndexRow
 from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import Usage
 
 Row = Sequence[Any]
 
@@ -133,6 +134,7 @@ class Columns:
         self, model: type[Any], codecs: dict[str, Codec], without: str = "", **renamed: str
     ) -> None:
         """Look up the fields."""
+        self._model = model
         self._fields = tuple(each.name for each in fields(model) if each.name != without)
         self.names = tuple(renamed.get(name, name) for name in self._fields)
         self._codecs = tuple((name, *codecs[name]) for name in self._fields if name in codecs)
@@ -168,6 +170,10 @@ class Columns:
                 message = f"{name} cannot be read ({type(error).__name__}: {error})"
                 raise ValueError(message) from error
         return values
+
+    def make(self, row: Row) -> Any:
+        """Make a value of the model from a row that begins with these columns; may raise so."""
+        return self._model(**self.fields(row))
 
 
 RECORDS = Columns(
@@ -220,12 +226,12 @@ SPANS = Columns(
 SPAN_LIST = Codec(
     lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
     lambda text: tuple(
-        PrunedSpan(**SPANS.fields([stored.get(name) for name in SPANS.names]))
-        for stored in json.loads(text)
+        SPANS.make([stored.get(name) for name in SPANS.names]) for stored in json.loads(text)
     ),
 )
 PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
+USAGE = Columns(Usage, {})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
 KINDS = frozenset(Kind)
 # What ranking calculates with.
@@ -310,8 +316,3 @@ def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
             message = f"{name} is the time of no date"
             raise ValueError(message)
     return made
-
-
-def pruning(row: Row) -> Pruning:
-    """Make the receipt of a pruning from a row of ``PRUNING``'s columns."""
-    return Pruning(**PRUNINGS.fields(row))

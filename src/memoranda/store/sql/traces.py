@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict
 
+from memoranda.model.checks import from_ms
 from memoranda.model.models import Change, Scope
 from memoranda.model.traces import (
     AgentSession,
@@ -16,18 +16,17 @@ from memoranda.model.traces import (
     SessionRecall,
     UserMetadata,
 )
-from memoranda.model.usage import Usage
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import (
     CHANGES,
     OPTIONAL_TIME,
     TIME,
+    USAGE,
     Codec,
     Columns,
     Row,
     dump,
     insertion,
-    optional_time,
 )
 from memoranda.store.sql.transaction import ScopedTransaction
 
@@ -41,14 +40,13 @@ SESSIONS = Columns(
     id="session_id",
 )
 ERASED = Columns(ErasedRecord, {"at": TIME}, id="record_id")
-USED = [field.name for field in fields(Usage)]
 OF_AGENTS = "user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))"
 READ_SESSIONS = f"""
 SELECT {SESSIONS.selected("c")} FROM sessions c WHERE {OF_AGENTS}
 ORDER BY c.first_seen_at, c.session_id, c.agent
 """
 READ_USAGE = f"""
-SELECT stage, model, agent, {", ".join(USED)} FROM model_usage WHERE {OF_AGENTS}
+SELECT stage, model, agent, {", ".join(USAGE.names)} FROM model_usage WHERE {OF_AGENTS}
 ORDER BY stage, model, agent
 """
 READ_ERASED = f"""
@@ -79,9 +77,9 @@ ON CONFLICT (user_key, session_id, agent) DO UPDATE SET
     {", ".join(f"{name} = excluded.{name}" for name in SESSIONS.names)}
 """
 KEEP_USAGE = f"""
-{insertion("model_usage", ("user_key", "agent", "stage", "model", *USED))}
+{insertion("model_usage", ("user_key", "agent", "stage", "model", *USAGE.names))}
 ON CONFLICT (user_key, agent, stage, model) DO UPDATE SET
-    {", ".join(f"{name} = excluded.{name}" for name in USED)}
+    {", ".join(f"{name} = excluded.{name}" for name in USAGE.names)}
 WHERE excluded.requests > model_usage.requests
 """
 KEEP_ERASED = f"""
@@ -101,61 +99,37 @@ class TransferReads(SqlReads):
         listed = dump(list(ids))
         changes: defaultdict[str, list[Change]] = defaultdict(list)
         recalls: defaultdict[str, list[SessionRecall]] = defaultdict(list)
+
+        def make(row: Row) -> tuple[str, AuditTrail]:
+            record, reason, closed_at, is_indexed = row
+            return record, AuditTrail(
+                reason=reason,
+                closed_at=OPTIONAL_TIME.read(closed_at),
+                retired=not is_indexed,
+                changes=tuple(changes[record]),
+                recalls=tuple(recalls[record]),
+            )
+
         with self.snapshot():
-            for change in self._made(_change, "history", scope, READ_CHANGES, ids=listed):
+            for change in self._made(CHANGES.make, "history", scope, READ_CHANGES, ids=listed):
                 changes[change.record].append(change)
-            for record, recall in self._made(_recall, "recalls", scope, READ_RECALLS, ids=listed):
-                recalls[record].append(recall)
-
-            def make(row: Row) -> tuple[str, AuditTrail]:
-                record, reason, closed_at, is_indexed = row
-                return record, AuditTrail(
-                    reason=reason,
-                    closed_at=optional_time(closed_at),
-                    retired=not is_indexed,
-                    changes=tuple(changes[record]),
-                    recalls=tuple(recalls[record]),
-                )
-
+            for record, session, at in self._query(scope, READ_RECALLS, ids=listed):
+                recalls[record].append(SessionRecall(session, from_ms(at)))
             return dict(self._made(make, "records", scope, READ_TRAILS, ids=listed))
 
     def user_metadata(self, scope: Scope) -> UserMetadata:
         """Return what is kept of the scope's user as a whole."""
         with self.snapshot():
-            owners: Any = self._made(tuple, "conversations", scope, READ_OWNERS)
             return UserMetadata(
-                sessions=tuple(self._made(_session, "sessions", scope, READ_SESSIONS)),
-                usage=tuple(self._made(_usage, "model_usage", scope, READ_USAGE)),
-                erased=tuple(self._made(_erased, "history", scope, READ_ERASED, "h")),
-                owners=dict(owners),
-                deleted=tuple(self._made(_first, "conversations", scope, READ_DELETED)),
+                sessions=tuple(self._made(SESSIONS.make, "sessions", scope, READ_SESSIONS)),
+                usage=tuple(
+                    AgentUsage(stage, model, USAGE.make(used), agent or None)
+                    for stage, model, agent, *used in self._query(scope, READ_USAGE)
+                ),
+                erased=tuple(self._made(ERASED.make, "history", scope, READ_ERASED, "h")),
+                owners=dict(self._query(scope, READ_OWNERS)),
+                deleted=tuple(row[0] for row in self._query(scope, READ_DELETED)),
             )
-
-
-def _first(row: Row) -> str:
-    return str(row[0])
-
-
-def _change(row: Row) -> Change:
-    return Change(**CHANGES.fields(row))
-
-
-def _recall(row: Row) -> tuple[str, SessionRecall]:
-    record, session, at = row
-    return record, SessionRecall(session, TIME.read(at))
-
-
-def _session(row: Row) -> AgentSession:
-    return AgentSession(**SESSIONS.fields(row))
-
-
-def _usage(row: Row) -> AgentUsage:
-    stage, model, agent, *used = row
-    return AgentUsage(stage, model, Usage(**dict(zip(USED, used, strict=True))), agent or None)
-
-
-def _erased(row: Row) -> ErasedRecord:
-    return ErasedRecord(**ERASED.fields(row))
 
 
 class TraceWrites(ScopedTransaction):
