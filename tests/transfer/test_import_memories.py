@@ -13,7 +13,7 @@ from import_samples import written
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Scope
-from memoranda.transfer import mcp_memory
+from memoranda.transfer.foreign_records import read_mcp_memory
 from memoranda.transfer.sources import ImportCounts
 
 KEY = "sk-" + "proj-" + "Ab3" * 12
@@ -161,7 +161,7 @@ def read(folder, values):
     """The records that are read of a graph."""
     path = folder / "graph.jsonl"
     path.write_text("\n".join(map(json.dumps, values)))
-    return list(mcp_memory.read_records(path, ANA, ImportCounts()))
+    return list(read_mcp_memory(path, ANA, ImportCounts()))
 
 
 def test_the_order_of_the_lines_is_of_no_account(tmp_path):

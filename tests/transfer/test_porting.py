@@ -29,7 +29,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord
 from memoranda.model.usage import Usage
-from memoranda.transfer.locomo import session_date
+from memoranda.transfer.foreign_records import session_date
 
 
 def fill(memory):

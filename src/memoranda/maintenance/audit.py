@@ -99,11 +99,6 @@ class Audit:
         """The findings by kind of fault."""
         return {fault.kind: fault.findings for fault in self.faults}
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many findings there are of each kind."""
-        return {fault.kind: fault.count for fault in self.faults}
-
     def only(self, kind: str) -> Audit:
         """Return what was found of one kind; its beginning is enough, ``-`` stands for a space.
 

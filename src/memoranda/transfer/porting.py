@@ -35,14 +35,10 @@ from memoranda.text.json_values import value_of
 from memoranda.transfer import (
     archive,
     chat_exports,
-    chroma,
     claude_code,
-    locomo,
+    foreign_records,
     markdown_memory,
-    mcp_memory,
-    mem0,
-    openai,
-    session_files,
+    message_files,
 )
 from memoranda.transfer.sources import (
     KEY_LETTERS,
@@ -128,7 +124,7 @@ def export(
     try:
         with one_moment(store, scope, notes, counts) as told:
             found = (
-                session_files.session_lines(store, scope, conversation)
+                message_files.session_lines(store, scope, conversation)
                 if conversation
                 else archive.archive_lines(store, scope, now, told)
             )
@@ -183,7 +179,7 @@ def _format_of(path: Path) -> FileFormat:
     Raises:
         InvalidInput: it cannot be read, or is of no known format.
     """
-    if (path / chroma.FILE).is_file():
+    if (path / foreign_records.CHROMA_FILE).is_file():
         return FileFormat.CHROMA
     if path.is_dir() and not export_files(path):
         notes = any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
@@ -211,16 +207,16 @@ def _plain_records(path: Path, target: ImportTarget, _: ImportCounts) -> Iterato
 # What reads the formats, from a file or a folder: records, or conversations.
 READERS: Mapping[str, Callable[[Path, ImportTarget, ImportCounts], Iterator[Any]]] = {
     FileFormat.MEMORANDA: _plain_records,
-    FileFormat.LOCOMO: locomo.read_records,
-    FileFormat.MEM0: mem0.read_records,
-    FileFormat.MCP_MEMORY: mcp_memory.read_records,
-    FileFormat.CHROMA: chroma.read_records,
+    FileFormat.LOCOMO: foreign_records.read_locomo,
+    FileFormat.MEM0: foreign_records.read_mem0,
+    FileFormat.MCP_MEMORY: foreign_records.read_mcp_memory,
+    FileFormat.CHROMA: foreign_records.read_chroma,
     FileFormat.MEMORY_MD: markdown_memory.read_records,
     FileFormat.CHATGPT: chat_exports.read_chatgpt,
     FileFormat.CLAUDE: chat_exports.read_claude,
     FileFormat.CLAUDE_CODE: claude_code.read_conversations,
-    FileFormat.OPENAI: openai.read_conversations,
-    FileFormat.SESSION: session_files.read_conversations,
+    FileFormat.OPENAI: message_files.read_openai,
+    FileFormat.SESSION: message_files.read_session,
 }
 
 
@@ -231,7 +227,7 @@ def adopt_memories(target: ImportTarget) -> None:
     """
     folder, rows, counts = target.store.location, target.store.foreign_memories(), ImportCounts()
     try:
-        found = list(chroma.read_memories(rows, folder, target, counts))
+        found = list(foreign_records.read_memories(rows, folder, target, counts))
         _import_all(target, FileFormat.CHROMA, iter(found), counts)
     except InvalidInput as error:
         message = "%s has memories of another program that were not taken over: %s"
@@ -239,7 +235,7 @@ def adopt_memories(target: ImportTarget) -> None:
         return
     everything = Filter.at_any_time(kinds=tuple(Kind))
     records = target.store.records(target.everyone, everything, limit=None)
-    known = {each.metadata.get(chroma.ID) for each in records}
+    known = {each.metadata.get(foreign_records.ID) for each in records}
     adopted = [row[0] for row in rows if row[0] in known]
     target.store.remove_foreign(adopted)
     report = counts.report(FileFormat.CHROMA, target.scope)

@@ -1,4 +1,4 @@
-"""One conversation as a session file, into a memory and out of it.
+"""Conversations in files of messages: session files, in and out, and OpenAI's chat form.
 
 A session file can be gone on with by itself; here its messages become episodes that can be found,
 or a stored conversation becomes a file.
@@ -7,11 +7,12 @@ or a stored conversation becomes a file.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
-from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.formats.parse import NewMessage, parse_messages
 from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.session_format import (
     FIRST_LINE,
@@ -22,13 +23,16 @@ from memoranda.conversation.session_format import (
 from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import located
-from memoranda.model.models import Message, Pruning, Scope
+from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
 from memoranda.store.sql.store import Store
+from memoranda.text.json_values import list_of
 from memoranda.transfer.sources import (
     ForeignConversation,
     ForeignMessage,
     ImportCounts,
     ImportTarget,
+    JsonItem,
+    read_values,
 )
 
 # Out
@@ -84,7 +88,7 @@ def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning,
 # In
 
 
-def read_conversations(
+def read_session(
     path: Path, target: ImportTarget, _: ImportCounts
 ) -> Iterator[ForeignConversation]:
     """Yield the conversation in a session file: its messages, settings and creation.
@@ -107,9 +111,53 @@ def read_conversations(
     messages = []
     for message in file.messages(cleared=True):
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
-        if any((message.content.strip(), message.tool_calls, message.tool_result, message.raw)):
-            with located(f"{path}, line {place_of(message) + FIRST_LINE}"):
-                (said,) = parse_messages([message])
+        with located(f"{path}, line {place_of(message) + FIRST_LINE}"):
+            (said,) = parse_messages([message])
+            if _says_something(said):
                 said.check()
-            messages.append(ForeignMessage(key, said))
+                messages.append(ForeignMessage(key, said))
     yield ForeignConversation(str(path), info, messages)
+
+
+def read_openai(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignConversation]:
+    """Yield the conversations of a file, named after it: ``trip``, ``trip-2`` and so on.
+
+    A message has no id of its own; its place and what it says make one.
+
+    Raises:
+        InvalidInput: a message is not in OpenAI's form; the error names its place.
+    """
+    for name, items in _openai_conversations(path):
+        messages: list[ForeignMessage] = []
+        for place, shape in items:
+            with located(place):
+                for said in filter(_says_something, parse_messages([shape])):
+                    what = said.role, said.content, said.images, said.tool_calls, said.tool_result
+                    digest = blake2b(repr(what).encode(errors="replace")).hexdigest()
+                    messages.append(ForeignMessage(f"{name}\n{len(messages)}\n{digest}", said))
+        if messages:
+            info = ConversationInfo(id=name, created_at=target.records.now())
+            yield ForeignConversation(str(path), info, messages)
+
+
+def _openai_conversations(path: Path) -> Iterator[tuple[str, Sequence[JsonItem]]]:
+    """Yield name and messages of each conversation."""
+    items = list(read_values(path))
+    if items and isinstance(items[0].value, Mapping) and "role" in items[0].value:
+        yield path.stem, items
+        return
+    for number, (place, value) in enumerate(items, 1):
+        with located(place):
+            found = list_of(value, "messages")
+            if not found:
+                message = "expected an object with a list of messages that have role and content"
+                raise InvalidInput(message)
+        places = (f"{place}, message {n}" for n in range(1, len(found) + 1))
+        name = path.stem if number == 1 else f"{path.stem}-{number}"
+        yield name, list(map(JsonItem, places, found))
+
+
+def _says_something(said: NewMessage) -> bool:
+    """Return whether there is anything to keep of a message; old calls stay as they are."""
+    is_call = said.tool_calls or said.tool_result or "function_call" in (said.raw or ())
+    return bool(said.content.strip() or said.images or is_call)

@@ -1,0 +1,229 @@
+"""The memories of other programs, as records: LoCoMo, mem0, the MCP memory server and Chroma.
+
+- The conversations of the LoCoMo benchmark become episodes of a user for each.
+- Of mem0, what its ``get_all`` returns or its export holds: a fact with its metadata, its time and
+  its end, of the user whom its ``user_id`` names; without one, of the user who imports. Memories of
+  an ``agent_id`` are that agent's.
+- The knowledge graph of the reference memory server of MCP, ``memory.jsonl`` (version 2026.8 of
+  ``@modelcontextprotocol/server-memory``), or what ``read_graph`` returns: each observation becomes
+  a fact that names its entity, each relation a sentence. The file has no times.
+- Memories in the collection ``memories`` of a folder of Chroma that another program wrote, such as
+  the memory manager of requirements S1: the text is the document, and its type and time are in the
+  metadata. They keep their times, and expire when they would have there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import located
+from memoranda.model.models import Kind, Mention, Scope, Trust
+from memoranda.records.drafts import Draft, parse_kind
+from memoranda.store.locations import foreign_memories
+from memoranda.store.sql.store import ForeignMemory
+from memoranda.text.json_values import list_of, object_of, words_of
+from memoranda.text.patterns import compile_pattern
+from memoranda.transfer.sources import (
+    NAMES,
+    ForeignRecord,
+    ImportCounts,
+    ImportTarget,
+    moment_of,
+    plain_text,
+    read_values,
+    text_of,
+)
+
+# Such as ``1:56 pm on 8 May, 2023``.
+LOCOMO_DATE = "%I:%M %p on %d %B, %Y"
+LOCOMO_SESSION = compile_pattern(r"session_(\d+)")
+
+
+def read_locomo(path: Path, target: ImportTarget, _: ImportCounts) -> Iterator[ForeignRecord]:
+    """Yield each conversation as episodes of a user of its own, named by its ``sample_id``.
+
+    Each session keeps its name, each turn its speaker, and its time is the session's plus a
+    second for each turn. Times of LoCoMo name no zone; they are taken as UTC.
+
+    Raises:
+        InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
+    """
+    for place, talk in read_values(path):
+        with located(place):
+            whose = Scope(text_of(talk, "sample_id"), target.scope.agent)
+            conversation = object_of(talk.get("conversation"))
+        numbers = [int(m[1]) for name in conversation if (m := LOCOMO_SESSION.fullmatch(name))]
+        for session in (f"session_{number}" for number in sorted(numbers)):
+            turns = list_of(conversation, session)
+            if not turns:
+                continue
+            with located(f"{place}, {session}"):
+                start = session_date(conversation.get(f"{session}_date_time"))
+            for turn, value in enumerate(turns, 1):
+                where = f"{place}, {session}, turn {turn}"
+                with located(where):
+                    draft = _episode(value, session, start + timedelta(seconds=turn))
+                if draft.content:
+                    yield ForeignRecord(where, whose, draft, key=f"{session}\n{turn}")
+
+
+def _episode(turn: Mapping[str, Any], session: str, at: datetime) -> Draft:
+    speaker, key = text_of(turn, "speaker"), text_of(turn, "dia_id")
+    text = text_of(turn, "text") if turn.get("text") else ""
+    shared = f"[shares a photo: {caption}]" if (caption := turn.get("blip_caption")) else ""
+    return Draft(
+        content=" ".join(filter(None, (text, shared))),
+        kind=Kind.EPISODE,
+        session=session,
+        role=speaker,
+        trust=Trust.PERSON,  # It is a talk of two people.
+        event_time=at,
+        metadata={"dia_id": key},
+    )
+
+
+def session_date(value: Any) -> datetime:
+    """Return the moment of a text such as ``1:56 pm on 8 May, 2023``, taken as UTC.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    with suppress(ValueError, TypeError):
+        return datetime.strptime(value, LOCOMO_DATE).replace(tzinfo=UTC)
+    raise InvalidInput(f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023")
+
+
+# What is kept with a fact, as ``mem0_id`` and so on.
+KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
+DAY = len("2026-03-31")
+
+
+def read_mem0(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+    """Yield a fact for each memory, and whose it is."""
+    scope = target.scope
+    for place, memory in read_values(path, counts, ["results"]):
+        with counts.reading(place):
+            draft = _mem0_draft(memory)
+            user, agent = words_of(memory, "user_id").strip(), words_of(memory, "agent_id").strip()
+            whose = Scope(user or scope.user, agent or scope.agent)
+            key = memory.get("id") and f"{memory['id']}\n{draft.content}"
+            yield ForeignRecord(place, whose, draft, key=key)
+
+
+def _mem0_draft(memory: Mapping[str, Any]) -> Draft:
+    content, own = text_of(memory, "memory"), memory.get("metadata")
+    kept = {f"mem0_{name}": memory.get(name) for name in KEPT if memory.get(name) is not None}
+    tags = list_of(memory, "categories")
+    return Draft(
+        content=content,
+        tags=[tag for tag in tags if isinstance(tag, str) and tag.strip()],
+        metadata={**(own if isinstance(own, Mapping) else {}), **kept},
+        event_time=moment_of(memory.get("created_at"), "created_at"),
+        valid_until=_end(memory.get("expiration_date")),
+        role=words_of(memory, "role").strip() or None,
+    )
+
+
+def _end(value: object) -> datetime | None:
+    """Return when a memory ends: a moment, or the end of a day in UTC."""
+    at = moment_of(value, "expiration_date")
+    return at + timedelta(days=1) if at and len(str(value)) == DAY else at
+
+
+TYPE_OF = {
+    word: kind for kind, words in NAMES["mcp_memory"]["types"].items() for word in words.split()
+}
+OTHER = "other"
+# Text, the names of the entities that begin and end it, and metadata.
+Fact: TypeAlias = tuple[str, tuple[str, ...], dict[str, Any]]
+
+
+def read_mcp_memory(
+    path: Path, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignRecord]:
+    """Yield a fact for each observation and each relation."""
+    types: dict[str, str] = {}
+    facts: list[tuple[str, Fact]] = []
+    for place, value in read_values(path, counts, ["entities", "relations"]):
+        with counts.reading(place):
+            match object_of(value):
+                case {"observations": _}:
+                    facts += ((place, fact) for fact in _observations(value, types, counts))
+                case {"relationType": _}:
+                    facts.append((place, _relation(value)))
+                case _:
+                    counts.leave_out("lines that are neither entity nor relation")
+    for place, (text, names, metadata) in facts:
+        # The first name stands at the beginning of the text, the other at its end.
+        starts = (0, len(text) - len(names[-1]))
+        mentions = (
+            Mention(name, types.get(name, OTHER), start, start + len(name))
+            for name, start in zip(names, starts, strict=False)
+        )
+        draft = Draft(content=text, metadata=metadata)
+        yield ForeignRecord(place, target.scope, draft, tuple(mentions), once=True)
+
+
+def _relation(value: Mapping[str, Any]) -> Fact:
+    one, other, kind = (text_of(value, name) for name in ("from", "to", "relationType"))
+    text = f"{one} {' '.join(kind.replace('_', ' ').split())} {other}"
+    return text, (one, other), {"from": one, "relation": kind, "to": other}
+
+
+def _observations(
+    entity: Mapping[str, Any], types: dict[str, str], counts: ImportCounts
+) -> Iterator[Fact]:
+    """Yield what is observed of an entity; note its type."""
+    name, kind = text_of(entity, "name"), words_of(entity, "entityType")
+    types[name] = TYPE_OF.get(kind.strip().lower(), OTHER)
+    metadata = {"entity": name} | ({"entity_type": kind} if kind else {})
+    for observation in list_of(entity, "observations"):
+        with counts.reading(f"entity {name}"):
+            if not isinstance(observation, str):
+                raise InvalidInput(f"an observation must be text, got {observation!r:.80}")
+            if observation.strip():
+                yield f"{name}: {plain_text(observation)}", (name,), metadata
+
+
+CHROMA_FILE = "chroma.sqlite3"
+TYPE, CREATED, ID = "type", "created_at", "chroma_id"
+# How long a conversation is kept where the settings keep it for ever (requirement S1.05).
+CONVERSATION_EXPIRY = timedelta(days=30)
+
+
+def read_chroma(path: Path, target: ImportTarget, counts: ImportCounts) -> Iterator[ForeignRecord]:
+    """Yield a record for each memory in a folder, the oldest first.
+
+    Raises:
+        InvalidInput: a time cannot be read; the message names the memory.
+    """
+    yield from read_memories(foreign_memories(path), str(path), target, counts)
+
+
+def read_memories(
+    rows: Sequence[ForeignMemory], folder: str, target: ImportTarget, counts: ImportCounts
+) -> Iterator[ForeignRecord]:
+    """Yield a record for each memory of a folder, as :func:`read_chroma` does."""
+    for key, text, entry in sorted(rows, key=lambda row: str(row[2].get(CREATED, ""))):
+        place = f"{folder}, memory {key}"
+        if not text.strip():
+            counts.leave_out("memories without a text")
+            continue
+        rest = {name: value for name, value in entry.items() if name not in {TYPE, CREATED}}
+        try:
+            kind = parse_kind(entry.get(TYPE, "fact"))
+        except InvalidInput:  # What it is called there may still be of use.
+            kind, rest = Kind.FACT, {TYPE: entry[TYPE], **rest}
+        with located(place):
+            at = moment_of(entry.get(CREATED), CREATED)
+        metadata = {**rest, ID: key}
+        draft = Draft(content=text, kind=kind, metadata=metadata, event_time=at, created_at=at)
+        if kind is Kind.EPISODE and at and not target.records.plan(draft).record.valid_until:
+            draft = replace(draft, valid_until=at + CONVERSATION_EXPIRY)
+        yield ForeignRecord(place, target.scope, draft, key=f"{key}\n{text}")
