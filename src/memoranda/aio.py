@@ -79,7 +79,6 @@ class AsyncNotes(_PartOfMemory):
     search = in_thread(SyncedNotes.search)
     history = in_thread(SyncedNotes.history)
     sync = in_thread(SyncedNotes.sync)
-    overview = in_thread(SyncedNotes.overview)
 
 
 class AsyncAdmin(_PartOfMemory):

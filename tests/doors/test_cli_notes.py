@@ -97,7 +97,7 @@ def test_alone_it_sums_up(run, told, file, remember):
 def test_alone_without_notes(run, told):
     """Before there are notes it says so, and makes none."""
     Memory().close()
-    assert told()["changed"] is None
+    assert told()["size"] == 0
     assert "there is none yet" in run().stdout
     assert "nothing is noted yet" in run("show").stderr
 

@@ -66,11 +66,19 @@ def _note_edits(session: Session, report: NotesReport) -> None:
 
 
 def _show_overview(session: Session) -> None:
-    found = _open(session).overview()
-    _note_edits(session, found.report)
-    session.show(found, drawing.show_overview(found, session.view, ACCEPT))
-    if found.report.restored and session.shared.as_json:
-        _warn_of_restored(session, found.report)
+    notes = _open(session)
+    report = notes.sync()
+    _note_edits(session, report)
+    found = {
+        "path": notes.folder / MEMORY_FILE,
+        "size": len(notes.read_file().encode()),
+        "limit": notes.max_memory_size,
+        "entries": len(notes.history()),
+        "report": report,
+    }
+    session.show(found, drawing.show_overview(found, report, ACCEPT))
+    if report.restored and session.shared.as_json:
+        _warn_of_restored(session, report)
 
 
 def _warn_of_restored(session: Session, report: NotesReport) -> None:

@@ -46,12 +46,6 @@ class NoteItem:
     prefix: str = ""
     listed: bool = True
 
-    @property
-    def indent(self) -> int:
-        """The columns before it."""
-        columns = self.prefix.expandtabs(4)
-        return len(columns) - len(columns.lstrip())
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

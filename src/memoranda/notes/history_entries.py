@@ -22,6 +22,7 @@ from memoranda.model.ports import DateReader
 from memoranda.text.lines import MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
+from memoranda.text.small_talk import is_small_talk
 
 _EN = LanguageData("en", "history")
 _COMPARISON = LanguageData("en", "comparison")
@@ -53,13 +54,9 @@ TERSE = 4
 _YEAR = compile_pattern(r"\b\d{4}\b")
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _MARK = compile_pattern(r"^(?:[-*•]|\d{1,2}[.)])\s+")
-_ANY_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_TOKEN = compile_pattern(
-    r"(?P<unspaced>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+)"
-    r"|(?P<number>\d+(?:[.,:/]\d+)*)|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
-)
-# What words tell: figures, names, pairs of letters without spaces, empty words.
-_NUMBER, _NAME, _PAIR, _SMALL = 1.5, 1.6, 0.4, 0.2
+_TOKEN = compile_pattern(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# What names and empty words tell.
+_NAME, _SMALL = 1.6, 0.2
 # By length: in any language the words that hold a sentence together are short.
 _BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
 
@@ -69,13 +66,11 @@ class QuotableSentence:
     """A sentence that an entry may quote.
 
     Attributes:
-        place: where it stands in the conversation.
         turn: who said it, and when.
         text: the sentence on one line, perhaps shortened, with the days that it speaks of.
         words: what its words tell, by their stems.
     """
 
-    place: int
     turn: Turn
     text: str
     words: Mapping[str, float]
@@ -123,7 +118,7 @@ class HistoryEntryWriter:
         today, found = turns[-1].at.date().isoformat(), list[QuotableSentence]()
         for turn, text in quotable_texts(blank_exclusions(turns)):
             short = self._with_dates(cut(text, LINE), turn, today)
-            found.append(QuotableSentence(len(found), turn, short, weigh_words(short)))
+            found.append(QuotableSentence(turn, short, weigh_words(short)))
         return found
 
     def _with_dates(self, text: str, turn: Turn, today: str) -> str:
@@ -144,35 +139,34 @@ def choose_lines(sentences: Sequence[QuotableSentence], room: int) -> list[list[
     """
     left, told = list(sentences), set[str]()
     lines: list[list[QuotableSentence]] = []
-    while True:
-        best, chosen, line, cost = 0.0, None, None, 0
-        for each in left:
-            own = _line_for(each, lines)
-            length = len(each.text) + (LABELLED if own is None else 1)
-            new = sum(weight for word, weight in each.words.items() if word not in told)
-            if new >= LEAST and length <= room and new / length**POWER > best:
-                best, chosen, line, cost = new / length**POWER, each, own, length
-        if chosen is None:
-            ordered = [sorted(each, key=lambda one: one.place) for each in lines]
-            return sorted(ordered, key=lambda each: each[0].place)
+
+    def cost(sentence: QuotableSentence) -> int:
+        return len(sentence.text) + (1 if _line_for(sentence, lines) else LABELLED)
+
+    def worth(sentence: QuotableSentence) -> float:
+        new = sum(weight for word, weight in sentence.words.items() if word not in told)
+        length = cost(sentence)
+        return new / length**POWER if new >= LEAST and length <= room else 0.0
+
+    while left and worth(chosen := max(left, key=worth)):
         left.remove(chosen)
-        if line is None:
-            lines.append([chosen])
-        else:
+        room -= cost(chosen)
+        if (line := _line_for(chosen, lines)) is not None:
             line.append(chosen)
+        else:
+            lines.append([chosen])
         told |= chosen.words.keys()
-        room -= cost
+    ordered = [sorted(line, key=sentences.index) for line in lines]
+    return sorted(ordered, key=lambda line: sentences.index(line[0]))
 
 
 def _line_for(
     sentence: QuotableSentence, lines: Sequence[list[QuotableSentence]]
 ) -> list[QuotableSentence] | None:
     """Return the line of its message in which there is room for a sentence, if there is one."""
-    for line in lines:
-        length = sum(len(each.text) + 1 for each in line) + len(sentence.text)
-        if line[0].turn is sentence.turn and length <= LINE:
-            return line
-    return None
+    own = (line for line in lines if line[0].turn is sentence.turn)
+    room = LINE - len(sentence.text)
+    return next((line for line in own if sum(len(x.text) + 1 for x in line) <= room), None)
 
 
 def write_iso(mention: DateMention) -> str:
@@ -229,7 +223,7 @@ def quotable_texts(turns: Sequence[Turn]) -> Iterator[tuple[Turn, str]]:
             # An assistant tells what it has done, and what failed; the rest is advice.
             if not turn.person:
                 wrong = wrong or not _EN.pattern("agent_acts").search(text.replace("’", "'"))
-            if not (wrong or _is_casual(text)):
+            if not (wrong or is_small_talk(text)):
                 yield turn, text
 
 
@@ -244,31 +238,16 @@ def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
             yield said, sentence.question
 
 
-def _is_casual(text: str) -> bool:
-    """Return whether a sentence is a greeting, thanks or the like, and nothing else."""
-    words = [word.lower().replace("’", "'") for word in _ANY_WORD.findall(text)]
-    casual = all(word in _EN.words("casual") for word in words)
-    unspaced = _EN.pattern("casual_unspaced", 0).fullmatch(text) is not None
-    return (casual or unspaced) and not any(sign.isdigit() for sign in text)
-
-
 # What words tell
 
 
 def weigh_words(text: str) -> dict[str, float]:
     """Return how informative each word of a sentence is, by its stem."""
-    found: list[tuple[str, float]] = []
-    for place, match in enumerate(_TOKEN.finditer(text)):
-        kind, token = match.lastgroup, match[0]
-        if kind == "unspaced":
-            found += [(token[at : at + 2], _PAIR) for at in range(max(1, len(token) - 1))]
-        elif kind == "number":
-            found.append((token, _NUMBER))
-        else:
-            low = token.lower().replace("’", "'").removesuffix("'s")
-            found.append((low, _weight(low, is_name=place > 0 and token[0].isupper())))
+    tokens = [match[0] for match in _TOKEN.finditer(text)]
+    lower = [token.lower().replace("’", "'").removesuffix("'s") for token in tokens]
     weights: dict[str, float] = {}
-    for stem, (_, weight) in zip(stems([word for word, _ in found]), found, strict=True):
+    for place, (stem, low, token) in enumerate(zip(stems(lower), lower, tokens, strict=True)):
+        weight = _weight(low, is_name=place > 0 and token[0].isupper())
         weights[stem] = max(weight, weights.get(stem, 0))
     return weights
 
@@ -280,7 +259,7 @@ def _weight(low: str, *, is_name: bool) -> float:
         return _SMALL
     if is_name:
         return _NAME
-    return _BY_LENGTH[len(low)] if len(low) < len(_BY_LENGTH) else 1.0
+    return _BY_LENGTH[len(low)] if low.isalpha() and len(low) < len(_BY_LENGTH) else 1.0
 
 
 @cache

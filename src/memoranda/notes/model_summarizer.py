@@ -88,7 +88,7 @@ async def summarize(
     prompt = f"{MEMORY}\n{told}\n\n{TALK}\n{fenced('turns', rows)}"
     reply = await ask_checked(model, task, prompt, Consolidation)
     written, update = (
-        _TAG.sub("", _unfenced(text)).strip()
+        _TAG.sub("", CLOSING.sub("", OPENING.sub("", without_recalled(text)))).strip()
         for text in (reply.value.history_entry, reply.value.memory_update)
     )
     text = _one_paragraph(written)
@@ -105,11 +105,6 @@ def _one_paragraph(written: str) -> str:
     """Return the entry that a model wrote on one line, without its own time and any secret."""
     lines = [_MARKUP.sub("", line) for line in written.split("\n")]
     return _STAMP.sub("", mask_secrets(one_line(_STAMP.sub("", "\n".join(lines)))))
-
-
-def _unfenced(text: str) -> str:
-    """Return ``text`` without blocks of recall, and without tags of theirs that are left over."""
-    return CLOSING.sub("", OPENING.sub("", without_recalled(text)))
 
 
 # What may take the place of MEMORY.md

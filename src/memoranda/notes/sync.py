@@ -99,26 +99,6 @@ class NotesReport:
         return f"notes: {', '.join(counts) or ('written' if self.written else 'nothing to do')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesOverview:
-    """The notes in figures.
-
-    Attributes:
-        path: of MEMORY.md.
-        size, limit: its bytes, and how many it should have at most.
-        entries: how many the history has.
-        changed: when the file was last written.
-        report: what the sync before this look has changed.
-    """
-
-    path: Path
-    size: int
-    limit: int
-    entries: int
-    changed: datetime | None
-    report: NotesReport
-
-
 @dataclass(slots=True)
 class NotesSyncState:
     """The notes of one scope as they were when file and store were last alike.
@@ -301,19 +281,6 @@ class SyncedNotes(Notes):
                     return done
         path = self.folder / MEMORY_FILE
         raise StoreBusy(f"{path} changes all the time; close what writes it")
-
-    def overview(self) -> NotesOverview:
-        """Bring file and store into step, and return the notes in figures."""
-        report, path = self.sync(), self.folder / MEMORY_FILE
-        found = path.stat() if path.exists() else None
-        return NotesOverview(
-            path=path,
-            size=0 if found is None else found.st_size,
-            limit=self.max_memory_size,
-            entries=len(self.history()),
-            changed=None if found is None else datetime.fromtimestamp(found.st_mtime, UTC),
-            report=report,
-        )
 
     def _sync_once(self, *, accept_removals: bool) -> NotesReport | None:
         """Do it once; ``None`` if somebody changed the file before it could be written."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.model.notes import MEMORY_FILE, HistoryEntry
-from memoranda.notes.sync import NotesOverview, NotesReport
+from memoranda.notes.sync import NotesReport
 from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Display, details, safe_text
 from memoranda.rendering.plain import escape_controls, format_size, one_line, pluralize
@@ -58,19 +59,18 @@ def show_report(done: NotesReport) -> Iterator[Text]:
     yield safe_text(str(done), "bold" if done.lines else "dim")
 
 
-def show_overview(found: NotesOverview, view: Display, accept: str) -> RenderableType:
+def show_overview(found: Mapping[str, Any], done: NotesReport, accept: str) -> RenderableType:
     """Return the notes in figures; ``accept`` is the command that believes lines to be gone."""
-    room = Text(f"{format_size(found.size)} of {format_size(found.limit)}")
-    if found.size > found.limit:
+    size, limit, lines = found["size"], found["limit"], pluralize(len(done.restored), "line")
+    room = Text(f"{format_size(size)} of {format_size(limit)}" if size else "there is none yet")
+    if size > limit:
         room.append("  too long: what is left was written by hand", "yellow")
-    report, lines = found.report, pluralize(len(found.report.restored), "line")
     again = Text(f"{lines} that were gone; if it was meant: {accept}", "bold yellow")
     rows = {
-        MEMORY_FILE: safe_text(str(found.path), "bold"),
+        MEMORY_FILE: safe_text(str(found["path"]), "bold"),
         "size": room,
-        "changed": "there is none yet" if found.changed is None else view.minute(found.changed),
-        "history": pluralize(found.entries, "entry", "entries"),
-        "read just now": str(report).removeprefix("notes: ") if report.lines else None,
-        "written again": again if report.restored else None,
+        "history": pluralize(found["entries"], "entry", "entries"),
+        "read just now": str(done).removeprefix("notes: ") if done.lines else None,
+        "written again": again if done.restored else None,
     }
     return details(rows.items())

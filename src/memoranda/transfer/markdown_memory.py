@@ -52,14 +52,15 @@ def statements(text: str) -> Iterator[tuple[str, str | None]]:
     above: str | None = None
     for item in parse("\n".join(lines)).items:
         goes_on = item.listed and item.section == above
-        parents = [each for each in parents if goes_on and each[0] < item.indent]
+        indent = len(item.prefix) - len(item.prefix.lstrip())
+        parents = [each for each in parents if goes_on and each[0] < indent]
         above = item.section
         said = item.text.removeprefix("[x] ").removeprefix("[ ] ")
         if _is_frame(said):
             continue
         yield "".join(name for _, name in parents) + said, item.section
         if item.listed and (said.endswith(":") or len(said.split()) <= HEAD_WORDS):
-            parents.append((item.indent, f"{said.strip(' :*_')}: "))
+            parents.append((indent, f"{said.strip(' :*_')}: "))
 
 
 def _is_frame(text: str) -> bool:
