@@ -25,6 +25,7 @@ from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased, warn_of_rest
 from memoranda.settings import configure
+from memoranda.settings.fields import groups
 from memoranda.text.patterns import compile_pattern
 
 EXIT, QUIT = "/exit", "/quit"
@@ -195,7 +196,7 @@ def _settings(desk: ChatDesk, rest: str) -> Rendered:
             f"  in {done.path}", "not bold"
         )
         yield Text("it holds from the next chat on", "dim")
-    elif name and name not in configure.groups():
+    elif name and name not in groups():
         yield show_explanation(configure.explain(name))
     else:
         found = configure.list_settings(desk.agent.memory.settings)

@@ -23,6 +23,7 @@ from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings import configure
 from memoranda.settings.configure import Setting, SettingChange, format_value, split_name
+from memoranda.settings.fields import groups
 from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 
@@ -76,7 +77,7 @@ def explain_(session: Session, *, name: str | None = None) -> None:
         memoranda config explain conversation
         memoranda config explain conversation.strategy
     """
-    if name is None or name in configure.groups():
+    if name is None or name in groups():
         found = configure.list_fields(name)
         rows = [(*split_name(each.name), safe_text(each.summary), None) for each in found]
         told = [{"name": each.name, "meaning": each.summary} for each in found]
@@ -177,7 +178,7 @@ def tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
     rows = list(rows)
     wide = max(len(name) for _, name, _, _ in rows)
     sources = [source.cell_len for *_, source in rows if source is not None]
-    for group, about in configure.groups().items():
+    for group, about in groups().items():
         inside = [row for row in rows if row[0] == group]
         made = Table.grid(padding=(0, 2, 0, 0), expand=True)
         made.add_column(width=wide + 2, no_wrap=True)

@@ -24,7 +24,7 @@ from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased, warn_of_rest
-from memoranda.settings.one_of import STRATEGIES
+from memoranda.settings.parsing import STRATEGIES
 
 
 def _complete_id(context: typer.Context, incomplete: str) -> list[str]:

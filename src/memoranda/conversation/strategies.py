@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import unknown
-from memoranda.settings.one_of import STRATEGIES as NAMES
+from memoranda.settings.parsing import STRATEGIES as NAMES
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
 WINDOW = 0.5

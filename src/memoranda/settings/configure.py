@@ -13,14 +13,11 @@ from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.passwords import hide_password
-from memoranda.settings.fields import MASK, Field, fields, find, group_meanings
+from memoranda.settings.fields import GENERAL, MASK, Field, fields, find, groups
 from memoranda.settings.files import read_file
 from memoranda.settings.nested import MISSING, Place, merge, nest, value_at
 from memoranda.settings.settings import Settings, read_sources
 from memoranda.settings.sources import find_source, find_variable
-
-# What the settings are called together that are in no group.
-GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +75,6 @@ def list_settings(settings: Settings, **given: tuple[str, str | None]) -> list[S
                 source, text = find_source(levels, place)[0], value_at(values, place)
             found.append(_setting(field, place, text, source))
     return found
-
-
-def groups() -> dict[str, str]:
-    """Return what each group of settings is about."""
-    return {GENERAL: "Where and whose the memory is", **group_meanings()}
 
 
 def list_fields(group: str | None = None) -> list[Field]:
@@ -152,7 +144,7 @@ def unset(name: str) -> SettingChange:
         ConfigError: the file cannot be read or written.
     """
     place = tuple(name.split("."))
-    if value_at(read_file().values, place) is MISSING and name not in group_meanings():
+    if value_at(read_file().values, place) is MISSING and name not in groups():
         place = find(name)[1]
     return _change(place, MISSING)
 

@@ -16,10 +16,12 @@ from pydantic.fields import FieldInfo
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import nearest
 from memoranda.settings.nested import Place
-from memoranda.settings.one_of import OneOf
+from memoranda.settings.parsing import OneOf
 from memoranda.settings.sections import AllSettings
 from memoranda.text.patterns import compile_pattern
 
+# What the settings are called together that are in no group.
+GENERAL = "general"
 PREFIX = "MEMORANDA_"
 DELIMITER = "__"
 # What is shown of a secret, however long it is.
@@ -87,10 +89,11 @@ def fields(model: type[BaseModel] = AllSettings, within: Place = ()) -> tuple[Fi
     return tuple(found)
 
 
-def group_meanings() -> dict[str, str]:
+def groups() -> dict[str, str]:
     """Return the groups of settings by name, with the first sentence of what each is about."""
     found = {name: _group(info) for name, info in AllSettings.model_fields.items()}
-    return {name: _plain(g.__doc__ or "").partition(".")[0] for name, g in found.items() if g}
+    meanings = {name: _plain(g.__doc__ or "").partition(".")[0] for name, g in found.items() if g}
+    return {GENERAL: "Where and whose the memory is", **meanings}
 
 
 def find(name: str) -> tuple[Field, Place]:
@@ -106,15 +109,15 @@ def find(name: str) -> tuple[Field, Place]:
         if name == each.name or (each.has_names and name.startswith(f"{each.name}.")):
             inner = name[len(each.name) + 1 :]
             return each, (*each.place, inner) if inner else each.place
-    if name in group_meanings():
-        inside = next(each.name for each in fields() if each.place[0] == name)
+    if name in groups():
+        inside = next((each.name for each in fields() if each.place[0] == name), "user")
         raise InvalidInput(f"{name} is a group of settings; name one of them, such as {inside}")
     raise InvalidInput(f"the setting {name!r:.80} is unknown; {suggest(name)}")
 
 
 def nearest_setting(name: str) -> str | None:
     """Return the setting or group that ``name`` was probably meant to be."""
-    return next(iter(nearest(name, [*(each.name for each in fields()), *group_meanings()])), None)
+    return next(iter(nearest(name, [*(each.name for each in fields()), *groups()])), None)
 
 
 def suggest(name: str) -> str:

@@ -1,9 +1,11 @@
-"""Settings that are written as one text: lists of names, and spans of time."""
+"""Settings that are written as one text: names, lists of them, and spans of time."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import entry_points
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -31,3 +33,29 @@ def check_span(text: str) -> str:
     if text not in {"forever", "day"}:
         parse_span(text)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The names that a setting takes.
+
+    Attributes:
+        own: those of memoranda itself.
+        group: the entry point group under which packages add others.
+    """
+
+    own: tuple[str, ...]
+    group: str
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names there are now: our own, then those of installed packages."""
+        return tuple(dict.fromkeys([*self.own, *sorted(entry_points(group=self.group).names)]))
+
+    def check(self, name: str) -> str:
+        """Return ``name`` if there is such a one; installed packages are only asked if need be."""
+        if name not in self.own and name not in self.names():
+            raise ValueError(f"{name!r} is none of {', '.join(self.names())}")
+        return name
+
+
+STRATEGIES = OneOf(("rolling_window", "recency", "importance", "hybrid"), "memoranda.strategies")

@@ -26,8 +26,7 @@ from pydantic import (
 )
 
 from memoranda.model.passwords import PasswordlessRepr
-from memoranda.settings.one_of import STRATEGIES
-from memoranda.settings.parsing import check_span
+from memoranda.settings.parsing import STRATEGIES, check_span
 
 # Names with commas between them.
 LIST = r"^ *({0})( *, *({0}))* *$"
@@ -60,11 +59,6 @@ def users_by_token(tokens: SecretStr) -> dict[str, str]:
     return found
 
 
-def _check_tokens(value: SecretStr) -> SecretStr:
-    users_by_token(value)
-    return value
-
-
 def _check_zone(value: str) -> str:
     try:
         ZoneInfo(value)
@@ -80,7 +74,7 @@ Span = Annotated[str, AfterValidator(check_span)]
 # A shell expands ~ in an argument, but nobody does in a file or a variable.
 Folder = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]  # noqa: PTH111 - takes an unknown user as it is
 Tokenizer = Annotated[str, Field(pattern=r"^(o200k_base|cl100k_base|estimate|.*\.json)$")]
-Tokens = Annotated[SecretStr, AfterValidator(_check_tokens)]
+Tokens = Annotated[SecretStr, AfterValidator(lambda value: users_by_token(value) and value)]
 Zone = Annotated[str, AfterValidator(_check_zone)]
 
 
