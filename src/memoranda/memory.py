@@ -46,9 +46,19 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
-from memoranda.records.drafts import Draft, RecordDetails, draft_correction, parse_draft, parse_tags
-from memoranda.records.filters import RecordFilters, parse_filters
-from memoranda.records.secret_policies import SecretPolicy, admit_draft, admit_text, show_hit
+from memoranda.records.drafts import (
+    Draft,
+    RecordDetails,
+    RecordFilters,
+    SecretPolicy,
+    admit_draft,
+    admit_text,
+    draft_correction,
+    parse_draft,
+    parse_filters,
+    parse_tags,
+    show_hit,
+)
 from memoranda.records.service import RecordService
 from memoranda.services import Services
 from memoranda.store.locations import MEMORY, another_place

@@ -28,9 +28,8 @@ from memoranda.model.ports import ENTITIES, Embedder, LanguageModel
 from memoranda.model.processes import BackgroundThread
 from memoranda.model.reports import RequestReceipt, StageReport
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
-from memoranda.records.drafts import RecordPlanner, Retention
+from memoranda.records.drafts import RecordPlanner, Retention, show_read
 from memoranda.records.erasing import Eraser, FileEraser
-from memoranda.records.secret_policies import show_read
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
 from memoranda.store.locations import is_server, open_store

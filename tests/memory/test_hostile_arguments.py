@@ -15,8 +15,7 @@ from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import MemorandaError
 from memoranda.maintenance.users import Admin
 from memoranda.notes.sync import SyncedNotes
-from memoranda.records.drafts import RecordDetails
-from memoranda.records.filters import RecordFilters
+from memoranda.records.drafts import RecordDetails, RecordFilters
 from memoranda.testing.embedders import HashEmbedder
 
 LONG = "x" * 5_000

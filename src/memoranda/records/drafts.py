@@ -1,13 +1,17 @@
-"""From what a caller says to the action that stores it: validation, times, corrections."""
+"""From what a caller says to the change that stores it: validation, times, corrections, filters.
+
+Also what each door does about secrets on the way in and out: it refuses, masks or keeps them. Which
+it is stands in the settings ``secrets.*``; :mod:`memoranda.text.secrets` says what is one.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from memoranda.errors import InvalidInput
 from memoranda.model.changes import Close, Insert, RecordChange
@@ -15,6 +19,7 @@ from memoranda.model.checks import (
     clean,
     content_hash,
     known,
+    named,
     parse_metadata,
     refuse_unknown,
     require_aware,
@@ -22,9 +27,10 @@ from memoranda.model.checks import (
     unknown,
 )
 from memoranda.model.clock import Clock, IdFactory
-from memoranda.model.models import Kind, Record, Scope, Trust
-from memoranda.records.items import parse_address, require_plain
+from memoranda.model.models import Hit, Kind, Record, Scope, Trust
+from memoranda.model.query import Filter, parse_metadata_filter
 from memoranda.settings.parsing import parse_span
+from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets, secret_kind
 
 if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
@@ -44,6 +50,10 @@ KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 STATED = frozenset({"api", "tool", "notes"})
 # Whose word it is that a role says. Nobody knows who else stands behind a name.
 TRUST = {"user": Trust.PERSON, **dict.fromkeys(("assistant", "agent", "model", "ai"), Trust.AGENT)}
+# Bytes of a namespace and a key: an entry of an index has room for little more.
+LONGEST = 2_000
+SecretPolicy = Literal["mask", "refuse", "keep"]
+REMEDY = "leave it out, and say where it is kept instead, such as a password manager"
 
 
 class RecordDetails(TypedDict, total=False):
@@ -307,3 +317,208 @@ def _number(value: object, name: str, most: float = math.inf) -> float:
         message = f"{name}={value!r} must be a number between 0{upper}"
         raise InvalidInput(message)
     return float(value)  # type: ignore[arg-type]
+
+
+# Items: values that an application keeps under a namespace and a key of its own choice
+
+
+def parse_namespace(given: object, name: str = "namespace") -> tuple[str, ...]:
+    """Return the parts of a namespace, from the widest to the narrowest.
+
+    Raises:
+        InvalidInput: it is one text rather than several, or a part of it is empty.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        message = f"{name}={given!r:.80} must be a tuple of texts; write ('users', 'ana')"
+        raise InvalidInput(message)
+    return tuple(clean(part, f"a part of {name}") for part in given)
+
+
+def parse_address(namespace: object, key: object) -> tuple[tuple[str, ...], str]:
+    """Return the namespace and the key of one item.
+
+    Raises:
+        InvalidInput: one of them cannot be used, or they are too long.
+    """
+    parts, name = parse_namespace(namespace), clean(key, "key")
+    size = sum(len(part.encode()) for part in (*parts, name))
+    if size > LONGEST:
+        message = (
+            f"namespace and key={name!r:.40} take {size:,} bytes; they may take {LONGEST:,}, "
+            f"so put what is longer into the content or the metadata"
+        )
+        raise InvalidInput(message)
+    return parts, name
+
+
+def require_plain(**given: object) -> None:
+    """Refuse what no item has: whoever says and believes something is of memories.
+
+    Raises:
+        InvalidInput: a value was given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            message = (
+                f"{name}={value!r:.80} is of memories; an item has content, tags, metadata and "
+                f"valid_until"
+            )
+            raise InvalidInput(message)
+
+
+# Filters
+
+
+class RecordFilters(TypedDict, total=False):
+    """Which records a caller asks for; a record has to meet all that is given.
+
+    Attributes:
+        kind: of this kind.
+        namespace: items in this namespace, or below it.
+        session: of this session.
+        tags: with all of these.
+        metadata: with these values, or with values that operators describe.
+        since, until: what happened at or after, and before.
+    """
+
+    kind: str | None
+    namespace: Iterable[str] | None
+    session: str | None
+    tags: Iterable[str] | None
+    metadata: Mapping[str, Any] | None
+    since: datetime | None
+    until: datetime | None
+
+
+def parse_filters(now: datetime, otherwise: Iterable[Kind], given: RecordFilters) -> Filter:
+    """Return the filter of a store that these are.
+
+    Args:
+        now: the present.
+        otherwise: the kinds that are meant where none is given; none of them is every kind of
+            memory, or items, with a namespace.
+        given: the filters.
+
+    Raises:
+        InvalidInput: a filter is unknown, or a value cannot be used; the message names it.
+    """
+    refuse_unknown(given, RecordFilters.__annotations__, "argument")
+    kind, namespace, tags = given.get("kind"), given.get("namespace"), given.get("tags")
+    meant = (Kind.ITEM,) if namespace else tuple(otherwise)
+    return Filter(
+        now=now,
+        kinds=meant if kind is None else (parse_kind(kind),),
+        namespace=None if namespace is None else parse_namespace(namespace),
+        session=named(given.get("session"), "session"),
+        tags=() if tags is None else parse_tags(tags),
+        metadata=parse_metadata_filter(given.get("metadata")),
+        since=known(given.get("since"), "since"),
+        until=known(given.get("until"), "until"),
+    )
+
+
+# Secrets
+
+
+def admit_text(text: str, policy: SecretPolicy, name: str = "content") -> str:
+    """Return a text as it may be stored.
+
+    Raises:
+        InvalidInput: the policy is to refuse secrets, and it holds one.
+    """
+    if policy == "keep" or not isinstance(text, str):
+        return text
+    if policy == "mask":
+        return mask_secrets(text)
+    if kind := secret_kind(text):
+        message = f"{name} seems to hold {kind}; secrets are not kept in memory: {REMEDY}"
+        raise InvalidInput(message)
+    return text
+
+
+def admit_draft(draft: Draft, policy: SecretPolicy) -> Draft:
+    """Return what is to be remembered as it may be stored: its content, metadata and tags.
+
+    Raises:
+        InvalidInput: as of :func:`admit_text`.
+    """
+    if policy == "keep":
+        return draft
+    draft = replace(draft, tags=parse_tags(draft.tags))
+    if policy == "refuse":
+        for name, text in _texts(draft):
+            admit_text(text, policy, name)
+        return draft
+    metadata = draft.metadata
+    if isinstance(metadata, Mapping):
+        metadata = _mask_metadata(metadata)
+    tags = [admit_text(tag, policy) for tag in draft.tags]
+    return replace(draft, content=admit_text(draft.content, policy), metadata=metadata, tags=tags)
+
+
+def holds_secret(draft: Draft) -> bool:
+    """Return whether what is to be remembered holds a secret in its content, metadata or tags."""
+    draft = replace(draft, tags=parse_tags(draft.tags))
+    return any(has_secret(str(text)) for _, text in _texts(draft))
+
+
+def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a draft, each with what it is."""
+    yield "content", draft.content
+    yield from (("metadata", text) for text in metadata_statements(draft.metadata))
+    yield from (("a tag", tag) for tag in draft.tags)
+
+
+def show_text(text: str, policy: SecretPolicy) -> str:
+    """Return a text as it may be shown."""
+    return text if policy == "keep" else mask_secrets(text)
+
+
+def show_read(read: Callable[[], str], policy: SecretPolicy) -> str:
+    """Return a text that is read now as it may be shown."""
+    return show_text(read(), policy)
+
+
+def show_record(record: Record, policy: SecretPolicy) -> Record:
+    """Return a record as it may be shown. An item is the application's, and shown as it is."""
+    if policy == "keep" or record.kind is Kind.ITEM:
+        return record
+    if has_secret(record.content):
+        record = replace(record, content=mask_secrets(record.content), value=None)
+    if any(map(has_secret, metadata_statements(record.metadata))):
+        record = replace(record, metadata=_mask_metadata(record.metadata))
+    return record
+
+
+def show_hit(hit: Hit, policy: SecretPolicy) -> Hit:
+    """Return a hit as it may be shown, with the turns around it."""
+    record, why = show_record(hit.record, policy), hit.why
+    before, after = (text and show_text(text, policy) for text in (why.before, why.after))
+    if record is hit.record and (before, after) == (why.before, why.after):
+        return hit
+    words = why.words if record is hit.record else ()
+    return replace(hit, record=record, why=replace(why, before=before, after=after, words=words))
+
+
+def _mask_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return cast("dict[str, Any]", _mask_value(metadata))
+
+
+def _mask_value(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: _mask_value(inner, str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mask_value(inner, name) for inner in value]
+    return HIDDEN if has_secret(f"{name}: {value}") else value
+
+
+def metadata_statements(value: object, name: str = "") -> Iterator[str]:
+    """Yield what metadata says, each value with its name, as a text would say it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from metadata_statements(inner, str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from metadata_statements(inner, name)
+    elif value is not None:
+        yield f"{name}: {value}"

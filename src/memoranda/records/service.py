@@ -23,9 +23,8 @@ from memoranda.model.models import (
     is_active,
 )
 from memoranda.model.query import Filter, Order
-from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.records.drafts import Draft, RecordPlanner, parse_address, parse_namespace
 from memoranda.records.erasing import Eraser
-from memoranda.records.items import parse_address, parse_namespace
 from memoranda.store.sql.store import Store
 
 # The metadata field under which a context record keeps its key.

@@ -16,7 +16,7 @@ from memoranda.model.checks import clean, content_hash, limited
 from memoranda.model.models import NO_RECALL, Hit, Kind, Recall, Record, Scope, Trust, is_active
 from memoranda.model.ports import RecallRequest, TokenCounter
 from memoranda.model.query import Filter, Order
-from memoranda.records.secret_policies import SecretPolicy, show_hit, show_record, show_text
+from memoranda.records.drafts import SecretPolicy, show_hit, show_record, show_text
 from memoranda.search.evidence import WITHIN
 from memoranda.search.search import Retriever
 from memoranda.store.sql.store import Store

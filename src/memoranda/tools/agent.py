@@ -17,13 +17,15 @@ from memoranda.model.ports import RecallRequest
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats, RequestOutcome, RequestReceipt
 from memoranda.notes.notes import Notes
-from memoranda.records.drafts import Draft, draft_correction
-from memoranda.records.filters import RecordFilters, parse_filters
-from memoranda.records.secret_policies import (
+from memoranda.records.drafts import (
+    Draft,
+    RecordFilters,
     SecretPolicy,
     admit_draft,
     admit_text,
+    draft_correction,
     metadata_statements,
+    parse_filters,
     show_hit,
 )
 from memoranda.records.service import RecordService

@@ -27,8 +27,7 @@ from memoranda.model.notes import NotesContent
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.notes.service import NotesService
-from memoranda.records.drafts import Draft, parse_draft
-from memoranda.records.secret_policies import admit_draft, holds_secret
+from memoranda.records.drafts import Draft, admit_draft, holds_secret, parse_draft
 from memoranda.store.sql.store import Store
 from memoranda.text.files import file_path, write_whole
 from memoranda.text.json_values import value_of

@@ -35,8 +35,7 @@ from memoranda.model.models import ConversationInfo, Mention, Scope
 from memoranda.model.ports import Progress
 from memoranda.model.traces import UserMetadata
 from memoranda.notes.service import NotesService
-from memoranda.records.drafts import DRAFT_KEYS, Draft
-from memoranda.records.secret_policies import SecretPolicy
+from memoranda.records.drafts import DRAFT_KEYS, Draft, SecretPolicy
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store
 from memoranda.text.json_values import list_of, object_of, refuse_constant
