@@ -31,23 +31,13 @@ AwaitedVerb = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
 def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
-    """Return ``verb`` as a method to be awaited: it runs in a worker thread."""
+    """Return ``verb``, or a property, as a method to be awaited: it runs in a worker thread."""
+    call: Verb[P, T] = getattr(verb, "fget", verb)
 
-    @wraps(verb)
+    @wraps(call)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await to_thread(lambda: verb(self._opened(), *args, **kwargs))
+        return await to_thread(lambda: call(self._opened(), *args, **kwargs))
 
-    return awaited
-
-
-def read_in_thread(name: str, face: type) -> AwaitedVerb[[], Any]:
-    """Return the property ``name`` of ``face`` as a method to be awaited: it reads a disk."""
-    read = getattr(face, name).fget
-
-    async def awaited(self: Any) -> Any:
-        return await to_thread(lambda: read(self._opened()))
-
-    awaited.__name__, awaited.__doc__ = name, read.__doc__
     return awaited
 
 
@@ -126,11 +116,11 @@ class AsyncConversation:
         """Return how many messages there are since the last clear; ``len()`` cannot wait."""
         return await to_thread(len, self._face)
 
-    system = read_in_thread("system", Conversation)
-    messages = read_in_thread("messages", Conversation)
-    session = read_in_thread("session", Conversation)
-    prunings = read_in_thread("prunings", Conversation)
-    tombstones = read_in_thread("tombstones", Conversation)
+    system = in_thread(Conversation.system)
+    messages = in_thread(Conversation.messages)
+    session = in_thread(Conversation.session)
+    prunings = in_thread(Conversation.prunings)
+    tombstones = in_thread(Conversation.tombstones)
     add = in_thread(Conversation.add)
     extend = in_thread(Conversation.extend)
     pop = in_thread(Conversation.pop)

@@ -530,13 +530,8 @@ class Memory:
         """
         wanted, most = named(type, "type"), limited(limit, "limit")
         self._services.link_entities(self._scope)
-        return self._services.store.entities(
-            self._scope,
-            self._where(),
-            type=wanted,
-            except_type=None if wanted else "date",
-            limit=most,
-        )
+        store, where, passed = self._services.store, self._where(), None if wanted else "date"
+        return store.entities(self._scope, where, type=wanted, except_type=passed, limit=most)
 
     # Conversations
 
@@ -882,14 +877,8 @@ class Memory:
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
-        return porting.export(
-            self._services.store,
-            self._scope,
-            self._services.clock.now(),
-            path,
-            notes=self._services.notes,
-            conversation=named(conversation, "conversation"),
-        )
+        source = self._services.import_target(self._scope)
+        return porting.export(source, path, named(conversation, "conversation"))
 
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None

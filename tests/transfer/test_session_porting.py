@@ -15,7 +15,6 @@ from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.clock import SystemClock
 from memoranda.tokens.catalog import Catalog
-from memoranda.transfer import porting
 
 CREATED = "2026-02-27T14:30:00.123Z"
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}
@@ -26,15 +25,7 @@ PNG = "data:image/png;base64,AAAA"
 
 def export(memory, path, conversation="trip"):
     """Export one conversation of a memory."""
-    parts = memory._services
-    return porting.export(
-        parts.store,
-        memory._scope,
-        parts.clock.now(),
-        path,
-        notes=parts.notes,
-        conversation=conversation,
-    )
+    return memory.export(path, conversation=conversation)
 
 
 def trip(memory):

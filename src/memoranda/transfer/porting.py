@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import datetime
 from io import TextIOBase
 from itertools import groupby
 from pathlib import Path
@@ -82,24 +81,15 @@ def one_moment(
 
 
 def export(
-    store: Store,
-    scope: Scope,
-    now: datetime,
-    to: str | Path | BinaryIO,
-    *,
-    notes: NotesService,
-    conversation: str | None = None,
+    source: ImportTarget, to: str | Path | BinaryIO, conversation: str | None = None
 ) -> PortingReport:
-    """Write all that the scope sees to a file, as it was at one moment.
+    """Write all that the scope of a memory sees to a file, as it was at one moment.
 
     The file appears when it is complete, readable by its owner alone. A page of records, or
     one conversation, is in memory at a time.
 
     Args:
-        store: where it is.
-        scope: whose memory.
-        notes: finds its notes.
-        now: the moment, for the header.
+        source: the memory.
         to: the file to make, or one that is open for bytes.
         conversation: instead of all, only this conversation, in the format ``session``, with
             which it can go on without a memory.
@@ -112,7 +102,8 @@ def export(
     path = None if is_open else file_path(to)
     if path is not None and path.exists():
         raise InvalidInput(f"{path} exists already; choose a new name for the export")
-    counts, form = (ImportCounts(), FileFormat.SESSION if conversation else FileFormat.MEMORANDA)
+    store, scope, counts = source.store, source.scope, ImportCounts()
+    form = FileFormat.SESSION if conversation else FileFormat.MEMORANDA
 
     def lines() -> Iterator[bytes]:
         for kind, line in found:
@@ -121,11 +112,11 @@ def export(
             yield line
 
     try:
-        with one_moment(store, scope, notes, counts) as told:
+        with one_moment(store, scope, source.notes, counts) as told:
             found = (
                 message_files.session_lines(store, scope, conversation)
                 if conversation
-                else archive.archive_lines(store, scope, now, told)
+                else archive.archive_lines(store, scope, source.records.now(), told)
             )
             if path is None:
                 cast("BinaryIO", to).writelines(lines())
