@@ -9,8 +9,8 @@ from datetime import timedelta
 from threading import Event, Thread
 
 from memoranda import Memory, Settings
+from memoranda.maintenance.schedule import StoreWorker
 from memoranda.maintenance.service import STAGES
-from memoranda.maintenance.store_worker import StoreWorker
 from memoranda.memory import services_of
 from memoranda.testing.embedders import HashEmbedder
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, SIGNAL_WAIT, Session, command, handle_signals
 from memoranda.errors import MissingExtra
-from memoranda.maintenance.store_worker import StoreWorker
+from memoranda.maintenance.schedule import StoreWorker
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import Column, Display, safe_text, table

@@ -85,7 +85,7 @@ def plan(
             continue
         left = confidence(record, now)
         if left < threshold:
-            reason = f"faded: confidence {_below(left, threshold)}"
+            reason = f"faded: confidence {left:.3g} is below {threshold:g}"
             actions.append(Retire(record.id, now, reason))
         elif abs(left - record.confidence) > ROUNDING:
             actions.append(Fade(record.id, now, left))
@@ -98,11 +98,3 @@ def _strength(record: Record) -> float:
 
 def _since(record: Record) -> datetime:
     return record.strength_at or record.last_accessed or record.created_at
-
-
-def _below(left: float, threshold: float) -> str:
-    """Say both in as few digits as show which is less."""
-    digits = 2
-    while f"{left:.{digits}f}" == f"{threshold:.{digits}f}":
-        digits += 1
-    return f"{left:.{digits}f} is below {threshold:.{max(digits, 2)}f}"

@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from memoranda.derivations import DerivationWorker
 from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.errors import ConfigError, MemorandaError, ModelUnavailable
 from memoranda.maintenance.schedule import next_time, parse_times
 from memoranda.maintenance.service import STAGES
-from memoranda.model.models import Entity, Hit, Kind, Record, Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.model.query import Filter
-from memoranda.model.reports import Check, MemoryStats
+from memoranda.model.reports import Check
 from memoranda.model.sessions import SessionInfo, describe_counts
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
@@ -66,20 +66,8 @@ Finding = tuple[bool | None, str, str | None]
 Probes = Iterator[tuple[str, Callable[[], Finding]]]
 
 
-class CanaryMemory(Protocol):
-    """A memory in which canaries are planted and looked for."""
-
-    def remember(self, content: str, *, event_time: datetime | None = None) -> Record:
-        """Store a fact."""
-
-    def search(self, query: str, *, limit: int = 5, min_score: float | None = None) -> list[Hit]:
-        """Return what answers ``query``."""
-
-    def entity(self, name: str) -> Entity | None:
-        """Return who or what has that name."""
-
-    def stats(self) -> MemoryStats:
-        """Return whether vectors are on."""
+# A memory in which canaries are planted and looked for.
+CanaryMemory = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

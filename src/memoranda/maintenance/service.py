@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
 from memoranda.errors import InvalidInput, MemorandaError
@@ -53,13 +53,6 @@ REMOVED: Final = "expired or forgotten, and removed for good (retention.remove)"
 UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
 
 
-class Stage(Protocol):
-    """A stage that another service carries out."""
-
-    def __call__(self, *, dry_run: bool = False) -> StageReport:
-        """Do what is due; report what was done."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maintenance:
     """Runs the stages of upkeep for one scope.
@@ -87,8 +80,8 @@ class Maintenance:
     decay_threshold: float
     names: Callable[[], EntityPipeline]
     link_entities: Callable[[], None]
-    consolidate: Stage
-    reflect: Stage
+    consolidate: Callable[..., StageReport]
+    reflect: Callable[..., StageReport]
 
     def run(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
@@ -104,8 +97,8 @@ class Maintenance:
 
     def run_stage(self, stage: str, *, dry_run: bool = False) -> StageReport:
         """Run the stage of that name."""
-        verb: Stage = getattr(self, stage)
-        return verb(dry_run=dry_run)
+        report: StageReport = getattr(self, stage)(dry_run=dry_run)
+        return report
 
     def run_or_report(self, stage: str, *, dry_run: bool = False) -> StageReport:
         """Run the stage of that name; what goes wrong is in its report."""

@@ -132,7 +132,12 @@ def _messages(
         ToolCall(words_of(each, "id"), words_of(each, "name"), json.dumps(each.get("input") or {}))
         for each in blocks["tool_use"]
     )
-    memory_calls.update(call.id for call in calls if _asks_memory(call))
+    # What asked memory: one of its tools, over MCP too, or its command.
+    memory_calls.update(
+        call.id
+        for call in calls
+        if call.name.rpartition("__")[2] in OWN_TOOLS or OWN_COMMAND.search(call.arguments)
+    )
     text = _text(blocks["text"])
     if role == "user":
         text = WRAPPED.sub("", text).strip()
@@ -153,9 +158,3 @@ def _blocks(content: Any) -> Sequence[Any]:
 
 def _text(content: Any) -> str:
     return sources.joined(words_of(each, "text") for each in _blocks(content))
-
-
-def _asks_memory(call: ToolCall) -> bool:
-    """Return whether a call asks memory: one of its tools, over MCP too, or its command."""
-    is_tool = call.name.rpartition("__")[2] in OWN_TOOLS
-    return is_tool or OWN_COMMAND.search(call.arguments) is not None

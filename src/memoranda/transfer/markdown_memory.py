@@ -22,19 +22,15 @@ from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.transfer.sources import ForeignRecord, ImportCounts, ImportTarget, reading_file
 
 _EN = LanguageData("en", "notes")
-LOOKED_FOR = (
-    "MEMORY.md, CLAUDE.md, CLAUDE.local.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
-)
+LOOKED_FOR = "MEMORY.md, CLAUDE.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
 DAY = r"\d{4}-\d{2}-\d{2}"
 NAMED = compile_pattern(
     rf"(?:MEMORY|CLAUDE|CLAUDE\.local|HISTORY.*|{DAY}.*)\.md|memory/.*\.md", re.IGNORECASE
 )
-HISTORY = compile_pattern(r"HISTORY.*\.md", re.IGNORECASE)
 DAILY = compile_pattern(rf"({DAY}).*\.md")
 # How an entry of a history starts: ``[2026-02-27 14:30] …``, or ``## 2026-02-27T14:30:00Z``.
 TIME = r"(?:[ T]\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:?\d{2})?)?"
 STAMP = compile_pattern(rf"(?:#{{1,4}}\s+)?\[?({DAY}{TIME})\]?(?:\s+(.*))?")
-HEADING = compile_pattern(r"#{1,6}\s+.*")
 # What is no statement: a link to a file for each topic, an import of a file, and what a
 # template holds where nothing was learned yet.
 NO_TEXT = compile_pattern(r"\W*\[[^\]]*\]\([^)]*\.md\).*|@\S+|[*_]*\([^()]*\)[*_]*")
@@ -78,7 +74,7 @@ def entries(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:
             found.append((at, [stamp[2] or ""]))
         elif not line.strip() and found[-1][0] is None:
             found.append((None, []))
-        elif found[-1][0] or not HEADING.fullmatch(line):
+        elif found[-1][0] or not line.startswith("#"):
             found[-1][1].append(line)
     for at, lines in found:
         if said := "\n".join(lines).strip():
@@ -149,7 +145,7 @@ def _content(path: Path, root: Path) -> str:
 def _drafts(text: str, file: str, zone: tzinfo) -> Iterator[Draft]:
     """Yield the entries of a history, or the statements of any other file."""
     name = file.rpartition("/")[2]
-    if HISTORY.fullmatch(name):
+    if name.upper().startswith("HISTORY"):
         for at, said in entries(text, zone):
             # What an agent wrote down is no word of the person.
             kind, place = Kind.EPISODE, {"file": file}
