@@ -61,7 +61,7 @@ from memoranda.records.drafts import (
 )
 from memoranda.records.service import RecordService
 from memoranda.services import Services
-from memoranda.store.locations import MEMORY, another_place
+from memoranda.store.locations import MEMORY
 from memoranda.text.files import file_path
 
 if TYPE_CHECKING:
@@ -926,17 +926,15 @@ class Memory:
             progress: told after each batch.
 
         Raises:
-            InvalidInput: the location is this one.
             NotFound: there is no such user, or nobody at all.
         """
         services, told = self._services, required_callable(progress, "progress")
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         names = porting.existing_users(services.store, users)
-        there = another_place(location, services.store.location, self.settings)
         settings = self.settings.with_values(embedding={"background": False})
         with closing(
-            Services(there, settings, embedder=services.embedder, llm=None, clock=services.clock)
+            Services(location, settings, embedder=services.embedder, llm=None, clock=services.clock)
         ) as other:
             return tuple(
                 porting.copy_user(

@@ -39,7 +39,6 @@ def test_a_missing_place_is_no_new_file(run, tmp_path):
     )
     assert "there is no memory at" in run("copy", "chroma:///no/where", "b.db", code=1).stderr
     assert "no user 'bem'" in run("copy", "agent.db", "b.db", "--user", "bem", code=1).stderr
-    assert "is the place to copy from" in run("copy", "agent.db", "./agent.db", code=1).stderr
     assert "leave out --db" in run("copy", "agent.db", "b.db", "--db", "c.db", code=1).stderr
     assert sorted(path.name for path in tmp_path.glob("*.db")) == ["agent.db"]
 

@@ -120,14 +120,6 @@ def test_a_database_that_does_not_exist_is_named(postgres):
         Memory(postgres.replace("/postgres?", "/nowhere?"))
 
 
-def test_a_database_of_another_encoding_is_refused(postgres):
-    """One that cannot hold every text says so when it is opened."""
-    with connected(postgres) as connection:
-        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(ConfigError, match=r"encoding LATIN1.*ENCODING 'UTF8'"):
-        Memory(postgres.replace("/postgres?", "/latin?"))
-
-
 def test_a_writer_does_not_wait_for_ever(location):
     """Behind another writer it waits as long as the setting says, and then tells why not."""
     with closing(remembering(location, storage={"busy_timeout": 0.05})) as memory:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from memoranda.errors import ConfigError, InvalidInput, MissingExtra
+from memoranda.errors import ConfigError, MissingExtra
 from memoranda.model.ports import NameMatcher
 from memoranda.store.sql.store import ForeignMemory, Store
 from memoranda.store.sqlite import SqliteStore
@@ -79,22 +79,6 @@ def file_of(place: str) -> Path | None:
     if is_folder(place):
         return Path(place.removeprefix(FOLDER))
     return None if place == MEMORY or is_server(place) else Path(place)
-
-
-def another_place(location: str | Path, here: str, settings: Settings) -> str:
-    """Return the :func:`place` of ``location``, if it is a lasting one and not the one ``here``.
-
-    Raises:
-        InvalidInput: it is the same one, or no lasting one.
-        ConfigError: the location is of a kind that does not exist.
-    """
-    there = place(location, settings)
-    file, own = file_of(there), file_of(here)
-    if there == MEMORY:
-        raise InvalidInput(f"{MEMORY} lasts no longer than the copy; name a file or a server")
-    if there == here or (file and own and file.exists() and own.samefile(file)):
-        raise InvalidInput(f"{here} is the place to copy from; name another one to copy to")
-    return there
 
 
 def is_folder(place: str) -> bool:

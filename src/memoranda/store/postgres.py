@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 from psycopg.adapt import AdaptersMap
@@ -34,25 +35,17 @@ from memoranda.store.sql.database import (
 )
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store, known_user
-from memoranda.store.sql.transaction import PURGE
 
 log = logging.getLogger("memoranda.store")
 FORM = "postgresql://user@host:5432/database"
 # Connections of one process at most.
 MOST_CONNECTIONS = 10
 # Seconds to connect in; milliseconds after which a server that answers nothing is given up.
-OPTIONS = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
+OPTIONS = {"connect_timeout": 10, "tcp_user_timeout": 30_000, "client_encoding": "utf8"}
 # Seconds that a connection is waited for at least: the pool gives none to who does not wait.
 LEAST_WAIT = 0.01
 # Memories of a user up to which a search ranks them all.
 EXACT_UP_TO = 100_000
-# What is raised where pgvector is not there or too old, or its tables may not be made.
-UNABLE = (
-    psycopg.errors.InsufficientPrivilege,
-    psycopg.errors.FeatureNotSupported,
-    psycopg.errors.UndefinedFile,
-    psycopg.errors.UndefinedObject,
-)
 SET_SESSION = "SELECT set_config('lock_timeout', %s, FALSE)"
 COMMIT_SAFELY = "SET synchronous_commit = on"
 SET_PATIENCE = "SELECT set_config('lock_timeout', :most, TRUE)"
@@ -73,9 +66,6 @@ JOIN pg_class r ON r.oid = to_regclass('records')
     AND r.relnamespace = c.relnamespace AND r.relowner = c.relowner
 WHERE c.relkind = 'r'
 """
-ASKED_FOR_PURGE = "SELECT value FROM meta WHERE name = :name"
-PURGED = "DELETE FROM meta WHERE name = :name AND value = :value"
-STOPS = errors.StoreUnreachable, "the server stops or starts; try again"
 LOST = (
     errors.StoreUnreachable,
     "the connection was lost; look whether what was being stored is there before you try again",
@@ -94,7 +84,7 @@ MEANINGS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "53100": (errors.StoreFull, "make room on the server"),
     "53300": (errors.StoreBusy, "the server has no connection left; try again"),
     "55P03": TRY_AGAIN,
-    "57P": STOPS,
+    "57P": (errors.StoreUnreachable, "the server stops or starts; try again"),
     "": (errors.StoreError, "see the log of the server"),
 }
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -218,7 +208,7 @@ class PostgresConnection(SqlConnection):
 
 
 def show_address(address: str) -> str:
-    """Return an address as it may be shown: without its password.
+    """Return an address as it may be shown: without its passwords.
 
     Raises:
         ConfigError: the address cannot be read.
@@ -227,18 +217,12 @@ def show_address(address: str) -> str:
         told: dict[str, Any] = conninfo_to_dict(address)
     except psycopg.Error:  # What it says may have the password.
         told = {"host": "@"}
-    user, host, port, name = (
-        str(told.get(each, "")) for each in ("user", "host", "port", "dbname")
-    )
-    if "@" in host + name or not re.fullmatch(r"[\d,]*", port):  # Of a password, perhaps.
-        message = (
-            f"postgresql://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
-        )
-        raise errors.ConfigError(message)
-    whom, place = f"{user}@" if user else "", f"{host}:{port}" if port else host
-    if host.startswith("/"):  # The folder of a socket.
-        return f"postgresql://{whom}/{name}?host={host}" + (f"&port={port}" if port else "")
-    return f"postgresql://{whom}{place}/{name}"
+    user, name = told.pop("user", ""), told.pop("dbname", "")
+    if "@" in f"{told.get('host')}{name}":  # The end of a password.
+        why = f"postgresql://… cannot be read: use {FORM}, and %40 for @ in a password, %2F for /"
+        raise errors.ConfigError(why)
+    options = urlencode({each: told[each] for each in told if "password" not in each}, safe="/")
+    return f"postgresql://{user}@/{name}?{options}"
 
 
 class PostgresStore(Store):
@@ -283,8 +267,7 @@ class PostgresStore(Store):
         self._exact_up_to, self._told_unable = exact_up_to, False
         with self._translated():
             # The pool would try for long, and not tell what was wrong.
-            with psycopg.connect(self._address, autocommit=True) as raw:
-                self._require_encoding(raw)
+            psycopg.connect(self._address).close()
             self._open_pool()
         try:
             if self._is_behind():
@@ -324,16 +307,6 @@ class PostgresStore(Store):
         self._pool.close()
 
     # Schema
-
-    def _require_encoding(self, raw: psycopg.Connection[Row]) -> None:
-        """Refuse a database that cannot keep every text."""
-        encoding = raw.execute("SHOW server_encoding").fetchall()[0][0]
-        if encoding != "UTF8":
-            message = (
-                f"{self.location} has the encoding {encoding}, which does not hold every text; "
-                f"create the database with ENCODING 'UTF8' (and TEMPLATE template0)"
-            )
-            raise errors.ConfigError(message)
 
     def _is_behind(self) -> bool:
         """Return whether the schema is not there, or not the newest."""
@@ -466,8 +439,6 @@ class PostgresStore(Store):
                 for user, name in users:
                     postgres_large.index_user(self, Scope(name), user)
             except errors.StoreError as error:
-                if not isinstance(error.__cause__, UNABLE):
-                    raise
                 if not self._told_unable:
                     log.warning("%s; %s", error, postgres_large.NEEDED)
                 self._told_unable, users = True, []
@@ -477,7 +448,7 @@ class PostgresStore(Store):
 
     # Upkeep
 
-    def purge(self, *, large: bool = False) -> str | None:
+    def _purge(self, *, large: bool) -> str | None:
         """Free the place of what was erased.
 
         Args:
@@ -485,10 +456,8 @@ class PostgresStore(Store):
                 what was erased until something is written over it.
         """
         with self._lend() as connection:
-            asked = connection.value(ASKED_FOR_PURGE, {"name": PURGE})
             how = "VACUUM (FULL)" if large else "VACUUM"
             connection.run(f"{how} {connection.value(TABLES)}")
-            connection.run(PURGED, {"name": PURGE, "value": asked})
         return None
 
     def backup(self, path: str) -> None:

@@ -38,9 +38,6 @@ from memoranda.store.sql.store import Store, join_postings
 
 # Vectors that are copied at once into a table.
 AT_ONCE = 10_000
-# Bytes that the making of an index may take; what a vector takes beside its numbers meanwhile
-# (measured: 650). Where that is more than there is, the rest takes ten times as long.
-MOST_MEMORY, BESIDE = 2 * 2**30, 900
 # Records looked at that hold a term: the newest. A term of more says little of any.
 MOST_HELD = 20_000
 # Records that are looked at by the words of a question, the rarest first, and by their vectors.
@@ -79,11 +76,8 @@ NEEDED = (
     "users with too many memories for that are ranked in memory all the same; let an administrator "
     "run CREATE EXTENSION vector (pgvector 0.7 or newer), and the owner of the tables a worker"
 )
-# As much as the server gives for such work, or more.
-MEMORY = """
-SELECT set_config('maintenance_work_mem', CAST(greatest(
-    pg_size_bytes(current_setting('maintenance_work_mem')), :bytes) / 1024 AS text) || 'kB', TRUE)
-"""
+# An index that does not fit into it is made at a tenth of the speed.
+MEMORY = "SET LOCAL maintenance_work_mem = '2GB'"
 INDEX = "CREATE INDEX ON {table} USING hnsw (embedding halfvec_ip_ops)"
 NEXT_VECTORS = """
 SELECT seq, record_key, embedding FROM vectors
@@ -204,9 +198,7 @@ def index_user(store: Store, scope: Scope, user: int) -> None:
             copied = copy_vectors(connection, last, AT_ONCE)
         last = copied or last
     with store.transact() as connection:
-        count = connection.value(f"SELECT count(*) FROM nearest_{user:d}")
-        size = count * (2 * dimensions + BESIDE)
-        connection.all(MEMORY, {"bytes": min(MOST_MEMORY, size)})
+        connection.run(MEMORY)
         connection.run(INDEX.format(**made))
     with store.transact(scope) as connection:
         copy_vectors(connection, last, None)

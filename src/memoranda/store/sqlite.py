@@ -37,7 +37,6 @@ from memoranda.store.sql.database import (
     schema_steps,
 )
 from memoranda.store.sql.store import Store
-from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite_schema import QUERY_INDEX, bring_up_to_date, opens_index, read_version
 
 MEMORY = ":memory:"
@@ -166,14 +165,12 @@ class SqliteConnection(SqlConnection):
     def rows(self, sql: str, values: Values = NONE) -> Sequence[Row | None]:
         """Return every row; ``None`` for one with text that is not UTF-8."""
         cursor: Any = self.raw.execute(in_sqlite(sql), values)
-        if "RETURNING" not in sql:  # What writes cannot be run again.
-            try:
-                found: list[Row] = cursor.fetchall()
-            except UnicodeDecodeError:
-                cursor = self.raw.execute(in_sqlite(sql), values)
-            else:
-                return found
-        return list(_each(cursor))
+        if "RETURNING" in sql:  # What writes cannot be run again.
+            return [*_each(cursor)]
+        try:
+            return cursor.fetchall()  # type: ignore[no-any-return]
+        except UnicodeDecodeError:
+            return [*_each(self.raw.execute(in_sqlite(sql), values))]
 
     def run(self, sql: str, values: Values = NONE) -> None:
         """Carry out a statement."""
@@ -581,23 +578,18 @@ class SqliteStore(Store):
             raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
         return super().rebuild(extractor)
 
-    def purge(self, *, large: bool = False) -> str | None:
+    def _purge(self, *, large: bool) -> str | None:
         """Rewrite the index and the file without what was erased, unless others read it."""
         del large
         with self._lend_writer() as connection:
-            asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
             connection.raw.execute("VACUUM")
-            if not self.in_memory:
-                # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-                with self._waiting(connection, PATIENCE):
-                    state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
-                if state is None or state[0]:
-                    return BUSY
-            values = {"name": PURGE, "asked": asked}
-            connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
-            again = connection.value("SELECT 1 FROM meta WHERE name = :name", values)
-            return BUSY if again else None
+            if self.in_memory:
+                return None
+            # Whoever writes waits meanwhile, so this waits for readers only for a moment.
+            with self._waiting(connection, PATIENCE):
+                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
+            return BUSY if state is None or state[0] else None
 
     def backup(self, path: str) -> None:
         """Write a copy of one moment to ``path``, which appears there whole or not at all.

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import apsw
 
-from memoranda.errors import NotADatabase, SchemaTooNew, StoreError
+from memoranda.errors import NotADatabase, SchemaTooNew
 
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
 # One statement, so that all three are of one moment while another process migrates.
@@ -83,7 +83,7 @@ def bring_up_to_date(raw: apsw.Connection, steps: Sequence[str], location: str) 
     """Bring a database to the newest schema inside an open transaction.
 
     Raises:
-        StoreError: the database lacks what cannot be added.
+        NotADatabase: the database lacks what cannot be added.
     """
     done = read_version(raw, len(steps), location)
     if done:
@@ -98,8 +98,7 @@ def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> N
     """Add the tables, columns and indexes that a database of these steps lacks.
 
     Raises:
-        NotADatabase: a table is gone that held what was stored.
-        StoreError: a column cannot be added, as nothing tells what it holds.
+        NotADatabase: a table that held what was stored, or a column of unknown content, is gone.
     """
     with closing(apsw.Connection(":memory:")) as whole:
         for sql in steps:
@@ -107,20 +106,19 @@ def _add_missing(raw: apsw.Connection, steps: Sequence[str], location: str) -> N
         wanted, virtual = dict(whole.execute(PARTS)), [*whole.execute(VIRTUAL)]
     found = dict(raw.execute(PARTS))
     lacking = {name: sql for name, sql in wanted.items() if name not in found}
-    if gone := sorted(INDISPENSABLE & lacking.keys()):
-        message = f"{location} lacks the tables {', '.join(gone)}; restore a backup"
+    message = (
+        f"{location} has schema {len(steps)}, but lacks what belongs to it: {', '.join(lacking)}. "
+        f"Restore a backup; or, if a version that was never released wrote it, export it with that "
+        f"version (memoranda export) and import that here. It was left as it is"
+    )
+    if INDISPENSABLE & lacking.keys():
         raise NotADatabase(message)
     try:
         for name, sql in lacking.items():
             if "." not in name or name.partition(".")[0] in found:
                 raw.execute(sql)
     except apsw.SQLError as error:
-        message = (
-            f"{location} has schema {len(steps)}, but lacks what belongs to it: "
-            f"{', '.join(lacking)}. A version that was never released wrote it; export it "
-            f"with that version (memoranda export) and import that here; it was left as it is"
-        )
-        raise StoreError(message) from error
+        raise NotADatabase(message) from error
     if not opens_index(raw):
         raw.execute(FORGET_INDEX).fetchall()
         for (name,) in raw.execute(INDEX_TABLES).fetchall():

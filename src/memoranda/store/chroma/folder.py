@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 import chromadb
@@ -68,16 +68,6 @@ CLEANING = (
         SELECT m.seq_id FROM segments s JOIN max_seq_id m ON m.segment_id = s.id
         WHERE s.scope = 'METADATA' AND s.collection = substr(embeddings_queue.topic, -36)
     )
-    """,
-    # Names of metadata that no row has any more.
-    """
-    UPDATE collections SET schema_str = json_set(schema_str, '$.keys', json((
-        SELECT json_group_object(k.key, json(k.value)) FROM json_each(schema_str, '$.keys') k
-        WHERE k.key LIKE '#%' OR k.key IN (
-            SELECT key FROM embedding_metadata UNION SELECT key FROM embedding_metadata_array
-        )
-    )))
-    WHERE name IN ('memories', 'memoranda-journal') AND json_type(schema_str, '$.keys') = 'object'
     """,
     "INSERT INTO embedding_fulltext_search (embedding_fulltext_search) VALUES ('optimize')",
 )
@@ -209,11 +199,12 @@ class ChromaFolder:
     def _prepare(self) -> None:
         path = self.path
         if path.exists() and not path.is_dir():
-            message = f"{path} is a file; a store on Chroma is a folder, so choose another path"
-            raise errors.NotADatabase(message)
-        path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
-        if not (path / DATABASE).exists() and {*path.iterdir()} - {path / LOCK}:
-            message = f"{path} holds files that are not Chroma's; choose an empty or a new folder"
+            held = {path}
+        else:
+            path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+            held = {*path.iterdir()} - {path / LOCK}
+        if held and path / DATABASE not in held:
+            message = f"{path} is a file, or not Chroma's; choose an empty or a new folder"
             raise errors.NotADatabase(message)
 
     def _open_client(self) -> Any:  # The interface of Chroma's clients lacks `close`.
@@ -261,20 +252,6 @@ class ChromaFolder:
             raise errors.StoreError(f"{self} cannot be used: {error}") from error
 
 
-class JournalEntry(NamedTuple):
-    """What one commit changed.
-
-    Attributes:
-        schema: number of the schema that the tables had.
-        patch: the patchset.
-        is_snapshot: whether the patchset holds everything.
-    """
-
-    schema: int
-    patch: bytes
-    is_snapshot: bool = False
-
-
 class Journal:
     """Keeps the commits of a folder.
 
@@ -289,8 +266,11 @@ class Journal:
         self.number = 0
         self._snapshot_size = self._commits_size = 0
 
-    def read(self, newest_schema: int) -> Iterator[JournalEntry]:
+    def read(self, newest_schema: int) -> Iterator[tuple[int, bytes, bool]]:
         """Yield the last snapshot and the commits after it, in order.
+
+        Of each: the number of the schema that the tables had, the patchset, and whether it is a
+        snapshot.
 
         Raises:
             SchemaTooNew: a newer memoranda wrote one.
@@ -303,19 +283,25 @@ class Journal:
         if first:  # Whoever wrote the snapshot may have been killed.
             self._remove_before(int(first))
 
-    def append(self, entry: JournalEntry) -> None:
-        """Commit an entry; where it fails, it is not there."""
-        text = b64encode(entry.patch).decode()
+    def append(self, schema: int, patch: bytes, is_snapshot: bool = False) -> None:  # noqa: FBT001, FBT002 - as `read` yields them
+        """Commit an entry; where it fails, it is not there.
+
+        Args:
+            schema: number of the schema of the tables.
+            patch: the patchset.
+            is_snapshot: whether the patchset holds everything, and takes the place of all before.
+        """
+        text = b64encode(patch).decode()
         pieces = list(batches(text, PIECE)) or [""]
         number = self.number + 1
-        head = {"schema": entry.schema, "parts": len(pieces), "snapshot": entry.is_snapshot}
+        head = {"schema": schema, "parts": len(pieces), "snapshot": is_snapshot}
         for part in reversed(range(len(pieces))):
             row = {"number": number, "patch": pieces[part]} | ({} if part else head)
             key = f"{number:012}-{part}" if part else f"{number:012}"
             values = {"ids": [key], "embeddings": [NO_VECTOR], "metadatas": [row]}
             self._folder.call(JOURNAL, "upsert", **values)
-        self._count(number, len(text), is_snapshot=entry.is_snapshot)
-        if entry.is_snapshot:
+        self._count(number, len(text), is_snapshot=is_snapshot)
+        if is_snapshot:
             self._remove_before(number)
 
     @property
@@ -328,7 +314,7 @@ class Journal:
         self._commits_size = 0 if is_snapshot else self._commits_size + size
         self._snapshot_size = size if is_snapshot else self._snapshot_size
 
-    def _entry(self, key: str, row: Any, newest_schema: int) -> JournalEntry:
+    def _entry(self, key: str, row: Any, newest_schema: int) -> tuple[int, bytes, bool]:
         try:
             number, schema, is_snapshot = row["number"], row["schema"], row["snapshot"]
             if schema > newest_schema:
@@ -350,7 +336,7 @@ class Journal:
             )
             raise errors.NotADatabase(message) from error
         self._count(number, len(text), is_snapshot=is_snapshot)
-        return JournalEntry(schema, patch, is_snapshot)
+        return schema, patch, is_snapshot
 
     def _remove_before(self, number: int) -> None:
         self._folder.call(JOURNAL, "delete", where={"number": {"$lt": number}})

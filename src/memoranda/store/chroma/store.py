@@ -11,12 +11,11 @@ import apsw
 
 from memoranda import errors
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
-from memoranda.store.chroma.folder import MEMORIES, ChromaFolder, Journal, JournalEntry
+from memoranda.store.chroma.folder import MEMORIES, ChromaFolder, Journal
 from memoranda.store.chroma.memories import Memories, is_foreign
 from memoranda.store.sql.database import schema_steps
-from memoranda.store.sql.health import meta, reindex, report
+from memoranda.store.sql.health import reindex
 from memoranda.store.sql.store import ForeignMemory
-from memoranda.store.sql.transaction import PURGE
 from memoranda.store.sqlite import DIALECT, MEMORY, ErrorTranslator, SqliteConnection, SqliteStore
 from memoranda.store.sqlite_schema import APPLICATION_ID
 
@@ -31,7 +30,6 @@ WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%'
 """
 CHANGED = "SELECT id, min(is_new) FROM changed_records GROUP BY id"
 FORGET_CHANGED = "DELETE FROM changed_records"
-OTHERWISE = "records that are otherwise in the collection of the memories"
 
 
 class ChromaStore(SqliteStore):
@@ -82,10 +80,10 @@ class ChromaStore(SqliteStore):
         with self._lend_writer() as connection:
             raw, newest = connection.raw, len(schema_steps())
             raw.execute("BEGIN; PRAGMA defer_foreign_keys = ON").fetchall()
-            for entry in self._journal.read(newest):
-                self._upgrade(raw, entry.schema)
-                apsw.Changeset.apply(entry.patch, raw, conflict=_resolve)
-                if entry.is_snapshot:  # The memories were written before it.
+            for schema, patch, is_snapshot in self._journal.read(newest):
+                self._upgrade(raw, schema)
+                apsw.Changeset.apply(patch, raw, conflict=_resolve)
+                if is_snapshot:  # The memories were written before it.
                     raw.execute(FORGET_CHANGED)
             read = self._version(raw)
             self._upgrade(raw, newest)
@@ -93,7 +91,7 @@ class ChromaStore(SqliteStore):
             changed = [row[0] for row in connection.all(CHANGED)]
             self._mirror(connection, self._memories.compare(connection, changed))
             if read not in {0, newest}:
-                self._journal.append(self._everything(connection))
+                self._journal.append(*self._everything(connection))
 
     def _upgrade(self, raw: apsw.Connection, schema: int) -> None:
         """Bring the tables to a schema, as the journal goes on in it."""
@@ -135,13 +133,13 @@ class ChromaStore(SqliteStore):
         session, self._session = self._session, None
         changed = session is not None and not session.is_empty
         if session is not None and changed:
-            self._journal.append(JournalEntry(self._version(connection.raw), session.patchset()))
+            self._journal.append(self._version(connection.raw), session.patchset())
         super()._commit(connection)
         if changed:
             try:
                 self._mirror(connection)
                 if self._journal.outgrown:
-                    self._journal.append(self._everything(connection))
+                    self._journal.append(*self._everything(connection))
             except errors.StoreError as error:
                 # It is in the journal, and so it is stored; the memories follow with the next.
                 log.warning("%s: memories are written later (%s)", self.location, error)
@@ -154,8 +152,8 @@ class ChromaStore(SqliteStore):
         self._memories.write(connection, changed | (also or {}))
         connection.run(FORGET_CHANGED)
 
-    def _everything(self, connection: SqliteConnection) -> JournalEntry:
-        """Return a snapshot: all rows as one patchset."""
+    def _everything(self, connection: SqliteConnection) -> tuple[int, bytes, bool]:
+        """Return a snapshot for the journal: all rows as one patchset."""
         raw = connection.raw
         raw.execute("ATTACH ':memory:' AS blank")
         try:
@@ -164,37 +162,26 @@ class ChromaStore(SqliteStore):
                 raw.execute(sql.replace("CREATE TABLE ", "CREATE TABLE blank.", 1))
                 session.attach(table)
                 session.diff("blank", table)
-            return JournalEntry(self._version(raw), session.patchset(), is_snapshot=True)
+            return self._version(raw), session.patchset(), True
         finally:
             session.close()
             raw.execute("DETACH blank")
 
     # Upkeep
 
-    def verify(self) -> list[str]:
-        """Return a line for each kind of difference found, with examples."""
-        found = super().verify()
-        with self._lend_writer() as connection:
-            return found + report(OTHERWISE, sorted(self._memories.compare(connection)))
-
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew, and write the memories as they should be."""
         with self._lend_writer() as connection:
-            different = self._memories.compare(connection)
-            self._mirror(connection, different)
-            return [*super().rebuild(extractor), *report(OTHERWISE, sorted(different))]
+            self._mirror(connection, self._memories.compare(connection))
+            return super().rebuild(extractor)
 
-    def purge(self, *, large: bool = False) -> str | None:
+    def _purge(self, *, large: bool) -> str | None:
         """Write the journal and Chroma's database anew, without what was erased."""
         del large
         with self._lend_writer() as connection:
-            asked = meta(connection, PURGE)
             self._mirror(connection)
-            self._journal.append(self._everything(connection))
+            self._journal.append(*self._everything(connection))
             self.folder.clean()
-            with self.transact() as writing:
-                values = {"name": PURGE, "asked": asked}
-                writing.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
         return None
 
     def backup(self, path: str) -> None:

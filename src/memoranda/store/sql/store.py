@@ -46,6 +46,7 @@ from memoranda.store.sql.traces import TraceWrites, TransferReads
 from memoranda.store.sql.transaction import (
     CHANGE_ALL,
     NOBODY,
+    PURGE,
     SET_META,
     ScopedTransaction,
     name_digest,
@@ -427,13 +428,23 @@ class Store(Database[Any], TransferReads):
                     return found
         return []
 
-    @abstractmethod
     def purge(self, *, large: bool = False) -> str | None:
         """Overwrite the remains of erased text in free space; return why they could not all be.
 
         Args:
             large: also where others would have to wait for long.
         """
+        with self.read() as connection:
+            values = {"name": PURGE, "asked": health.meta(connection, PURGE)}
+        why = self._purge(large=large)
+        if why is None and values["asked"]:  # What is erased meanwhile asks again.
+            with self.transact() as connection:
+                connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
+        return why
+
+    @abstractmethod
+    def _purge(self, *, large: bool) -> str | None:
+        """Overwrite the remains of erased text; return why they could not all be."""
 
     @abstractmethod
     def backup(self, path: str) -> None:
