@@ -105,7 +105,7 @@ def test_a_password_is_shown_nowhere(postgres, location, caplog):
         ("postgresql://host/db?nothing=1", ConfigError, "cannot be read"),
         ("postgresql://ana:tiger@lily@host/db", ConfigError, "postgresql://… cannot be read: use"),
         ("postgresql://ana:tiger/lily@host/db", ConfigError, "%2F for /"),
-        ("postgresq://ana:tiger@host/db", ConfigError, "location 'postgresq://…' is unknown"),
+        ("postgresq://ana:tiger@host/db", ConfigError, "location 'postgresq:…' is unknown"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named(address, error, complaint):

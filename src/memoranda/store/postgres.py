@@ -41,9 +41,11 @@ FORM = "postgresql://user@host:5432/database"
 # Connections of one process at most.
 MOST_CONNECTIONS = 10
 # Seconds to connect in; milliseconds after which a server that answers nothing is given up.
-OPTIONS = {"connect_timeout": 10, "tcp_user_timeout": 30_000, "client_encoding": "utf8"}
-# Seconds that a connection is waited for at least: the pool gives none to who does not wait.
-LEAST_WAIT = 0.01
+OPTIONS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 30_000,
+    "client_encoding": "utf8",
+}
 # Memories of a user up to which a search ranks them all.
 EXACT_UP_TO = 100_000
 SET_SESSION = "SELECT set_config('lock_timeout', %s, FALSE)"
@@ -262,7 +264,7 @@ class PostgresStore(Store):
     ) -> None:
         """Connect, and create the schema where there is none."""
         super().__init__(show_address(address))
-        self._address = with_options(address)
+        self._address = make_conninfo(**(OPTIONS | conninfo_to_dict(address)))
         self._busy_timeout, self._power_safe = busy_timeout, power_safe
         self._exact_up_to, self._told_unable = exact_up_to, False
         with self._translated():
@@ -342,7 +344,8 @@ class PostgresStore(Store):
             patience: seconds to wait for one, at most.
         """
         self._require_open()
-        seconds = self._busy_timeout if patience is None else max(LEAST_WAIT, patience)
+        # The pool gives no connection to who does not wait.
+        seconds = self._busy_timeout if patience is None else max(0.01, patience)
         with self._translated(), self._pool.connection(seconds) as raw:
             yield PostgresConnection(raw, self.damage_log)
 
@@ -470,12 +473,6 @@ class PostgresStore(Store):
         """Return the bytes that the database takes."""
         with self.read() as connection:
             return int(connection.value("SELECT pg_database_size(current_database())"))
-
-
-def with_options(address: str) -> str:
-    """Return an address with how long to wait for its server, unless it says so itself."""
-    given: dict[str, Any] = conninfo_to_dict(address)
-    return make_conninfo(**(OPTIONS | given))
 
 
 def _milliseconds(seconds: float) -> str:

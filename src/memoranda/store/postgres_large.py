@@ -191,7 +191,7 @@ def index_user(store: Store, scope: Scope, user: int) -> None:
 
     with store.transact() as connection:
         for sql in MAKE:
-            connection.run(sql.format(**made))
+            connection.change(sql.format(**made))
     last, copied = 0, -1
     while copied:
         with store.transact() as connection:
