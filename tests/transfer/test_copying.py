@@ -185,7 +185,7 @@ def test_notes_that_cannot_be_read_are_left_out_and_named(ana, there):
 def test_places_that_make_no_sense_are_refused(ana, there, tmp_path):
     """A folder that is not there; a copy to itself changes nothing."""
     ana.remember("tea")
-    (told,) = ana.copy_to(tmp_path / "a.db").users
+    (told,) = ana.copy_to(tmp_path / "a.db")
     assert (told.records, told.differences) == (0, ())
     with pytest.raises(StoreError, match="nowhere"):
         ana.copy_to(tmp_path / "nowhere" / "b.db")
