@@ -21,7 +21,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -54,7 +54,6 @@ NONE: Values = {}
 
 FOLDER = files("memoranda.store.sql")
 COMMENT = re.compile(r" *--[^\n]*")
-FILLING = re.compile(r"^UPDATE [^;]+;", re.MULTILINE)
 DROPPED = re.compile(r"^DROP TABLE (\w+);", re.MULTILINE)
 MACRO = re.compile(
     r"@(texts|ints|members|attribute|ordered|skip_locked|lock_row)\(([^()]*)\)"
@@ -215,9 +214,10 @@ class SqlConnection(ABC):
             sql: a query.
             values: its parameters.
         """
-        return [self._read(make, table, row) for row in self.rows(sql, values)]
+        return [self.make(make, table, row) for row in self.rows(sql, values)]
 
-    def _read(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
+    def make(self, make: Callable[[Row], T], table: str, row: Row | None) -> T | None:
+        """Return what ``make`` makes of a row; ``None``, with a warning, of one that is damaged."""
         try:
             if row is None:
                 raise ValueError(NO_UTF8)
@@ -225,23 +225,6 @@ class SqlConnection(ABC):
         except DAMAGE as error:
             self.damage_log.warn(table, error)
             return None
-
-    def made_together(
-        self, make: Callable[[Sequence[Row]], list[T]], table: str, rows: Sequence[Row | None]
-    ) -> list[T]:
-        """Return what ``make`` makes of rows, of all at once unless one cannot be read.
-
-        Args:
-            make: makes a value of each row, or raises one of ``DAMAGE``.
-            table: what the rows are of, for the warning.
-            rows: as they were read.
-        """
-        whole = [row for row in rows if row is not None]
-        with suppress(*DAMAGE):
-            if len(whole) == len(rows):
-                return make(whole)
-        made = [self._read(lambda row: make([row])[0], table, row) for row in rows]
-        return [each for each in made if each is not None]
 
     def one(self, sql: str, values: Values = NONE) -> Row | None:
         """Return the first row, or ``None``."""

@@ -246,9 +246,7 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
         yield from report(left_out, [*damaged_rows(connection, table)], MOST_NAMED)
     for name, sql in CROSS_CHECKS.items():
         yield from report(name, [str(row[0]) for row in connection.all(sql)])
-    altered = [each.id for each, _ in _altered(connection)]
-    yield from report("records changed behind memoranda's back", altered)
-    yield from _index_problems(connection, database)
+    yield from _text_problems(connection, database)
     yield from _notes_problems(connection)
 
 
@@ -258,12 +256,6 @@ def report(name: str, found: list[str], most: int = SAMPLE) -> Problems:
         return []
     more = ", …" if len(found) > most else ""
     return [f"{name}: {len(found)} ({', '.join(found[:most])}{more})"]
-
-
-def _altered(connection: SqlConnection) -> list[tuple[StoredText, str]]:
-    """Return the records whose text is not what was stored, with the hash of what it is."""
-    hashes = ((each, content_hash(each.content)) for each in _texts(connection))
-    return [(each, found) for each, found in hashes if found != each.hash]
 
 
 class StoredText(NamedTuple):
@@ -276,26 +268,28 @@ class StoredText(NamedTuple):
     hash: str
     kind: str
     enriched: int | None
+    terms: int
 
 
 def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> list[StoredText]:
     """Return the texts of records, without those that are damaged."""
     rows = connection.all(
-        "SELECT key, user_key, id, content, content_hash, kind, enriched_at "
+        "SELECT key, user_key, id, content, content_hash, kind, enriched_at, term_count "
         f"FROM records WHERE {where} ORDER BY key",
         values,
     )
     return [StoredText._make(row) for row in rows if isinstance(row[3], str)]
 
 
-def _index_problems(connection: SqlConnection, database: Database[Any]) -> Problems:
-    known = database.full_text.keys(connection)
-    rows = connection.all("SELECT key, id, term_count FROM records")
-    unindexed = {each.key for each in _texts(connection)} - known
+def _text_problems(connection: SqlConnection, database: Database[Any]) -> Problems:
+    """Return where texts are not those that were stored, or not those that are indexed."""
+    known, texts = database.full_text.keys(connection), _texts(connection)
+    altered = [each.id for each in texts if content_hash(each.content) != each.hash]
     # Not every index has a row for a text without terms.
-    missing = [row[1] for row in rows if row[2] and row[0] in unindexed]
-    extra = known - {row[0] for row in rows}
+    missing = [each.id for each in texts if each.terms and each.key not in known]
+    extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
     return [
+        *report("records changed behind memoranda's back", altered),
         *report("full-text rows without a record", [str(key) for key in sorted(extra)]),
         *report("records missing from the full-text index", missing),
     ]
@@ -335,7 +329,8 @@ def rebuild(
         # The text is canonical: its hash follows it, and its vector is of another text.
         altered = [
             {"user": each.user, "key": each.key, "hash": found}
-            for each, found in _altered(connection)
+            for each in _texts(connection)
+            if (found := content_hash(each.content)) != each.hash
         ]
         for sql in (HASH_ANEW, UNEMBED):
             connection.run_many(sql, altered)

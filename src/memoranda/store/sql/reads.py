@@ -53,6 +53,7 @@ from memoranda.store.sql.database import FOLDER, SqlConnection
 from memoranda.store.sql.rows import (
     CHANGES,
     CONVERSATION,
+    DAMAGE,
     MESSAGE,
     PRUNING,
     PRUNINGS,
@@ -186,39 +187,27 @@ EXPIRED = """
         WHERE n.user_key = :user AND n.conversation_key = m.conversation_key
         AND n.position > m.position AND n.record_id IS NOT NULL ORDER BY n.position LIMIT 1))))
 """
-# The table, and a statement of id, conversation, model and text. Of all agents, also of
-# conversations that were deleted without being erased.
+# Id, conversation, model and text, or message. Of all agents, also of conversations that were
+# deleted without being erased.
 KEPT = {
-    PlaceKind.RECORD: (
-        "records",
-        """
+    PlaceKind.RECORD: """
         SELECT id, NULL, NULL, content || ' | ' || tags || ' | ' || metadata
         FROM records WHERE user_key = :user ORDER BY key
-        """,
-    ),
-    PlaceKind.SYSTEM: (
-        "conversations",
-        """
+    """,
+    PlaceKind.SYSTEM: """
         SELECT id, id, model, system FROM conversations
         WHERE user_key = :user AND system IS NOT NULL
-        """,
-    ),
-    PlaceKind.SUMMARY: (
-        "prunings",
-        """
+    """,
+    PlaceKind.SUMMARY: """
         SELECT p.id, c.id, c.model, p.spans FROM prunings p
         JOIN conversations c ON c.key = p.conversation_key
         WHERE c.user_key = :user AND p.user_key = :user
-        """,
-    ),
-    PlaceKind.MESSAGE: (
-        "messages",
-        f"""
+    """,
+    PlaceKind.MESSAGE: f"""
         SELECT m.id, c.id, c.model, {MESSAGE} FROM messages m
         JOIN conversations c ON c.key = m.conversation_key
         WHERE c.user_key = :user AND m.user_key = :user ORDER BY m.key
-        """,
-    ),
+    """,
 }
 
 
@@ -842,8 +831,8 @@ class SqlReads:
         with self.snapshot():
             return [
                 text
-                for kind, (table, sql) in KEPT.items()
-                for text in self._made(partial(_kept_text, kind), table, scope, sql)
+                for kind, sql in KEPT.items()
+                for text in self._made(partial(_kept_text, kind), kind, scope, sql)
             ]
 
     # Notes
@@ -886,7 +875,11 @@ def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
 
 def read_index_rows(connection: SqlConnection, rows: Sequence[Any]) -> list[IndexRow]:
     """Return what ranking reads of records, without those that are damaged."""
-    return connection.made_together(index_rows, "records", rows)
+    try:
+        return index_rows(rows)
+    except DAMAGE:
+        made = [connection.make(lambda row: index_rows([row])[0], "records", row) for row in rows]
+        return [each for each in made if each is not None]
 
 
 class StoredVectors:

@@ -73,18 +73,6 @@ class TargetRecord(NamedTuple):
     trust: str
 
 
-class RecordRow(NamedTuple):
-    """What is stored of a record.
-
-    Attributes:
-        terms: under which it is indexed.
-        values: by column.
-    """
-
-    terms: list[str]
-    values: dict[str, Any]
-
-
 @dataclass(slots=True)
 class ScopedTransaction(SqlReads):
     """An open write transaction of a user, with what several verbs share.
