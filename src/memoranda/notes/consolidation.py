@@ -85,8 +85,9 @@ class ConsolidationService:
         self._most_bytes = max_memory_size
         self._timeout = number(timeout, "timeout")
         self._clock = clock or SystemClock()
-        self._names = RuleNames()
-        self._dates = DateParser()
+        dates = DateParser()
+        self._by_rules = HistoryEntryWriter(dates)
+        self._extractor = RuleFactExtractor(dates, RuleNames())
         self.after_fork()
         follow_forks(self)
 
@@ -198,13 +199,12 @@ class ConsolidationService:
         ]
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
-        by_rules = HistoryEntryWriter(self._dates)
         if self._model is None:
-            claims = RuleFactExtractor(self._dates, self._names).extract(turns)
-            entry, update = by_rules.write(turns), self._updated(memory, claims)
+            update = self._updated(memory, self._extractor.extract(turns))
+            entry = self._by_rules.write(turns)
         else:
             most = self._most_bytes
-            asked = summarize(self._model, by_rules, turns, memory, most_bytes=most)
+            asked = summarize(self._model, self._by_rules, turns, memory, most_bytes=most)
             made = self._runner.wait(asked, timeout=self._timeout)
             entry = made.history_entry
             update = accept_update(memory, made.memory_update, most_bytes=most) or memory

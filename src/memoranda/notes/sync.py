@@ -106,8 +106,7 @@ class NotesSyncState:
     Attributes:
         lock: held while they are read or written.
         folder: where they are, if they last only as long as the memory.
-        stamp: of MEMORY.md; ``None`` where there was none.
-        revision: that of the user's last write that changed which facts there are.
+        seen: the stamp of MEMORY.md, and the revision of the user's facts.
         ends: when the first of the facts with a line ends by itself.
         text: of MEMORY.md; ``None`` before it was first read.
         warned: what was said of them: once is enough.
@@ -115,8 +114,7 @@ class NotesSyncState:
 
     lock: RLock = field(default_factory=RLock)
     folder: TemporaryDirectory[str] | None = None
-    stamp: Stamp | None = None
-    revision: int = -1
+    seen: tuple[Stamp | None, int] = (None, -1)
     ends: datetime = NEVER
     text: str | None = None
     warned: set[str] = field(default_factory=set)
@@ -234,13 +232,8 @@ class SyncedNotes(Notes):
                 stamp = self._files.stamp(MEMORY_FILE)
                 if stamp is None and not make:
                     return ""
-                revision = self._store.fact_revision(self.scope)
-                is_over = state.ends <= self._records.now()
-                if (
-                    state.text is None
-                    or (state.stamp, state.revision) != (stamp, revision)
-                    or is_over
-                ):
+                seen = stamp, self._store.fact_revision(self.scope)
+                if state.text is None or state.seen != seen or state.ends <= self._records.now():
                     self.sync()
                 return state.text or ""
         except (StoreClosed, UserDeleted):
@@ -417,10 +410,10 @@ class SyncedNotes(Notes):
     def _remember(self, text: str, revision: int, ends: datetime) -> None:
         """Remember what file and store are like."""
         state = self._state
-        state.stamp, state.text = self._files.stamp(MEMORY_FILE), text
-        state.revision, state.ends = revision, ends
+        stamp = self._files.stamp(MEMORY_FILE)
         if self.read_file() != text:  # An editor was faster than the stamp: read it again.
-            state.stamp = None
+            stamp = None
+        state.seen, state.text, state.ends = (stamp, revision), text, ends
 
     # A model's shorter text
 
