@@ -15,17 +15,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from memoranda import Memory, Settings
-from memoranda.agent import Agent
-from memoranda.model.chat import ChatReply
-from memoranda.model.models import ToolCall
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.testing.models import ScriptedLLM
 
 CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ROUNDS = 8
-TURNS = 12
 TALK = "I live in Porto. I have a dog named Rex, work for Acme and am allergic to peanuts."
 
 
@@ -160,52 +155,9 @@ def keeper(path, name):
     memory.close()
 
 
-def said(name, turn):
-    """Return what is said to an agent in a turn."""
-    return f"{name} says number {turn} of {name}{turn}."
-
-
-def agent(path, name):
-    """Talk in the session that another process talks in, too."""
-    wait_for_start()
-    memory = opened(path)
-    calls = iter(range(1_000))
-
-    def reply(asked):
-        last = asked.messages[-1]
-        problems.extend(problems_of(asked.messages))
-        if last["role"] == "user" and name in str(last["content"]) and next(calls) % 3 == 0:
-            return ToolCall(f"{name}{next(calls)}", "memory_stats", "{}")
-        return "I see."
-
-    problems = []
-    talker = Agent(memory, llm=ScriptedLLM({ChatReply: reply}))
-    for turn in range(TURNS):
-        talker.process(said(name, turn))
-        if turn == TURNS // 2:
-            talker.process("/new")
-    memory.close()
-    tell("sound" if not problems else "; ".join(problems))
-
-
-def problems_of(messages):
-    """Return the calls of tools in messages that are not followed by their results."""
-    found, waiting = [], []
-    for message in messages:
-        if message["role"] == "tool":
-            if message["tool_call_id"] not in waiting:
-                found.append(f"{message['tool_call_id']} answers nothing")
-            else:
-                waiting.remove(message["tool_call_id"])
-            continue
-        found += [f"{call} is not answered" for call in waiting]
-        waiting = [call["id"] for call in message.get("tool_calls") or ()]
-    return found + [f"{call} is not answered" for call in waiting]
-
-
 if __name__ == "__main__":
     os.environ["MEMORANDA_CONFIG"] = os.devnull + ".toml"
     if sys.argv[1:]:
-        {"keeper": keeper, "agent": agent}[sys.argv[1]](*sys.argv[2:])
+        keeper(*sys.argv[2:])
     else:
         serve()

@@ -194,26 +194,3 @@ def test_processes_that_keep_one_folder(children, start, tmp_path):
         assert len(own) == 3 * children.ROUNDS
         assert len([text for text in now["facts"] if "peanuts" in text]) == 1
         assert memory.verify() == []
-
-
-def test_two_agents_in_one_session(children, start, tmp_path):
-    """Each in a process of its own, with tools and ``/new`` in between: nothing is lost."""
-    one, two = together(start("agent", "one"), start("agent", "two"))
-    assert (one[-2], two[-2]) == ("sound", "sound")
-    with closing(children.opened(tmp_path / "a.db")) as memory:
-        memory.consolidate()
-        heard = [
-            message.content
-            for info in memory.conversations()
-            for message in memory.conversation(info.id).messages
-            if message.role == "user"
-        ]
-        said = [children.said(name, n) for name in ("one", "two") for n in range(children.TURNS)]
-        assert sorted(heard) == sorted(said)
-        for text in said:
-            assert text in [hit.record.content for hit in memory.search(text, limit=10)]
-        untold = [info.id for info in memory.sessions() if info.noted < info.through]
-        assert untold == []
-        entries = [e.text.splitlines()[-1] for e in memory.notes.history()]
-        assert len(set(entries)) == len(entries)
-        assert memory.verify() == []

@@ -26,16 +26,6 @@ def said(memory):
     return {record.content for record in memory.records(kind="fact")}
 
 
-def test_taking_out_just_what_memory_wrote_is_meant(memory):
-    """Who only removes the newest lines has seen them: they are forgotten at once."""
-    memory.remember("Ana hates jazz")
-    memory.notes.sync()
-    text = file_of(memory).read_text()
-    file_of(memory).write_text(text.replace("- Ana hates jazz\n", ""))
-    assert len(memory.notes.sync().forgotten) == 1
-    assert said(memory) == {"Ana plays chess"}
-
-
 def test_write_memory_means_the_whole_text(memory):
     """A program that writes MEMORY.md has read it: what it leaves out is forgotten."""
     memory.remember("Ana hates jazz")

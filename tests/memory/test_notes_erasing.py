@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import pytest
-from noting import HISTORY, MEMORY, MINUTE, by_hand, clock_of, edit, facts, items
+from noting import HISTORY, MINUTE, by_hand, clock_of, edit, facts, items
 
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
@@ -152,21 +152,6 @@ def test_the_notes_of_agents_are_cleaned_too(tmp_path, by_agent):
             assert any("Acme" in line for line in items(each))
         assert memory.verify() == []
         assert everywhere(tmp_path, "timbuktu") == []
-
-
-def test_what_is_left_of_a_file_that_is_gone_is_cleaned(tmp_path):
-    """No MEMORY.md, but what was kept of a damaged one: it is cleaned all the same."""
-    with closing(by_hand(tmp_path / "a.db")) as memory:
-        fact = memory.remember(FACT)
-        memory.remember("Ana owns a kite.")
-        folder = memory.notes.folder
-        memory.notes.sync()
-        (folder / DAMAGED).write_text(f"- {FACT}\n- half a li")
-        (folder / MEMORY).unlink()
-        memory.forget(fact.id, erase=True)
-        assert everywhere(tmp_path, "timbuktu") == []
-        memory.notes.sync()
-        assert items(memory) == ["Ana owns a kite."]
 
 
 def test_what_another_fact_says_stays_believed(tmp_path):

@@ -1,4 +1,4 @@
-"""What other processes do to notes in the tests. Roles: append, grow, die.
+"""What other processes do to notes in the tests. Roles: append, die.
 
 Each line of output is an acknowledgement, written after the call has returned.
 """
@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from itertools import count
 
 from memoranda.notes import Notes
 
@@ -26,15 +25,6 @@ def append(notes, name, number):
         tell = notes.append_history if turn % 10 else notes.append_history_rotated
         tell(f"{name} {turn}\n\nwith a second paragraph of {name} {turn}")
     acknowledge("done")
-
-
-def grow(notes, name, _):
-    """Add entries of many memory pages for ever, of which a part is easily taken for the whole."""
-    for turn in count():
-        notes.append_history(f"{name} {turn}\n\n" + f"line of {turn}\n\n" * 20_000 + "end")
-        if turn % 20 == 19:
-            with notes.locked():  # Or the files would become too large to read often.
-                (notes.folder / "HISTORY.md").unlink()
 
 
 def die():
@@ -86,4 +76,4 @@ if __name__ == "__main__":
         folder, name, number = arguments
         acknowledge("ready")
         sys.stdin.readline()
-        {"append": append, "grow": grow}[role](Notes(folder), name, number)
+        append(Notes(folder), name, number)

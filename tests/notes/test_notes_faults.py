@@ -102,16 +102,6 @@ def test_two_processes_lose_no_entry(tmp_path, start):
     assert text.count("\n") == 4_000 * 6
 
 
-def test_readers_see_whole_entries(tmp_path, start):
-    """However often the history is read while large entries are added, each one is whole."""
-    go(start("grow", "ana", 0))
-    notes, newest = Notes(tmp_path), set()
-    while len(newest) < 30:
-        found = notes.history()
-        assert all(entry.text.endswith("\n\nend") for entry in found)
-        newest.update(entry.text.split("\n", 1)[0] for entry in found[:1])
-
-
 # Killed
 
 
@@ -206,16 +196,6 @@ def test_no_room_for_a_new_text(tmp_path, size, old):
     assert notes.write_memory("new " * 25)
 
 
-@pytest.mark.parametrize("size", [0, 40])
-def test_no_room_for_a_first_entry(tmp_path, size):
-    """An entry for which there is no room leaves no file behind."""
-    notes = Notes(tmp_path)
-    with room(size), pytest.raises(StoreFull, match=r"no space left to write .*HISTORY\.md"):
-        notes.append_history_rotated("new " * 25)
-    assert contents(tmp_path) == {}
-    assert notes.append_history_rotated("new " * 25)
-
-
 @pytest.mark.parametrize("long", ["HISTORY.md", "HISTORY-2026-02.md"])
 @pytest.mark.parametrize("space", [0, 40])
 def test_no_room_for_an_entry_in_one_of_two_files(tmp_path, long, space):
@@ -293,18 +273,6 @@ def test_a_folder_that_may_only_be_read(foreign):
     assert contents(folder) == before
 
 
-def test_a_folder_that_may_not_be_made(foreign):
-    """Notes in a folder that cannot be made are empty, and writing says why."""
-    folder, unprivileged = foreign
-    notes = Notes(folder / "deep" / "notes")
-    with unprivileged():
-        assert notes.read_memory() == ""
-        assert notes.history() == []
-        with pytest.raises(StoreReadOnly, match="cannot be written"):
-            notes.write_memory("new")
-    assert contents(folder) == {}
-
-
 def test_a_file_that_may_not_be_written(foreign):
     """A file that is protected is not replaced, though its folder would allow it."""
     folder, unprivileged = foreign
@@ -336,11 +304,3 @@ def test_what_may_not_be_read(foreign, hidden):
         with pytest.raises(StoreError, match=r"permissions"):
             notes.write_memory("new")
     assert contents(folder)["MEMORY.md"] == b"old"
-
-
-def test_a_file_system_that_may_only_be_read():
-    """A place where nobody can make a folder, not even root, is named."""
-    if not Path("/sys/kernel").is_dir():
-        pytest.skip("there is no /sys here")
-    with pytest.raises(StoreError, match=r"/sys/kernel/memoranda-notes cannot be written"):
-        Notes("/sys/kernel/memoranda-notes").write_memory("new")

@@ -87,16 +87,6 @@ def test_permissions_and_owner_stay(notes):
     )
 
 
-def test_swap_writes_only_over_what_was_read(notes):
-    """A text that somebody changed meanwhile is kept; one that is as it was is replaced."""
-    notes.write_memory("a")
-    assert notes._files.swap("MEMORY.md", "a", "b") is True
-    assert notes._files.swap("MEMORY.md", "a", "c") is False
-    assert notes._files.swap("MEMORY.md", "b", "b") is True
-    assert notes.read_memory() == "b"
-    assert visible(notes.folder) == ["MEMORY.md"]
-
-
 def test_swap_looks_again_at_the_last_moment(notes, monkeypatch):
     """An editor that saves while the new file is being written to the disk loses nothing."""
     notes.write_memory("a")
@@ -357,14 +347,3 @@ def test_who_holds_the_lock_goes_on(tmp_path):
         assert second.write_memory("a")
         assert first.append_history("b")
         assert len(second.history()) == 1
-
-
-def test_errors_under_the_lock_are_not_changed(tmp_path):
-    """What fails in the hands of who holds the lock reaches it as it is, and the lock is free."""
-    notes = Notes(tmp_path)
-    with pytest.raises(FileNotFoundError, match="mine"), notes.locked():
-        raise FileNotFoundError("mine")
-    holder = Thread(target=notes.write_memory, args=("a",))
-    holder.start()
-    holder.join(30)
-    assert notes.read_memory() == "a"
