@@ -14,7 +14,6 @@ from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, PART
 from memoranda.notes.notes import parse_history
-from memoranda.text.repetition import ErasedWords
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
 
@@ -163,7 +162,7 @@ def test_a_leftover_is_cleaned_up(tmp_path):
     for write in (
         lambda: notes.append_history("a"),
         lambda: notes.write_memory("a"),
-        lambda: notes.erase(ErasedWords(["x"]), lambda text: text),
+        lambda: notes.rewrite(lambda lines: (lines, 0)),
     ):
         (tmp_path / PART).write_text("secret", "utf-8")
         write()
@@ -219,7 +218,7 @@ def test_no_room_to_erase(tmp_path):
     notes.append_history("a " * 50)
     before = contents(tmp_path)
     with room(20), pytest.raises(StoreFull):
-        notes.erase(ErasedWords(["x"]), lambda text: text + "b")
+        notes.rewrite(lambda lines: (["b", *lines], 1))
     assert contents(tmp_path) == before
 
 
@@ -266,7 +265,7 @@ def test_a_folder_that_may_only_be_read(foreign):
             lambda: notes.write_memory("new"),
             lambda: notes.append_history("new"),
             lambda: notes.append_history_rotated("new"),
-            lambda: notes.erase(ErasedWords(["entry"]), lambda text: text),
+            lambda: notes.rewrite(lambda lines: (lines[1:], 1)),
         ):
             with pytest.raises(StoreReadOnly, match=r"cannot be written.*Check the permissions"):
                 call()

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from memoranda.model.erasure import ERASED
 from memoranda.model.models import Record, Scope, TextPlace
+from memoranda.notes.notes import HEADING
 from memoranda.notes.prompt_history import remove_prompts
 from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT
@@ -44,7 +45,7 @@ class NotesErasure:
 
     def history(self) -> int:
         """Erase from the history."""
-        return sum(notes.erase(self._words, self._rewrite) for notes in self._notes)
+        return sum(notes.rewrite(self._clean) for notes in self._notes)
 
     def lines(self) -> int:
         """Remove the erased text from MEMORY.md, after the store has erased it."""
@@ -54,13 +55,20 @@ class NotesErasure:
         """Remove what the user typed of it in ``memoranda chat``; return where it was."""
         return remove_prompts(self._scope, self._words)
 
-    def _rewrite(self, text: str) -> str:
-        """Return the text of an entry in which no model tells an erased turn."""
-        found = COMMENT.search(text)
-        if found is None:
-            return text
-        session, first, last = unquote(found[1]), int(found[2]), int(found[3])
-        told = any((session, place) in self._turns for place in range(first, last + 1))
-        if told and "\n- " not in text:
-            text = f"{ERASED}\n{found[0]}"
-        return text.replace(found[1], ERASED) if self._words.are_in(session) else text
+    def _clean(self, lines: list[str]) -> tuple[list[str], int]:
+        """Return lines of a file without erased text, and how many changed."""
+        count = 0
+        for at, line in enumerate(lines):
+            if (found := COMMENT.search(line)) is None:
+                continue
+            session, first, last = unquote(found[1]), int(found[2]), int(found[3])
+            told = any((session, place) in self._turns for place in range(first, last + 1))
+            # The rules write a line for each sentence, a model one paragraph right above.
+            if told and at and not lines[at - 1].startswith("- "):
+                lines[at - 1] = f"{ERASED}\n"
+                count += 1
+            if self._words.are_in(session):
+                lines[at] = line.replace(found[1], ERASED)
+        headings = [at for at, line in enumerate(lines) if HEADING.match(line.rstrip("\r\n"))]
+        left, gone = self._words.replace_lines(lines, spare=headings)
+        return left, count + gone

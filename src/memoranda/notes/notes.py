@@ -1,8 +1,8 @@
 r"""MEMORY.md and the history: the memory manager of requirements S2. No model, no network.
 
 An entry of the history is a heading ``## 2026-02-27T14:30:00.000Z``, a blank line, its text and a
-blank line. A line of a text that looks like such a heading gets a backslash in front. Only a line
-feed ends a line here: other characters that break lines are part of the text.
+blank line. A line of a text that looks like such a heading gets a backslash in front. LF, CRLF and
+CR end a line: other characters that break lines are part of the text.
 
 Files may be edited by hand. What stands before the first heading is no entry; moments may lack
 seconds or have another offset; and blank lines and line ends may be as an editor left them.
@@ -33,11 +33,10 @@ from memoranda.model.notes import (
 )
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.repetition import ErasedWords
 from memoranda.text.terms import fold, normalize
 
-_HEADING = compile_pattern(
-    r"^\ufeff?##[ \t]+(?P<at>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d\S*)[ \t]*\r?$", re.MULTILINE
+HEADING = compile_pattern(
+    r"^\ufeff?##[ \t]+(?P<at>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d\S*)[ \t]*$", re.MULTILINE
 )
 
 
@@ -160,7 +159,8 @@ class Notes:
 
     def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
         moment = require_aware(self._clock.now() if at is None else at, "at")
-        added = HistoryEntry(moment, _escape(clean(entry, "entry")))
+        text = HEADING.sub(r"\\\g<0>", _plain_ends(clean(entry, "entry")))
+        added = HistoryEntry(moment, text)
         monthly = [f"HISTORY-{stamp(moment)[:7]}.md"] if rotated else []
         self._files.append([HISTORY_FILE, *monthly], render_entry(moment, added.text))
         return added
@@ -216,38 +216,29 @@ class Notes:
         wanted = filter(is_wanted, found.values())
         return sorted(wanted, key=lambda entry: entry.at)[::-1][:most]
 
-    def erase(self, erased: ErasedWords, change: Callable[[str], str]) -> int:
-        """Take erased text out of the history and of former texts of MEMORY.md.
+    def rewrite(self, change: Callable[[list[str]], tuple[list[str], int]]) -> int:
+        """Change the lines of the history and of former texts of MEMORY.md.
 
         Args:
-            erased: a line that repeats these words becomes ``[erased]``.
-            change: gives the text that an entry of the history is to have.
+            change: gives for the lines of a file others, and how many changed.
 
         Returns:
-            How many lines and entries changed; those in the file of a month count no second time.
+            How many changed; those in the file of a month count no second time.
         """
         names, count = self._files.names(*NOTES_FILES[1:]), 0
         if not names:
             return 0
         with self.locked():
             for name in names:
-                text, entries = rewrite_history(self._files.read(name), change)
-                lines = text.splitlines(keepends=True)
-                headings = [at for at, line in enumerate(lines) if _HEADING.match(line)]
-                cleaned, gone = erased.replace_lines(lines, spare=headings)
-                self._files.write(name, "".join(cleaned))
-                count += 0 if fnmatchcase(name, MONTHLY_FILES) else entries + gone
+                lines, changed = change(self._files.read(name).splitlines(keepends=True))
+                self._files.write(name, "".join(lines))
+                count += 0 if fnmatchcase(name, MONTHLY_FILES) else changed
         return count
 
 
 def render_entry(at: datetime, text: str) -> str:
     """Return an entry as it is added to a file."""
     return f"## {stamp(at)}\n\n{text}\n\n"
-
-
-def _escape(text: str) -> str:
-    """Return a text in which no line is taken for the heading of an entry."""
-    return _HEADING.sub(r"\\\g<0>", text)
 
 
 def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:
@@ -257,33 +248,19 @@ def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:
         text: what is in the file; the last entry may lack its end.
         file: the name of the file, for the entries.
     """
-    return [HistoryEntry(at, text[start:end], file) for at, start, end in _places(text)]
-
-
-def rewrite_history(text: str, change: Callable[[str], str]) -> tuple[str, int]:
-    """Return the text of a file with its entries changed, and how many were; the rest stays."""
-    count = 0
-    for _, start, end in reversed(_places(text)):
-        new = change(text[start:end])
-        if new != text[start:end]:
-            text = text[:start] + _escape(new) + text[end:]
-            count += 1
-    return text, count
-
-
-def _places(text: str) -> list[tuple[datetime, int, int]]:
-    """Return the moment of each entry of a file, and where its text begins and ends."""
-    found = [(match, at) for match in _HEADING.finditer(text) if (at := _moment(match["at"]))]
+    text = _plain_ends(text)
+    found = [(match, at) for match in HEADING.finditer(text) if (at := _moment(match["at"]))]
     ends = [*(match.start() for match, _ in found[1:]), len(text)]
-    places = []
+    entries = []
     for (match, at), end in zip(found, ends, strict=False):
-        line_end = "\r\n" if match[0].endswith("\r") else "\n"
-        start = match.end() + len("\n")
-        start += len(line_end) if text.startswith(line_end, start) else 0
-        ending = line_end * (2 if text.endswith(line_end * 2, start, end) else 1)
-        stop = end - len(ending) if text.endswith(ending, start, end) else end
-        places.append((at, min(start, stop), stop))
-    return places
+        body = text[match.end() : end].removeprefix("\n").removeprefix("\n")
+        body = body.removesuffix("\n\n" if body.endswith("\n\n") else "\n")
+        entries.append(HistoryEntry(at, body, file))
+    return entries
+
+
+def _plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _moment(written: str) -> datetime | None:
