@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from analyzers import PlainNames, WordAnalyzer
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from samples import ANA, User, insert, record
 from steps import carry_out, do
@@ -109,19 +109,6 @@ def test_a_recall_starts_the_curve_anew(item, days, more):
     )
 
 
-@given(facts, DAYS, DAYS)
-def test_a_clock_set_back_retires_nothing_more(item, forward, back):
-    """What a plan spared, a plan at an earlier moment spares, and believes no less."""
-    later = START + timedelta(days=forward)
-    spared = applied(item, decay.plan([item], later, THRESHOLD))
-    assume(spared is not None)
-    earlier = later - timedelta(days=back)
-    again = applied(spared, decay.plan([spared], earlier, THRESHOLD))
-    assert again is not None
-    assert again.confidence >= spared.confidence - decay.ROUNDING
-    assert again.confidence <= item.strength
-
-
 @given(facts, DAYS)
 def test_the_day_of_its_end_is_foretold(item, days):
     """Before that day a fact is kept, after it retired; where there is no day, it stays."""
@@ -170,17 +157,6 @@ def test_the_clock_on_the_wall_makes_no_difference(zone):
         now = (start.astimezone(UTC) + days * DAY).astimezone(place)
         item = fact(created_at=start, strength_at=start)
         assert decay.confidence(item, now) == decay.curve(1.0, 0.1, days)
-
-
-def test_no_threshold_retires_nothing():
-    """At 0 a fact fades to nothing and stays; above its strength it goes the first night."""
-    later = START + 100_000 * DAY
-    assert decay.plan([fact(decay_rate=1.0)], later, 0.0) == [Fade("fact_1", later, 0.0)]
-    assert decay.retirement_date(fact(), 0.0) is None
-    assert left(fact(strength=0.04, confidence=0.04), START, THRESHOLD) is None
-    assert decay.retirement_date(fact(strength=0.04), THRESHOLD) == START
-    assert decay.retirement_date(fact(decay_rate=1e-9), THRESHOLD) is None  # Beyond the calendar.
-    assert decay.retirement_date(fact(strength=0.0), THRESHOLD) == START
 
 
 def test_a_store_holds_what_a_plan_says(tmp_path):

@@ -196,15 +196,6 @@ def test_a_store_that_is_closed_ends_the_run(begin):
     assert made == ["ben", "cy"]
 
 
-def test_a_clock_that_is_set_back_repeats_nothing(begin, clock):
-    """Runs of the future are done."""
-    schedule = begin()
-    clock.advance(300 * DAY)
-    assert schedule.step()
-    clock.set(NIGHT + HOUR)
-    assert schedule.step() == []
-
-
 def test_next_runs_say_when_and_what_was(begin, clock):
     """What is due shows the present; what is off shows nothing."""
     schedule = begin()

@@ -1,8 +1,5 @@
 """A copy of users to another store is whole, and can be cut short."""
 
-import signal
-import subprocess
-import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -14,8 +11,6 @@ from steps import carry_out, do
 from memoranda.errors import NotFound, StoreError
 from memoranda.model.models import Scope
 from memoranda.model.usage import Usage
-
-CHILD = Path(__file__).parent / "copy_child.py"
 
 
 @pytest.fixture
@@ -108,24 +103,6 @@ def test_a_copy_that_is_repeated_adds_what_is_new(ana, there):
     ana.conversation("trip").add("user", "And boats?")
     (report,) = ana.copy_to(there)
     assert (report.records, report.messages) == (2, 1)
-
-
-def test_a_copy_goes_on_after_a_kill(ana, there, tmp_path):
-    """Killed in the midst of writing, it goes on there, and ends with the same."""
-    for name in ("ana", "ben"):
-        memory = ana.as_user(name)
-        memory.remember_many(f"note {number} of {name}" for number in range(700))
-        memory.conversation("trip").add("user", "Hello.")
-    command = [sys.executable, CHILD, ana._services.store.location, there, "3"]
-    child = subprocess.run(command, check=False)  # noqa: S603 - our own program
-    assert child.returncode == -signal.SIGKILL
-    reports = ana.copy_to(there)
-    assert [each.records for each in reports] == [0, 201]
-    for user in ("ana", "ben"):
-        own = exported(ana.as_user(user), tmp_path / "own.jsonl")[1:]
-        assert lines(there, tmp_path, user) == own
-    with opened(there) as copy:
-        assert copy.verify() == []
 
 
 def test_a_source_in_use_is_copied_as_of_one_moment(ana, there):

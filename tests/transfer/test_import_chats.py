@@ -2,16 +2,11 @@
 
 import json
 import zipfile
-from types import SimpleNamespace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from import_samples import START, at, chatgpt, claude, node, text, written, wrote
 
 from memoranda.errors import InvalidInput
-from memoranda.transfer.chat_exports import read_chatgpt
-from memoranda.transfer.sources import ImportCounts
 
 TRIP = chatgpt(
     node("root", None),
@@ -181,58 +176,3 @@ def test_a_file_that_is_no_export_is_refused(plain, tmp_path):
     with pytest.raises(InvalidInput, match="the format is unknown"):
         plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [{"a": 1}]))
     assert plain.conversations() == []
-
-
-KEYS = st.sampled_from([f"n{number}" for number in range(8)])
-MESSAGES = st.one_of(
-    st.none(),
-    st.builds(
-        lambda role, kind, parts: {
-            "author": {"role": role},
-            "content": {"content_type": kind, "parts": parts},
-        },
-        st.sampled_from(["user", "assistant", "system", "tool", None]),
-        st.sampled_from(["text", "multimodal_text", "thoughts", "code", None]),
-        st.one_of(st.none(), st.lists(st.one_of(st.text(max_size=5), st.none(), st.just({})))),
-    ),
-    st.sampled_from([[], "x", {"content": 3}, {"author": "me"}]),
-)
-TREES = st.dictionaries(
-    KEYS,
-    st.one_of(
-        st.fixed_dictionaries({"message": MESSAGES, "parent": st.one_of(st.none(), KEYS)}),
-        st.sampled_from([None, 3, {}]),
-    ),
-    max_size=8,
-)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(tree=TREES, current=st.one_of(st.none(), KEYS))
-def test_any_tree_of_chatgpt_is_read(tmp_path, tree, current):
-    """No tree is a crash, circles included; each message of the branch is there exactly once."""
-    path = tmp_path / "tree.json"
-    path.write_text(json.dumps([{"mapping": tree, "current_node": current, "id": "c"}]))
-    target = SimpleNamespace(records=SimpleNamespace(now=lambda: START))
-    found = [item for each in read_chatgpt(path, target, ImportCounts()) for item in each.messages]
-    keys = [item.key for item in found]
-    assert len(set(keys)) == len(keys)
-    branch, place = [], current
-    while place in tree and place not in branch:
-        branch.append(place)
-        place = tree[place].get("parent") if isinstance(tree[place], dict) else None
-    if current in tree:
-        assert set(keys) == {key for key in branch if _is_talk(tree[key])}
-        assert keys == [key for key in reversed(branch) if key in keys]
-
-
-def _is_talk(value):
-    match value:
-        case {
-            "message": {
-                "author": {"role": "user" | "assistant"},
-                "content": {"content_type": "text" | "multimodal_text", "parts": list(parts)},
-            }
-        }:
-            return any(isinstance(part, str) and part.strip() for part in parts)
-    return False

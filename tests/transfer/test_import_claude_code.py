@@ -90,15 +90,6 @@ def test_nothing_but_talk_comes_in(plain, tmp_path):
         assert never not in said
 
 
-def test_facts_are_learned_of_the_time_of_the_talk(plain, tmp_path):
-    """Consolidation draws facts from an imported session, with the transcript's moments."""
-    plain.import_(transcript(tmp_path, TALK))
-    plain.maintain()
-    (fact,) = plain.records(kind="fact")
-    assert fact.content == "The user moved to Lisbon."
-    assert fact.event_time.date() == START.date()
-
-
 def test_what_memory_told_is_no_new_evidence(plain, tmp_path):
     """Results of memory's own tools and commands, and its block in a prompt, make no episode."""
     plain.remember("Ana's brother Rui keeps bees on the roof")

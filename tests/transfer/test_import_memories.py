@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from file_samples import every
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from import_samples import written
 
 from memoranda.errors import InvalidInput
@@ -168,26 +166,3 @@ def test_the_order_of_the_lines_is_of_no_account(tmp_path):
     """Relations may stand before their entities: the facts are the same."""
     for order in permutations(GRAPH):
         assert {each.draft.content for each in read(tmp_path, order)} == FACTS
-
-
-NAMES = st.text(min_size=1, max_size=6).filter(str.strip)
-ENTITIES = st.builds(
-    lambda name, seen: {"type": "entity", "name": name, "entityType": "x", "observations": seen},
-    NAMES,
-    st.lists(st.text(max_size=8), max_size=3),
-)
-RELATIONS = st.builds(
-    lambda one, kind, other: {"type": "relation", "from": one, "relationType": kind, "to": other},
-    NAMES,
-    NAMES,
-    NAMES,
-)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=st.lists(st.one_of(ENTITIES, RELATIONS), max_size=6))
-def test_any_graph_is_read_and_names_stand_where_it_says(tmp_path, lines):
-    """Each name is in its fact at its place."""
-    for record in read(tmp_path, lines):
-        for item in record.mentions:
-            assert record.draft.content[item.start : item.end] == item.text

@@ -70,17 +70,6 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
     assert dict(cabin.metadata) == {"file": "memory/HISTORY.md"}
 
 
-def test_what_was_imported_is_found(memory, folder):
-    """Search finds facts and entries; entries are no evidence about the person."""
-    memory.import_(folder)
-    assert (
-        memory.search("What does Ana not eat, celery?")[0].record.content == "Ana dislikes celery"
-    )
-    assert "Cabo da Roca" in memory.search("cabin booked")[0].record.content
-    memory.consolidate()
-    assert len(memory.records(kind="fact")) == 4
-
-
 def test_importing_again_adds_nothing(memory, folder):
     """Twice the same folder, or a part of it, adds nothing; only what is new is added."""
     memory.import_(folder)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import stat
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -67,6 +66,8 @@ def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
     with opened() as one, opened(user="ana") as two:
         chat = trip(one)
         assert len(chat.prunings) == 1
+        with pytest.raises(NotFound, match="no conversation 'nothing' for user 'noa'"):
+            one.export(path, conversation="nothing")
         report = export(one, path)
         assert (report.format, report.messages, report.records) == ("session", 45, 0)
         back = two.import_(path)
@@ -182,34 +183,6 @@ def test_a_torn_session_is_refused_as_it_is(tmp_path):
         assert path.read_bytes() == before
         on_file(path)
         assert memory.import_(path).messages == 1
-
-
-def test_other_files_are_no_sessions(tmp_path):
-    """The format can be named, and then must fit."""
-    path = written(tmp_path, "chat.jsonl", HI, {**DONE, "toolsUsed": None})
-    with opened() as memory:
-        assert memory.import_(path).format == "openai"
-        with pytest.raises(InvalidInput, match="is no session file: its first line is wrong"):
-            memory.import_(path, "session")
-
-
-def test_an_export_of_a_conversation_is_private_and_whole_or_not_there(tmp_path):
-    """Mode 0600; nothing is overwritten; an unknown or foreign conversation leaves no file."""
-    path = tmp_path / "trip.jsonl"
-    with opened() as memory:
-        trip(memory)
-        with pytest.raises(NotFound, match="no conversation 'nothing' for user 'noa'"):
-            export(memory, path, "nothing")
-        with pytest.raises(NotFound):
-            export(memory.as_user("ana"), path)
-        assert not path.exists()
-        export(memory, path)
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        before = path.read_bytes()
-        with pytest.raises(InvalidInput, match="exists already"):
-            export(memory, path)
-    assert path.read_bytes() == before
-    assert json.loads(before.split(b"\n")[0])["key"] == "trip"
 
 
 def test_an_exported_session_says_how_far_it_was_consolidated(tmp_path):
