@@ -21,7 +21,7 @@ from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
-from memoranda.store.sql.database import user_tables
+from memoranda.store.sql.database import indexed, user_tables
 from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
 from memoranda.store.sql.rows import dump
 from memoranda.store.sql.transaction import TargetRecord, name_digest
@@ -132,7 +132,7 @@ WHERE user_key = :user AND id = :id AND system IS NOT NULL AND system <> :text
 """
 # Nothing is derived from it again: it is as what was retired.
 CHANGE_RECORD = """
-UPDATE records SET content = :content, content_hash = :hash, term_count = 0, indexed = 0,
+UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, indexed = 0,
     tags = '[]', metadata = '{}', subject = NULL, attribute = NULL, value = NULL
 WHERE user_key = :user AND id = :id AND content_hash <> :hash
 RETURNING key, id, agent, kind, trust
@@ -341,10 +341,13 @@ class ErasingWrites(ConversationWrites):
         return changed
 
     def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
-        text = {"content": ERASED, "hash": content_hash(ERASED)}
+        terms = self.analyzer.terms(ERASED)
+        text = {"content": ERASED, "hash": content_hash(ERASED), "terms": len(terms)}
         changed = self.connection.all(CHANGE_RECORD, {"user": self.user, "id": place.id} | text)
         for target in map(TargetRecord._make, changed):
+            joined = " ".join(indexed(terms, items=target.kind == Kind.ITEM))
             self.full_text.remove(self.connection, self.user, [target.key])
+            self.full_text.add(self.connection, [(target.key, self.user, joined)])
             self.drop_derived([target.key])
             self.tell_revised([target.key])
             self.changes_facts |= target.kind == Kind.FACT
