@@ -309,7 +309,7 @@ def test_settings_can_be_listed_explained_and_changed(monkeypatch, tmp_path, tal
     assert "busy_timeout" not in only
     assert "always stay" in talk("/settings conversation.keep_recent").stdout
     wrong = talk("/settings conversation.keep_recent 0", code=1).stderr
-    assert "keep_recent='0' should be greater than or equal to 1" in wrong
+    assert "keep_recent='0' should be greater than 0" in wrong
     assert not file.exists()
     assert "from the next chat on" in talk("/settings conversation.keep_recent 4").stdout
     assert "keep_recent = 4" in file.read_text("utf-8")
