@@ -202,7 +202,6 @@ class Catalog:
             tokenizers: by name or pattern ``o200k_base``, ``cl100k_base``, the path of a
                 ``tokenizer.json``, or ``estimate``.
             load_timeout: seconds to wait for a tokenizer that must be downloaded.
-
         """
         self._limits = {key.strip(): limits[key] for key in limits}
         self._tokenizers = {key.strip(): tokenizers[key] for key in tokenizers}
@@ -257,14 +256,9 @@ def families() -> Mapping[str, ModelFamily]:
 
 
 def _best(names: Iterable[str], patterns: Iterable[str]) -> str | None:
-    names = [name for name in names if name]
-    matching = [
-        pattern for pattern in patterns if any(fnmatchcase(name, pattern.lower()) for name in names)
-    ]
-    # Most letters first, then fewest wildcards: "gpt-4o" before "gpt-4o*".
-    return max(matching, key=_weight, default=None)
-
-
-def _weight(pattern: str) -> tuple[int, int]:
-    wildcards = sum(character in WILDCARDS for character in pattern)
-    return len(pattern) - wildcards, -wildcards
+    """Return the pattern that matches a name; of several that with most letters, then shortest."""
+    named = [name for name in names if name]
+    found = [one for one in patterns if any(fnmatchcase(name, one.lower()) for name in named)]
+    return max(
+        found, key=lambda one: (sum(c not in WILDCARDS for c in one), -len(one)), default=None
+    )

@@ -136,11 +136,9 @@ def _client(base_url: str | None, api_key: str | None, timeout: float) -> openai
             timeout=timeout,
             max_retries=0,  # Whoever asks decides when to ask again.
         )
-    except openai.OpenAIError as error:
-        raise ConfigError(
-            "OpenAI's server needs a key: set OPENAI_API_KEY or give api_key; "
-            "for another server give base_url"
-        ) from error
     except Exception as error:
-        message = f"base_url={base_url!r} cannot be used: {error}; write http://host:port/v1"
-        raise ConfigError(message) from error
+        raise ConfigError(
+            f"the embedding server {base_url or ''} cannot be used: {error}; write "
+            f"embedding.base_url like http://host:port/v1, or for OpenAI's own set OPENAI_API_KEY "
+            f"or embedding.api_key"
+        ) from error
