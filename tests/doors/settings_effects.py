@@ -110,14 +110,6 @@ def learn_slowly(handler, body):
     answered({"claims": [], "history_entry": "They met.", "memory_update": ""})(handler, body)
 
 
-def keep_context(handler, body):
-    """Keep a context by a tool, and then say so."""
-    asked = body["messages"][-1]["role"] == "user"
-    given = json.dumps({"content": RAIN[2], "memory_type": "context"})
-    calls = [("c1", "store_memory", given)] if asked and body.get("tools") else []
-    talked("{}", *calls)(handler, body)
-
-
 # Steps
 
 
@@ -233,10 +225,52 @@ def seconds(moment):
 
 RUN = ((("upkeep",), ("wait", wait_for_upkeep)),)
 
+REX = shown("dog named Rex")
+ZORA = ((("remember", "yesterday zora came home"), WHICH),)
+
+
+def embedded(before, after, see, **more):
+    """Return an effect that a server of embeddings sees."""
+    beside = EMBED | more
+    pair = (before, after)
+    return Effect(change=pair, see=see, beside=EMBED | more, visits=((DOG, WHICH),), play=embed)
+    )
+
+
+def learned(before, after, see, **more):
+    """Return an effect that is seen after a session was read, with a model."""
+    return Effect(change=(before, after), see=see, beside=SMALL, visits=(HOME,), **more)
+
+
+def found(before, after, **beside):
+    """Return an effect on what a search finds that is asked in a memory of yesterday."""
+    beside = {f"retrieval.{name}": value for name, value in beside.items()}
+    return Effect(change=(before, after), beside=beside, visits=((DOG,), (WHICH,)), see=REX)
+
+
+def kept_until(kind, before, after, *steps, **more):
+    """Return an effect on the end of the records of a kind."""
+    return Effect(change=(before, after), see=ends(kind), visits=(steps or (DOG,),), **more)
+
+
+def worked(change, stages, first=remember_something, see=jobs, **beside):
+    """Return an effect that is seen after upkeep with some stages."""
+    beside = upkeep(*stages) | {name.replace("__", "."): v for name, v in beside.items()}
+    return Effect(change=change, first=first, beside=beside, visits=RUN, see=see)
+
+
+def actions(sight):
+    """Return what was done with the record that was made before."""
+    return [each["action"] for each in command("history", sight.made)]
+
+
+def files(name):
+    """Return what sees the files of a name."""
+    return lambda sight: sight.files(name)
+
+
 EFFECTS = {
-    "location": Effect(
-        change=(None, "{folder}/other.db"), see=lambda sight: sight.files("other.db")
-    ),
+    "location": Effect(change=(None, "{folder}/other.db"), see=files("other.db")),
     "user": Effect(change=(None, "ben"), see=lambda _: [each["name"] for each in command("users")]),
     "timezone": Effect(  # A day apart, at any time.
         change=("Pacific/Pago_Pago", "Pacific/Kiritimati"),
@@ -257,57 +291,30 @@ EFFECTS = {
         visits=((*(("say", f"Number {n} is odd.") for n in range(6)), ("look",)),),
         see=shown(r"(?:messages_in_context=|Memory: )(\d+)"),
     ),
-    "memory.embedding_model": Effect(
-        change=("openai:one", "openai:two"),
-        beside=EMBED | {"embedding.model": None},
-        visits=((DOG, WHICH),),
-        see=lambda sight: sight.bodies("model"),
-        play=embed,
+    "memory.embedding_model": embedded(
+        "openai:one", "openai:two", lambda sight: sight.bodies("model"), **{OPENAI[0]: None}
     ),
-    "memory.cleanup_interval": Effect(
-        change=(86_400, 60),
-        first=remember_something,
-        beside=upkeep("expire") | {"retrieval.fusion": "blend"},
-        visits=RUN,
+    "memory.cleanup_interval": worked(
+        (86_400, 60),
+        ("expire",),
         see=lambda _: [
             seconds(run["at"]) - seconds(run["last_due"]) > 60
             for run in command("maintain", "--watch", "--dry-run")["next"]
             if run["job"] == "expire"
         ],
+        retrieval__fusion="blend",
     ),
     "storage.busy_timeout": Effect(
         change=(60, 0.05),
         visits=((("wait", lock_store), DOG),),
         see=shown("stayed locked by another process"),
     ),
-    "embedding.model": Effect(
-        change=("none", OPENAI[1]),
-        beside=EMBED,
-        visits=((DOG, WHICH),),
-        see=lambda sight: sight.bodies("model"),
-        play=embed,
+    "embedding.model": embedded("none", OPENAI[1], lambda sight: sight.bodies("model")),
+    "embedding.dimensions": embedded(8, 16, lambda sight: sight.bodies("dimensions")),
+    "embedding.base_url": embedded(
+        "{server}/v1", "{server}/v2", lambda sight: {each.path for each in sight.server.received}
     ),
-    "embedding.dimensions": Effect(
-        change=(8, 16),
-        beside=EMBED,
-        visits=((DOG, WHICH),),
-        see=lambda sight: sight.bodies("dimensions"),
-        play=embed,
-    ),
-    "embedding.base_url": Effect(
-        change=("{server}/v1", "{server}/v2"),
-        beside=EMBED,
-        visits=((DOG, WHICH),),
-        see=lambda sight: {each.path for each in sight.server.received},
-        play=embed,
-    ),
-    "embedding.api_key": Effect(
-        change=("one", "two"),
-        beside=EMBED,
-        visits=((DOG, WHICH),),
-        see=lambda sight: sight.keys(),
-        play=embed,
-    ),
+    "embedding.api_key": embedded("one", "two", Sight.keys),
     "embedding.folder": Effect(
         change=("{folder}/one", "{folder}/two"),
         beside={"embedding.model": "local"},
@@ -320,27 +327,15 @@ EFFECTS = {
         see=lambda sight: bool(sight.server.received),
         play=embed,
     ),
-    "retrieval.fusion": Effect(
-        change=("blend", "rrf"),
-        beside={"retrieval.min_score": 0.1},
-        visits=((DOG,), (WHICH,)),
-        see=shown("dog named Rex"),
-    ),
-    "retrieval.rrf_k": Effect(
-        change=(60, 1),
-        beside={"retrieval.min_score": 0.1, "retrieval.fusion": "rrf"},
-        visits=((DOG,), (WHICH,)),
-        see=shown("dog named Rex"),
-    ),
+    "retrieval.fusion": found("blend", "rrf", min_score=0.1),
+    "retrieval.rrf_k": found(60, 1, min_score=0.1, fusion="rrf"),
     "retrieval.token_vectors": Effect(
         change=(True, False),
         beside={"embedding.model": "local"},
         visits=((DOG, WHICH, ("figures",)),),
         see=shown("with token vectors"),
     ),
-    "retrieval.min_score": Effect(
-        change=(None, 0.99), visits=((DOG,), (WHICH,)), see=shown("dog named Rex")
-    ),
+    "retrieval.min_score": found(None, 0.99),
     "retrieval.recall": Effect(
         change=("all", "facts"),
         beside={"consolidation.automatic": False},
@@ -350,29 +345,19 @@ EFFECTS = {
         ),
         see=shown("red pot"),
     ),
-    "retention.episode": Effect(
-        change=("forever", "30d"),
-        visits=((("say", POT), ("keep", "conversation", POT)),),
-        see=ends("episode"),
+    "retention.episode": kept_until(
+        "episode", "forever", "30d", ("say", POT), ("keep", "conversation", POT)
     ),
-    "retention.fact": Effect(change=("forever", "52w"), see=ends("fact")),
-    "retention.context": Effect(
-        change=("day", "forever"),
-        beside=SMALL,
-        visits=((RAIN, HELLO),),
-        see=ends("context"),
-        play=keep_context,
-    ),
-    "retention.reflection": Effect(
-        change=("forever", "90d"),
-        visits=((("keep", "reflection", "Ana had a quiet week."),),),
-        see=ends("reflection"),
+    "retention.fact": kept_until("fact", "forever", "52w"),
+    "retention.context": kept_until("context", "day", "forever", RAIN, HELLO),
+    "retention.reflection": kept_until(
+        "reflection", "forever", "90d", ("keep", "reflection", "Ana had a quiet week.")
     ),
     "retention.remove": Effect(
         change=(False, True),
         first=remember_expired,
         beside={"schedule.expire_at_start": True},
-        see=lambda sight: [each["action"] for each in command("history", sight.made)],
+        see=actions,
     ),
     "tokens.limits": Effect(
         change=(None, {"small": 5_000}),
@@ -386,65 +371,41 @@ EFFECTS = {
         visits=((HELLO, ("look",)),),
         see=shown("o200k_base"),
     ),
-    "llm.model": Effect(
-        change=("openai:small@{server}/v1", "openai:other@{server}/v1"),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda sight: sight.bodies("model"),
+    "llm.model": learned(
+        "openai:small@{server}/v1", "openai:other@{server}/v1", lambda sight: sight.bodies("model")
     ),
-    "llm.api_key": Effect(
-        change=("one", "two"), beside=SMALL, visits=(HOME,), see=lambda sight: sight.keys()
+    "llm.api_key": learned("one", "two", Sight.keys),
+    "llm.timeout": learned(
+        None, 0.05, lambda _: command("stats")["pending_sessions"], play=learn_slowly
     ),
-    "llm.timeout": Effect(
-        change=(None, 0.05),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda _: command("stats")["pending_sessions"],
-        play=learn_slowly,
-    ),
-    "llm.retries": Effect(
-        change=(0, 1),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda sight: len(sight.server.received),
-        play=failing(500),
-    ),
+    "llm.retries": learned(0, 1, lambda sight: len(sight.server.received), play=failing(500)),
     "consolidation.automatic": Effect(
         change=(True, False),
         visits=((HOME[0],), (("session", "two"), HELLO, ("wait", wait_for_facts))),
-        see=lambda sight: sight.facts(),
+        see=Sight.facts,
     ),
-    "consolidation.extractor": Effect(
-        change=("auto", "rules"), beside=SMALL, visits=(HOME,), see=lambda sight: sight.facts()
-    ),
-    "consolidation.timeout": Effect(
-        change=(None, 0.05),
-        beside=SMALL,
-        visits=(HOME,),
-        see=lambda sight: any(
+    "consolidation.extractor": learned("auto", "rules", Sight.facts),
+    "consolidation.timeout": learned(
+        None,
+        0.05,
+        lambda sight: any(
             "raw-fallback" in (sight.folder / each).read_text()
             for each in sight.files("HISTORY.md")
         ),
         play=learn_slowly,
     ),
-    "consolidation.longest": Effect(
-        change=(60.0, 1e-9), visits=(HOME,), see=lambda sight: len(sight.facts())
-    ),
-    "consolidation.duplicate_at": Effect(
-        change=(0.75, 1.0), visits=(MUG,), see=lambda sight: len(sight.facts())
-    ),
+    "consolidation.longest": Effect(change=(60.0, 1e-9), visits=(HOME,), see=Sight.facts),
+    "consolidation.duplicate_at": Effect(change=(0.75, 1.0), visits=(MUG,), see=Sight.facts),
     "consolidation.decay_rate": Effect(
         change=(None, 0.9),
         visits=(MUG,),
         see=lambda sight: [each["decay_rate"] for each in sight.records()],
     ),
-    "notes.automatic": Effect(
-        change=(True, False), visits=(HOME,), see=lambda sight: sight.files("HISTORY.md")
-    ),
+    "notes.automatic": Effect(change=(True, False), visits=(HOME,), see=files("HISTORY.md")),
     "notes.folder": Effect(
         change=(None, "{folder}/elsewhere"),
         visits=((DOG, *HOME, ("look",)),),
-        see=lambda sight: sight.files("MEMORY.md"),
+        see=files("MEMORY.md"),
     ),
     "notes.max_memory_size": Effect(
         change=(None, 256),
@@ -472,79 +433,34 @@ EFFECTS = {
         door="agent",
         play=talked("", ("c1", "memory_stats", "{}")),
     ),
-    "decay.threshold": Effect(
-        change=(None, 0.6),
-        beside=upkeep("decay"),
-        first=remember_faint,
-        visits=RUN,
-        see=lambda sight: sight.facts(),
-    ),
+    "decay.threshold": worked((None, 0.6), ("decay",), remember_faint, Sight.facts),
     "entities.fast": Effect(
         change=("regex", "regex, spacy"),
         beside={"entities.spacy_model": "{pipelines}/zora"},
-        visits=((("remember", "yesterday zora came home"), WHICH),),
+        visits=ZORA,
         see=names,
     ),
-    "entities.accurate": Effect(
-        change=("regex", "regex, spacy"),
-        beside=upkeep("enrich") | {"entities.spacy_model": "{pipelines}/zora"},
-        first=remember_names,
-        visits=RUN,
-        see=names,
+    "entities.accurate": worked(
+        ("regex", "regex, spacy"),
+        ("enrich",),
+        remember_names,
+        names,
+        entities__spacy_model="{pipelines}/zora",
     ),
     "entities.spacy_model": Effect(
         change=("{pipelines}/quill", "{pipelines}/zora"),
         beside={"entities.fast": "regex, spacy"},
-        visits=((("remember", "yesterday zora came home"), WHICH),),
+        visits=ZORA,
         see=names,
     ),
-    "schedule.enrich": Effect(
-        change=("off", None),
-        first=remember_something,
-        beside=upkeep("enrich", "expire"),
-        visits=RUN,
-        see=jobs,
-    ),
-    "schedule.consolidate": Effect(
-        change=("off", None),
-        first=remember_something,
-        beside=upkeep("consolidate", "expire"),
-        visits=RUN,
-        see=jobs,
-    ),
-    "schedule.decay": Effect(
-        change=("off", None),
-        first=remember_something,
-        beside=upkeep("decay", "expire"),
-        visits=RUN,
-        see=jobs,
-    ),
-    "schedule.reflect": Effect(
-        change=("off", None),
-        first=remember_something,
-        beside=upkeep("reflect", "expire"),
-        visits=RUN,
-        see=jobs,
-    ),
-    "schedule.expire": Effect(
-        change=("off", None),
-        first=remember_something,
-        beside=upkeep("expire", "decay"),
-        visits=RUN,
-        see=jobs,
-    ),
-    "schedule.expire_at_start": Effect(
-        change=(False, True),
-        first=remember_expired,
-        see=lambda sight: [each["action"] for each in command("history", sight.made)],
-    ),
-    "schedule.in_background": Effect(
-        change=(False, True),
-        first=remember_something,
-        beside=upkeep("expire"),
-        visits=RUN,
-        see=jobs,
-    ),
+    **{
+        f"schedule.{stage}": worked(
+            ("off", None), (stage, "decay" if stage == "expire" else "expire")
+        )
+        for stage in STAGES
+    },
+    "schedule.expire_at_start": Effect(change=(False, True), first=remember_expired, see=actions),
+    "schedule.in_background": worked((False, True), ("expire",)),
     "mcp.tools": Effect(
         change=("full", "basic"), visits=((("tools",),),), see=shown("correct_fact"), door="mcp"
     ),
