@@ -231,10 +231,8 @@ ZORA = ((("remember", "yesterday zora came home"), WHICH),)
 
 def embedded(before, after, see, **more):
     """Return an effect that a server of embeddings sees."""
-    beside = EMBED | more
     pair = (before, after)
     return Effect(change=pair, see=see, beside=EMBED | more, visits=((DOG, WHICH),), play=embed)
-    )
 
 
 def learned(before, after, see, **more):
