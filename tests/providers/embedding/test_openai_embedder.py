@@ -134,7 +134,7 @@ def test_the_environment_names_server_and_key(echo_server, monkeypatch):
 
 def test_no_key_for_the_hosted_server_is_said_at_once():
     """Before any request, with the three ways out."""
-    with pytest.raises(ConfigError, match="set OPENAI_API_KEY or embedding.api_key"):
+    with pytest.raises(ConfigError, match=r"set OPENAI_API_KEY or embedding\.api_key"):
         OpenAIEmbedder()
 
 
