@@ -36,15 +36,11 @@ ADD_SOURCE = insertion("record_sources", ("user_key", "source_id", "record_key")
 ADD_NAME_KEY = insertion("entity_name_keys", ("user_key", "name_key", "entity_key", "folded"))
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
-BATCH = 1_000
-NEXT_KEYS = """
-SELECT key FROM records WHERE user_key = :user AND key > :last ORDER BY key LIMIT :limit
-"""
+COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
 HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE user_key = :user AND key = :key"
 UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
 LINKS = "SELECT folded FROM record_entities l WHERE l.user_key = :user AND record_key = :key"
 UNLINK = "DELETE FROM record_entities WHERE user_key = :user AND record_key = :key"
-BETWEEN = "user_key = :user AND key > :first AND key <= :last"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
 # The tables of which every row is made of rows of others.
@@ -197,33 +193,18 @@ def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
 
 
 def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyzer) -> None:
-    """Make the full-text index anew."""
+    """Make the full-text index anew, a user at a time."""
     database.full_text.clear(connection)
     for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
-        _reindex_user(connection, database, analyzer, user)
+        rows: list[tuple[int, int, str]] = []
+        counts: list[dict[str, int]] = []
+        for each in _texts(connection, "user_key = :user", user=user):
+            terms = indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
+            rows.append((each.key, user, " ".join(terms)))
+            counts.append({"user": user, "key": each.key, "count": len(terms)})
+        database.full_text.add(connection, rows)
+        connection.run_many(COUNT_TERMS, counts)
         connection.run(f"{CHANGE_ALL} WHERE key = :user", {"user": user})
-
-
-def _reindex_user(
-    connection: SqlConnection, database: Database[Any], analyzer: Analyzer, user: int
-) -> None:
-    values = {"user": user, "last": 0, "limit": BATCH}
-    while batch := connection.all(NEXT_KEYS, values):
-        values |= {"first": values["last"], "last": batch[-1][0]}
-        if values["last"] <= values["first"]:
-            message = f"the keys of records in {database.location} are not in order: it is damaged"
-            raise StoreError(message)
-        rows = _texts(connection, BETWEEN, **values)
-        terms = {
-            each.key: indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
-            for each in rows
-        }
-        joined = [(each.key, each.user, " ".join(terms[each.key])) for each in rows]
-        database.full_text.add(connection, joined)
-        connection.run_many(
-            "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key",
-            [{"user": user, "count": len(each), "key": key} for key, each in terms.items()],
-        )
 
 
 def verify(database: Database[Any]) -> Problems:

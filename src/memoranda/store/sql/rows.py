@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
@@ -236,8 +236,6 @@ CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail"
 KINDS = frozenset(Kind)
 # What ranking calculates with.
 INDEX_NUMBERS = ("ordinal", "length", "terms", "event_ms", "created_ms", "confidence")
-FIRST_MS = to_ms(datetime.min.replace(tzinfo=UTC))
-LAST_MS = to_ms(datetime.max.replace(tzinfo=UTC))
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
 REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
@@ -310,9 +308,4 @@ def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
         if wrong:
             message = f"{name} is of type {min(wrong)}"
             raise TypeError(message)
-    for name in ("event_ms", "created_ms", "event_until_ms"):
-        moments = [moment for moment in columns.get(name, ()) if moment is not None]
-        if moments and not FIRST_MS <= min(moments) <= max(moments) <= LAST_MS:
-            message = f"{name} is the time of no date"
-            raise ValueError(message)
     return made
