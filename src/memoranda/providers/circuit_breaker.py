@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from threading import Lock, Thread
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from memoranda.errors import ModelUnavailable
 
@@ -50,7 +51,7 @@ class CircuitBreaker:
         self._first, self._longest = first, longest
         self._failure: str | None = None
         self._pause = self._until = 0.0
-        self._running: set[Future[Any]] | None = set()
+        self._running: WeakSet[Future[Any]] | None = WeakSet()
         self._lock = Lock()
 
     def call(self, work: Callable[[], Result], *, hurry: bool) -> Result:
@@ -106,12 +107,7 @@ class CircuitBreaker:
                     raise ModelUnavailable(f"{self._failure}; {left}")
                 self._until = now + self._pause  # One call tries it, and not each of many.
             self._running.add(outcome)
-            outcome.add_done_callback(self._forget)
             return self._failure
-
-    def _forget(self, outcome: Future[Any]) -> None:
-        if (running := self._running) is not None:
-            running.discard(outcome)
 
     def _run(self, work: Callable[[], Result], outcome: Future[Result], *, trial: bool) -> None:
         """Call the server, note how it is, and hand the result to whoever still waits."""
