@@ -3,7 +3,8 @@
 Records wait in the store's queue, which survives a crash and is worked off by any number of
 processes: each claims the batches that it takes. A thread makes vectors once there has been a
 moment's calm; a search first makes those that its user lacks. Entity links wait until somebody
-asks for entities, until the night, or for ``memoranda worker``: no search reads them by default.
+asks for entities, until better names are looked for at night, or for ``memoranda worker``: no
+search reads them by default.
 """
 
 from __future__ import annotations

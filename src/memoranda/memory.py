@@ -296,13 +296,9 @@ class Memory:
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or a value cannot be stored.
         """
-        new = self._admit(
-            Draft(
-                content="",
-                metadata=None if isinstance(metadata, Unset) else metadata,
-                tags=() if isinstance(tags, Unset | None) else tags,
-            )
-        )
+        values = None if isinstance(metadata, Unset) else metadata
+        labels = () if isinstance(tags, Unset | None) else tags
+        new = self._admit(Draft(content="", metadata=values, tags=labels))
         return self._records.update(
             id,
             metadata=metadata if metadata is UNSET else parse_metadata(new.metadata),

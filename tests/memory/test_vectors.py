@@ -290,9 +290,9 @@ def test_what_waits_is_derived_when_asked(opened):
 
 
 def test_links_are_made_when_entities_are_asked_for(plain):
-    """Neither by deriving nor by searching; at night, and by whoever reads them."""
+    """Neither by deriving nor by searching, but by whoever reads them."""
     waiting = services_of(plain).derivations.waiting
-    for use in (plain.entities, plain.enrich, lambda: plain.entity("Bruno")):
+    for use in (plain.entities, lambda: plain.entity("Bruno")):
         plain.remember(f"Ana met Bruno Silva in Lisbon {use}.")
         assert plain.derive().count == 0
         assert plain.search("Lisbon")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memoranda.conversation.formats.parse import unread_parts
 from memoranda.conversation.formats.render import render
-from memoranda.conversation.ledger import ConversationState
+from memoranda.conversation.ledger import ConversationState, room_of
 from memoranda.conversation.markers import reference
 from memoranda.conversation.view import (
     NO_ROOM,
@@ -193,7 +193,7 @@ class ContextBuilder:
         self._meter, self._policy = state.meter, policy
         self._prompt, self._budget, self._form, self._recalls = prompt, budget, form, recalls
         self._calibration = state.info.calibration
-        self._whole = self._calibration.room(budget)  # in tokens as they are counted here
+        self._whole = room_of(self._calibration, budget)  # in tokens as they are counted here
         self._tools, self._tool_tokens = len(tools), sum(map(self._meter.message, tools))
         self._ledger, self._beside = state.ledger, state.system + self._meter.reply
         self._expired = state.expired_through

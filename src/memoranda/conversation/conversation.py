@@ -31,7 +31,7 @@ from memoranda.conversation.formats.parse import (
     parse_role,
 )
 from memoranda.conversation.formats.render import dump_messages
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, room_of
 from memoranda.conversation.markers import marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
@@ -441,7 +441,8 @@ class Conversation:
         asked = requests(asking) if requests and asking else ()
         events = [*(("request", receipt) for receipt in asked), *events]
         for name, subject in [*(("added", message) for message in fresh), *events]:
-            self._events.emit(name, subject)
+            if self._events[name]:
+                self._events.emit(name, subject)
         return fresh
 
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
@@ -771,7 +772,7 @@ class Conversation:
 
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         most = self._budget(budget, state)
-        room = state.info.calibration.room(most) - state.system
+        room = room_of(state.info.calibration, most) - state.system
         shown = view_of(state.ledger, room, self._limits.policy, state.meter)
         needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
         if needed > most:

@@ -29,13 +29,25 @@ from memoranda.conversation.particulars import (
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
-from memoranda.model.models import ConversationInfo, Message, MessageSpan, PrunedSpan, Pruning
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Message,
+    MessageSpan,
+    PrunedSpan,
+    Pruning,
+)
 from memoranda.model.ports import MessageMeter
-from memoranda.model.query import read_again
+from memoranda.store.sql.database import read_again
 from memoranda.tokens.catalog import Catalog
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
 RECENT = 200  # messages of a run whose particulars are looked for
+
+
+def room_of(calibration: Calibration, budget: int) -> int:
+    """Return how many tokens, as they are counted here, ``budget`` of the provider's hold."""
+    return int((budget - calibration.overhead) / calibration.scale)
 
 
 def start_of(span: MessageSpan) -> int:
@@ -454,7 +466,7 @@ class ConversationState:
 
     def counted(self, tokens: int) -> int:
         """Return what the messages may take of what the provider counts as ``tokens``."""
-        return max(0, self.info.calibration.room(tokens) - self.system - self.carried)
+        return max(0, room_of(self.info.calibration, tokens) - self.system - self.carried)
 
 
 # The context window where no model is named; and of one whose name is not known: local servers

@@ -496,7 +496,8 @@ class StoredTranscript:
         with self._lock:
             events, self._unannounced = self._unannounced, []
         for name, subject in events:
-            self._records.events.emit(name, subject)
+            if self._records.events[name]:
+                self._records.events.emit(name, subject)
 
     def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order; those whose episodes have expired only if asked for."""

@@ -195,11 +195,9 @@ class Maintenance:
     def enrich(self, *, dry_run: bool = False) -> StageReport:
         """Find names again, more accurately, in records with few of them."""
         names, now = self.names(), self.now()
-        # Links are derived: a plan may make them, as it needs them.
-        if names.accurate_available or not dry_run:
-            self.link_entities()
         if not names.accurate_available:
             return StageReport(stage="enrich", skipped=UNAVAILABLE, dry_run=dry_run)
+        self.link_entities()  # Links are derived: a plan may make them, as it needs them.
         where = Filter(now=now, kinds=ENRICHED, subset=Subset.UNENRICHED, most_entities=FEW)
         candidates = self.store.records(self.scope, where, limit=A_NIGHT)
         if dry_run:

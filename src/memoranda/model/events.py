@@ -25,15 +25,15 @@ class Event:
 Callback = Callable[[Event], None]
 
 
-class Events:
-    """Calls the subscribers of an event, in the order in which they subscribed.
+class Events(dict[str, tuple[Callback, ...]]):
+    """The subscribers of each event, called in the order in which they subscribed.
 
     Thread-safe. An exception in a subscriber is logged and goes no further.
     """
 
     def __init__(self, *names: str) -> None:
         """Start without subscribers; ``names`` are what can happen."""
-        self._callbacks: dict[str, tuple[Callback, ...]] = dict.fromkeys(names, ())
+        super().__init__(dict.fromkeys(names, ()))
         self._lock = Lock()
 
     def on(self, name: str, callback: Callback) -> None:
@@ -42,18 +42,18 @@ class Events:
         Raises:
             InvalidInput: there is no such event, or the callback cannot be called.
         """
-        refuse_unknown([name], self._callbacks, "event")
+        refuse_unknown([name], self, "event")
         given: object = callback
         if not callable(given):
             raise InvalidInput(
                 f"callback={callback!r:.80} cannot be called; pass a function of one event"
             )
         with self._lock:
-            self._callbacks[name] += (callback,)
+            self[name] += (callback,)
 
     def emit(self, name: str, subject: Any) -> None:
         """Tell the subscribers of ``name``."""
-        for callback in self._callbacks[name]:
+        for callback in self[name]:
             try:
                 callback(Event(name, subject))
             except Exception:

@@ -338,10 +338,6 @@ class Calibration:
     scale: float = 1.0
     overhead: int = 0
 
-    def room(self, budget: int) -> int:
-        """Return how many tokens, as they are counted here, ``budget`` of the provider's hold."""
-        return int((budget - self.overhead) / self.scale)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationInfo:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
-from memoranda.errors import InvalidInput, StoreUnreachable
+from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH, parse_metadata
 from memoranda.model.models import Kind
 
@@ -385,23 +385,3 @@ class Candidates:
     records: int
     terms: float
     answers: Sequence[int]
-
-
-Found = TypeVar("Found")
-
-
-def read_again(read: Callable[[], Found]) -> Found:
-    """Return what ``read`` returns; it begins anew, once, if the server was lost meanwhile.
-
-    Args:
-        read: changes nothing that is stored, and takes a snapshot of its own.
-
-    Raises:
-        StoreUnreachable: the server did not come back within ``storage.busy_timeout``.
-    """
-    try:
-        return read()
-    except StoreUnreachable as error:
-        if not error.lost:
-            raise
-        return read()

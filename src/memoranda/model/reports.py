@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 
 from memoranda.model.changes import RecordChange
-from memoranda.model.sessions import NO_COUNTS, JobRun, describe_counts
+from memoranda.model.sessions import JobRun, describe_counts
 from memoranda.model.usage import StageUsage
 
 
@@ -31,10 +30,10 @@ class StageReport:
 
     stage: str
     count: int = 0
-    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
+    counts: Mapping[str, int] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
     skipped: str | None = None
-    failed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    failed: Mapping[str, str] = field(default_factory=dict)
     dry_run: bool = False
     actions: tuple[RecordChange, ...] = field(default=(), repr=False, compare=False)
 

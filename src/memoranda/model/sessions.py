@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 
-NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 # What is counted, where it is one.
 ONE_OF = {
     "entities": "entity",
@@ -67,7 +65,7 @@ class JobRun:
     job: str
     due: datetime
     finished_at: datetime
-    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class RecordService:
         records = []
         for record, is_new in ((each.record, each.is_new) for each in stored):
             records.append(record)
-            if is_new:
+            if is_new and self.events["remembered"]:
                 self.events.emit("remembered", record)
             if is_new and record.kind is Kind.EPISODE and record.position == 0:
                 self.start_session(self.scope, record.session_id)

@@ -24,7 +24,6 @@ from memoranda.model.query import (
     RecordTokens,
     TermMatches,
     Vector,
-    read_again,
 )
 from memoranda.search import evidence, precedence
 from memoranda.search.answers import LONGEST, ExpectedAnswer
@@ -54,6 +53,7 @@ from memoranda.search.precedence import (
     read_question,
     state_of,
 )
+from memoranda.store.sql.database import read_again
 from memoranda.store.sql.store import Store
 from memoranda.text.dates.questions import question_range
 from memoranda.text.small_talk import states_nothing

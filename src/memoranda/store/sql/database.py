@@ -31,11 +31,12 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.errors import StoreClosed
+from memoranda.errors import StoreClosed, StoreUnreachable
 from memoranda.model.models import Scope
 from memoranda.store.sql.rows import DAMAGE
 
 log = logging.getLogger("memoranda.store")
+Found = TypeVar("Found")
 T = TypeVar("T")
 LAST_KEY = """
 SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
@@ -405,3 +406,20 @@ class Database(ABC, Generic[C]):
     def _end_snapshot(self, connection: C) -> None:
         """Give up a snapshot. A commit could fail, and leave the next reader in an old moment."""
         connection.raw.execute("ROLLBACK")
+
+
+def read_again(read: Callable[[], Found]) -> Found:
+    """Return what ``read`` returns; it begins anew, once, if the server was lost meanwhile.
+
+    Args:
+        read: changes nothing that is stored, and takes a snapshot of its own.
+
+    Raises:
+        StoreUnreachable: the server did not come back within ``storage.busy_timeout``.
+    """
+    try:
+        return read()
+    except StoreUnreachable as error:
+        if not error.lost:
+            raise
+        return read()
