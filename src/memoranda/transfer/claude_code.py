@@ -84,9 +84,12 @@ def _is_transcript(file: Path) -> bool:
 
 def _typed_meanwhile(line: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a line; as one of the user what a person typed while Claude worked."""
-    was_absorbed = line.get("reason") == "absorbed_mid_turn"
-    said = line.get("content") if was_absorbed else value_of(line.get("attachment"), "prompt")
-    if said is None:
+    attached = line.get("attachment")
+    if line.get("reason") == "absorbed_mid_turn":
+        said = line.get("content")
+    elif words_of(attached, "type") == "queued_command":
+        said = value_of(attached, "prompt")
+    else:
         return line
     key = f"{line.get('sessionId')} {_text(said)}"
     return {**line, "type": "user", "uuid": key, "message": {"content": said}}

@@ -53,6 +53,7 @@ from memoranda.transfer.sources import (
     joined,
     plain_text,
     read_values,
+    reading_file,
     recognise_file,
 )
 
@@ -169,12 +170,13 @@ def _format_of(path: Path) -> FileFormat:
     Raises:
         InvalidInput: it cannot be read, or is of no known format.
     """
-    if (path / foreign_records.CHROMA_FILE).is_file():
-        return FileFormat.CHROMA
-    if path.is_dir() and not export_files(path):
-        notes = any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
-        is_talk = not notes and claude_code.transcripts(path)
-        return FileFormat.CLAUDE_CODE if is_talk else FileFormat.MEMORY_MD
+    with reading_file(path):
+        if (path / foreign_records.CHROMA_FILE).is_file():
+            return FileFormat.CHROMA
+        if path.is_dir() and not export_files(path):
+            notes = any((path / name).is_file() for name in ("MEMORY.md", "CLAUDE.md"))
+            is_talk = not notes and claude_code.transcripts(path)
+            return FileFormat.CLAUDE_CODE if is_talk else FileFormat.MEMORY_MD
     return FileFormat.MEMORY_MD if path.suffix.lower() == ".md" else recognise_file(path)
 
 
