@@ -128,8 +128,6 @@ class NotesService:
             notes.read_history()
         except MemorandaError as error:
             return f"{WRONG} {error}"
-        if not notes.folder.exists():
-            return f"none yet; {notes.folder} after the first consolidation"
         return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
 
     def at(self, scope: Scope, folder: str) -> SyncedNotes:

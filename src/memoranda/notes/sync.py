@@ -17,7 +17,7 @@ from threading import RLock
 from typing import NamedTuple, TypeVar
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreBusy, StoreClosed, UserDeleted
-from memoranda.model.changes import Close, Insert, RecordChange
+from memoranda.model.changes import Close, RecordChange
 from memoranda.model.checks import storable
 from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
@@ -332,23 +332,27 @@ class SyncedNotes(Notes):
         What a person wrote has a person's trust, and never fades.
         """
         edits, now = found.edits, self._records.now()
-        actions: list[RecordChange] = []
-        added, corrected, lines = list[Record](), list[Record](), list[str]()
+        drafts: list[tuple[str, Draft]] = []
         for item in edits.added:
             section = {"section": item.section} if item.section else None
-            draft = Draft(content=item.text, metadata=section, origin=ORIGIN)
-            if new := self._plan(draft, "written into MEMORY.md", lines):
-                actions.append(new)
-                added.append(new.record)
-                lines.append(f"+ {new.record.id}: {new.record.content}")
+            drafts.append(("", Draft(content=item.text, metadata=section, origin=ORIGIN)))
         for id_, item in edits.changed.items():
-            old = found.facts[id_]
-            draft = draft_correction(old, item.text)
-            draft = replace(draft, role=None, origin=ORIGIN, source_ids=(), decay_rate=0.0)
-            if new := self._plan(draft, f"corrects {id_}", lines):
-                actions += plan_correction(old, new, now)
-                corrected.append(new.record)
-                lines.append(f"~ {new.record.id} takes the place of {id_}: {new.record.content}")
+            draft = draft_correction(found.facts[id_], item.text)
+            own = replace(draft, role=None, origin=ORIGIN, source_ids=(), decay_rate=0.0)
+            drafts.append((id_, own))
+        actions: list[RecordChange] = []
+        added, corrected, lines = list[Record](), list[Record](), list[str]()
+        for old, draft in drafts:
+            reason = f"corrects {old}" if old else "written into MEMORY.md"
+            try:
+                new = self._records.plan(draft, reason=reason)
+            except InvalidInput as error:
+                # A NUL character, perhaps: the line stays in the file, and is no fact.
+                lines.append(f"! a line of MEMORY.md cannot be kept: {error}")
+                continue
+            actions += plan_correction(found.facts[old], new, now) if old else [new]
+            (corrected if old else added).append(new.record)
+            lines.append(f"{'~' if old else '+'} {new.record.id}: {new.record.content}")
         for id_ in edits.removed:
             actions.append(Close(id_, now, REMOVED))
             lines.append(f"- {id_} is forgotten: {REMOVED}")
@@ -369,14 +373,6 @@ class SyncedNotes(Notes):
             forgotten=tuple(edits.removed),
             lines=tuple(lines),
         )
-
-    def _plan(self, draft: Draft, reason: str, lines: list[str]) -> Insert | None:
-        try:
-            return self._records.plan(draft, reason=reason)
-        except InvalidInput as error:
-            # A NUL character, perhaps: the line stays in the file, and is no fact.
-            lines.append(f"! a line of MEMORY.md cannot be kept: {error}")
-            return None
 
     def _projected(self, found: _FileAndStore, times: int = 1) -> Projection:
         """Return what the file is to say, at so many times the size that it may have."""
