@@ -125,7 +125,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     cases = {
         "nothing.jsonl": "there is no file .* check the path",
         ".": "holds no memory to import; looked for MEMORY.md",
-        "latin.jsonl": r"line 2: not UTF-8 text \(byte 0xe9 at position 16\).*iconv",
+        "latin.jsonl": r"line 2: not valid JSON in UTF-8 \(.*byte 0xe9 in position 16.*correct it",
         "a\0b": "cannot be used",
     }
     with opened() as memory:

@@ -267,13 +267,9 @@ def _parse(raw: bytes) -> Any:
     """
     try:
         return json.loads(raw.decode(), parse_constant=refuse_constant)
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"not UTF-8 text (byte {raw[error.start]:#04x} at position {error.start}); "
-            f"convert the file, for example with iconv -t utf-8"
-        ) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"not valid JSON ({error}); correct it and import again") from error
+        message = f"not valid JSON in UTF-8 ({error}); correct it and import again"
+        raise InvalidInput(message) from error
 
 
 @contextmanager
