@@ -27,7 +27,7 @@ from memoranda.model.models import (
     Tombstone,
 )
 from memoranda.model.query import Filter, MessageRange
-from memoranda.model.replacements import Replacement, refuse_cleared
+from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.store.sql.store import Store, Transaction
@@ -150,15 +150,6 @@ def hide_expired(prunings: Sequence[Pruning], through: int) -> list[Pruning]:
         replace(item, cuts=tuple(cut.tear() if cut.first <= through else cut for cut in item.cuts))
         for item in prunings
     ]
-
-
-def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
-    """Return the receipt with the summaries of its cuts, by their first positions."""
-    cuts = (
-        cut if cut.torn else replace(cut, summary=summaries.get(cut.first, cut.summary))
-        for cut in pruning.cuts
-    )
-    return replace(pruning, cuts=tuple(cuts))
 
 
 class MemoryTranscript:
@@ -299,7 +290,9 @@ class MemoryTranscript:
         """Give cuts of a pruning their summaries."""
         with self._changing():
             self._prunings = [
-                add_summaries(known, summaries) if known.id == pruning else known
+                replace(known, cuts=add_summaries(known.cuts, summaries))
+                if known.id == pruning
+                else known
                 for known in self._prunings
             ]
 

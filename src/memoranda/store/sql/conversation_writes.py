@@ -22,7 +22,7 @@ from memoranda.model.models import (
     Pruning,
     Tombstone,
 )
-from memoranda.model.replacements import Replacement, refuse_cleared, split_by_holes
+from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared, split_by_holes
 from memoranda.store.sql import rows
 from memoranda.store.sql.reads import owned
 from memoranda.store.sql.record_writes import RecordWrites
@@ -56,11 +56,12 @@ UPDATE conversations SET message_count = message_count + :more, revision = revis
             WHERE m.user_key = :user AND conversation_key = :conversation), -1))
 WHERE user_key = :user AND key = :conversation
 """
-BETWEEN = f"""
-SELECT {rows.MESSAGE} FROM messages m WHERE m.user_key = :user
-    AND m.conversation_key = :conversation AND m.position BETWEEN :first AND :last
-ORDER BY m.position
+IN_SPAN = """
+FROM messages m WHERE m.user_key = :user AND m.conversation_key = :conversation
+    AND m.position BETWEEN :first AND :last
 """
+COUNT_BETWEEN = f"SELECT count(*) {IN_SPAN}"
+BETWEEN = f"SELECT {rows.MESSAGE} {IN_SPAN} ORDER BY m.position"
 # By their ids alone, which are unique: so no index of the conversation is walked through.
 NAMED = "id IN (@texts(:ids)) AND +conversation_key = :conversation AND position >= 0"
 NEWEST = """
@@ -188,10 +189,12 @@ class ConversationWrites(RecordWrites):
         conversation = self.conversation(id)
         cuts: list[PrunedSpan] = []
         for span in item.cuts:
-            parts = split_by_holes(span, partial(self._held, conversation))
-            # Fewer than were read when the pruning was decided: some were removed since.
-            torn = sum(part.messages for part in parts) < span.messages
-            cuts += [part.tear() for part in parts] if torn else [span]
+            bounds = {"conversation": conversation, "first": span.first, "last": span.last}
+            if self.connection.value(COUNT_BETWEEN, {"user": self.user} | bounds) >= span.messages:
+                cuts.append(span)
+            else:  # Some were removed since the pruning was decided.
+                parts = split_by_holes(span, partial(self._held, conversation))
+                cuts += [part.tear() for part in parts]
         stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
         self.connection.run(
             "INSERT INTO prunings (user_key, conversation_key, id, at, triggered_by, why, "
@@ -209,15 +212,8 @@ class ConversationWrites(RecordWrites):
 
     def add_summaries(self, id: str, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
-
-        def summarized(cuts: Iterable[PrunedSpan]) -> tuple[PrunedSpan, ...]:
-            return tuple(
-                cut if cut.torn else replace(cut, summary=summaries.get(cut.first, cut.summary))
-                for cut in cuts
-            )
-
         values = {"conversation": self.conversation(id), "id": pruning}
-        self.change_cuts(values, "id = :id", summarized)
+        self.change_cuts(values, "id = :id", lambda cuts: add_summaries(cuts, summaries))
 
     def change_spans(self, conversation: int, done: Replacement) -> None:
         """Tear and move the spans of all prunings as messages were removed and replaced."""
