@@ -604,12 +604,11 @@ class SqlReads:
         32 (2,000 users with 50), and once read, a tenth of vec0's time for a search.
         """
         later_rows, revised_rows, later_vectors = INDEX_STATEMENTS[items]
-        with self._reading(scope) as (connection, user):
-            version, _ = index_version(connection, user)
-        if version == since:
-            return IndexChanges(since, reset=False, vectors=NO_VECTORS)
         with self.snapshot(), self._reading(scope) as (connection, user):
-            version, removal = index_version(connection, user)
+            *newest, removal = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
+            version = IndexVersion(*newest)
+            if version == since:
+                return IndexChanges(since, reset=False, vectors=NO_VECTORS)
             reset = since.revision < removal or since.revision < 0
             start = IndexVersion(version.revision) if reset else since
             values: dict[str, Any] = {
@@ -853,12 +852,6 @@ class SqlReads:
         """
         with self._reading(scope) as (connection, user):
             return connection.value(FACT_REVISION, {"user": user}) or 0
-
-
-def index_version(connection: SqlConnection, user: int) -> tuple[IndexVersion, int]:
-    """Return the version of what is stored of a user, and the last write that removed rows."""
-    *version, removal = connection.one(NEWEST, {"user": user}) or NOTHING_STORED
-    return IndexVersion(*version), removal
 
 
 def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
