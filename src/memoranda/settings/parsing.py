@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.metadata import entry_points
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -49,6 +48,8 @@ class OneOf:
 
     def names(self) -> tuple[str, ...]:
         """Return all names there are now: our own, then those of installed packages."""
+        from importlib.metadata import entry_points  # noqa: PLC0415 - it takes long to load
+
         return tuple(dict.fromkeys([*self.own, *sorted(entry_points(group=self.group).names)]))
 
     def check(self, name: str) -> str:
