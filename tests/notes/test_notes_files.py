@@ -3,7 +3,7 @@
 import os
 import stat
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Event, Thread
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -283,39 +283,6 @@ def test_a_file_in_the_place_of_the_folder(tmp_path, folder):
 
 
 # Several writers
-
-
-def test_threads_lose_nothing(notes):
-    """What several threads write, through one Notes and through others, is all there, whole."""
-    start = Barrier(6)
-    memories = [f"{name}\n" * 10_000 for name in range(6)]
-    seen = set()
-
-    def tell(name, mine):
-        start.wait()
-        for number in range(50):
-            mine.append_history_rotated(f"{name} {number}\n\nand more")
-            if number % 10 == 0:
-                mine.write_memory(memories[name])
-                seen.add(mine.read_memory())
-
-    threads = [
-        Thread(
-            target=tell,
-            args=(name, notes if name % 2 else Notes(notes.folder, clock=FrozenClock())),
-        )
-        for name in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    expected = {f"{name} {number}\n\nand more" for name in range(6) for number in range(50)}
-    entries = notes.history()
-    assert {entry.text for entry in entries} == expected
-    assert len(entries) == 300
-    assert seen <= set(memories)
-    assert len(visible(notes.folder)) == 3
 
 
 def test_a_writer_waits_no_longer_than_it_should(tmp_path):
