@@ -1,14 +1,34 @@
-"""The names of months, weekdays and seasons in every language that has a ``calendar`` file."""
+"""What the calendar holds, and the names of its months, weekdays and seasons in many languages.
+
+The languages are those that have a ``calendar`` file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from typing import Literal
 
+from memoranda.model.checks import require_aware
 from memoranda.text.patterns import languages_with, load
 
 Table = Literal["months", "short_months", "weekdays", "short_weekdays", "seasons"]
+
+
+def within_calendar(moment: datetime, name: str) -> bool:
+    """Return whether ``moment`` has a UTC time; the calendar's first and last day may not.
+
+    Raises:
+        InvalidInput: it has no time zone.
+    """
+    if moment.utcoffset() is None:
+        require_aware(moment, name)
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
 
 
 @cache

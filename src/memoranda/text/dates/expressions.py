@@ -18,7 +18,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from memoranda.model.checks import require_aware
 from memoranda.text.dates import words as w
 from memoranda.text.linear_patterns import LinearMatch, LinearPattern
 from memoranda.text.patterns import compile_pattern, expand, load
@@ -34,21 +33,6 @@ EARLIEST_YEAR = 1900
 Bounds = tuple[datetime, datetime]
 # Places a stretch that recurs each year.
 InYear = Callable[[int], Bounds]
-
-
-def within_calendar(moment: datetime, name: str) -> bool:
-    """Return whether ``moment`` has a UTC time; the calendar's first and last day may not.
-
-    Raises:
-        InvalidInput: it has no time zone.
-    """
-    if moment.utcoffset() is None:
-        require_aware(moment, name)
-    try:
-        moment.astimezone(UTC)
-    except OverflowError:
-        return False
-    return True
 
 
 def is_empty(bounds: Bounds) -> bool:

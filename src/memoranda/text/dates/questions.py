@@ -19,6 +19,7 @@ from __future__ import annotations
 import unicodedata
 from datetime import datetime
 
+from memoranda.text.calendar import within_calendar
 from memoranda.text.dates.expressions import (
     DAY,
     EARLIEST_YEAR,
@@ -27,7 +28,6 @@ from memoranda.text.dates.expressions import (
     TimeExpression,
     find_expressions,
     is_empty,
-    within_calendar,
 )
 from memoranda.text.dates.joining import (
     REACH,

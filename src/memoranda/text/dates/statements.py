@@ -20,6 +20,7 @@ from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from memoranda.model.models import DateMention
+from memoranda.text.calendar import within_calendar
 from memoranda.text.dates import cues, tense
 from memoranda.text.dates.expressions import (
     DAY,
@@ -30,7 +31,6 @@ from memoranda.text.dates.expressions import (
     TimeMeaning,
     is_empty,
     matches,
-    within_calendar,
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.wording import note_day, replace_time
