@@ -55,26 +55,17 @@ from memoranda.store.sql.transaction import LOG, TargetRecord
 INSERT = insertion(
     "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
 )
-# One of a key: by the unique index on what is no longer forgotten.
-ITEM_OF_KEY = """
-(user_key, namespace, item_key, (coalesce(agent, '')),
-    (CASE WHEN closed_at IS NULL THEN 0 ELSE key END)) WHERE kind = 'item'
-"""
-REPLACED = ("term_count", "reason", *(
-    name for name in RECORDS.names if name not in {
-        "id", "kind", "agent", "namespace", "item_key", "created_at",
-        "access_count", "last_accessed", "enriched_at",
-    }
-))  # fmt: skip
-PUT_ITEM = f"""
-{INSERT} ON CONFLICT {ITEM_OF_KEY}
-DO UPDATE SET indexed = 1, {", ".join(f"{name} = excluded.{name}" for name in REPLACED)}
-RETURNING key, id, created_at
-"""
 HELD_ITEM = """
-SELECT content_hash, indexed FROM records WHERE kind = 'item' AND user_key = :user_key
-    AND namespace = :namespace AND item_key = :item_key AND closed_at IS NULL
-    AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
+SELECT key, id, created_at, content_hash, indexed FROM records
+WHERE kind = 'item' AND user_key = :user_key AND namespace = :namespace AND item_key = :item_key
+    AND closed_at IS NULL AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
+"""
+STAYING = {"id", "kind", "agent", "namespace", "item_key", "created_at", "access_count"}
+REPLACED = sorted({*RECORDS.names} - STAYING - {"last_accessed", "enriched_at"})
+REPLACE_ITEM = f"""
+UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason,
+    {", ".join(f"{name} = :{name}" for name in REPLACED)}
+WHERE user_key = :user_key AND key = :key
 """
 SAME_FACT = f"""
 SELECT {RECORD} FROM records r WHERE r.user_key = :user AND r.content_hash = :hash
@@ -122,11 +113,6 @@ UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_
 WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
 RETURNING key, id, agent, kind, trust
 """
-
-
-def _past_state(trail: AuditTrail) -> tuple[str, int | None, int]:
-    """Return the columns ``reason``, ``closed_at`` and ``indexed`` of a copied record."""
-    return trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
 
 
 class RecordWrites(EntityWrites):
@@ -233,7 +219,9 @@ class RecordWrites(EntityWrites):
             stored[item.id] = item
             terms = indexed(self.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
             texts.append((key, user, " ".join(terms)))
-            state = (change.reason, None, 1) if trail is None else _past_state(trail)
+            state: tuple[str, int | None, int] = change.reason, None, 1
+            if trail is not None:
+                state = trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
             rows.append((*record_values(item).values(), len(terms), key, user, *state))
             sources += [(user, source, key) for source in item.source_ids]
             if trail is None or not trail.retired:
@@ -271,25 +259,24 @@ class RecordWrites(EntityWrites):
         nothing stays, nor a line of history.
         """
         item = change.record
-        self._require_own([change])
         self.register()
+        values = record_values(item) | {"user_key": self.user, "reason": change.reason}
+        held = self.connection.one(HELD_ITEM, values)
+        if held is None:
+            return self._insert_new([change])[item.id]
+        self._require_own([change])
+        key, id_, created_at, content, is_indexed = held
         terms = indexed(self.analyzer.terms(item.content), items=True)
-        key = self.connection.record_keys(1)[0]
-        values = record_values(item) | {"term_count": len(terms), "key": key}
-        values |= {"user_key": self.user, "reason": change.reason, "closed_at": None, "indexed": 1}
-        before = self.connection.one(HELD_ITEM, values)
-        key, id_, created_at = self.connection.all(PUT_ITEM, values)[0]
-        stored = replace(item, id=id_, created_at=from_ms(created_at))
-        if before:
-            self.tell_revised([key])
-            if before == (item.content_hash, 1):
-                return stored  # What is derived from it is of this content.
+        self.connection.run(REPLACE_ITEM, values | {"key": key, "term_count": len(terms)})
+        self.tell_revised([key])
+        if (content, is_indexed) != (item.content_hash, 1):
+            # What is derived from it is of another content.
             self.full_text.remove(self.connection, self.user, [key])
+            self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
             for table in VECTOR_TABLES:
                 self.drop(table, [key])
-        self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
-        self.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": self.user})
-        return stored
+            self.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": self.user})
+        return replace(item, id=id_, created_at=from_ms(created_at))
 
     def _keep_trail(self, key: int, item: Record, trail: AuditTrail) -> None:
         """Write the history and the recalls that a record has in another store."""
