@@ -179,5 +179,5 @@ def test_a_folder_is_named_as_a_user_names_it(monkeypatch, tmp_path):
         memory.remember("hello")
         monkeypatch.chdir("/")
         assert memory.notes.folder == tmp_path / "my robot" / "notes" / "ana"
-    with closing(remembering(names[2])) as other:
-        assert [record.content for record in other.records()] == ["hello"]
+        with closing(remembering(names[2])) as other:
+            assert [record.content for record in other.records()] == ["hello"]

@@ -137,3 +137,14 @@ def test_without_the_extra_the_remedy_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     with pytest.raises(MissingExtra, match=r"pip install 'memoranda\[postgres\]'"):
         Memory("postgresql://host/db", settings=Settings())
+
+
+def test_keys_grow_beyond_small_numbers(location):
+    """Lists of keys and of users, of one statement, are numbers of one size."""
+    with closing(remembering(location)) as memory:
+        for key in (32_766, 2**31 - 2):
+            with connected(location) as connection:
+                connection.execute("SELECT setval('record_keys', %s)", [key])
+            memory.remember_many([f"Ana likes number {key + place}" for place in range(4)])
+        assert memory.count() == 8
+        assert memory.search("number 32768")

@@ -368,6 +368,9 @@ def test_a_journal_that_outgrew_its_snapshot_begins_anew(opened, monkeypatch):
     store.close()
     store = opened()
     assert (User(store).everything(), store.verify()) == (before, [])
+    assert len(numbers(store)) == left
+    with store._lend_writer() as connection:
+        store._journal.append(*store._everything(connection))
     assert len(numbers(store)) < left
 
 
@@ -427,17 +430,19 @@ def test_another_analyzer_makes_the_terms_anew(opened):
 # Folders
 
 
-def test_a_folder_is_of_one_store_at_a_time(opened, monkeypatch):
-    """A second one, of this process too, is refused with what to do; a closed one says so."""
-    monkeypatch.setattr(folders, "PATIENCE", 0.1)
-    store = opened()
-    with pytest.raises(StoreBusy, match="close that one"):
-        opened()
-    store.close()
-    store.close()
-    with pytest.raises(StoreClosed, match="open it again"):
-        User(store).page()
-    assert User(opened()).page() == []
+def test_a_folder_is_shared_inside_a_process(folder):
+    """Opened twice in a process it is one store, until both have closed it."""
+    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
+    one, two = (ChromaStore.share(folder, **parts) for _ in range(2))
+    User(one).remember("tea")
+    one.close()
+    one.close()
+    assert User(two).page() == ["tea"]
+    two.close()
+    two.close()
+    for each in (one, two):
+        with pytest.raises(StoreClosed, match="open it again"):
+            User(each).page()
 
 
 def test_places_that_are_no_chroma(opened, folder, tmp_path):

@@ -106,7 +106,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
     path = place(location, settings)
     if is_folder(path):
         folder = Path(path.removeprefix(FOLDER))
-        opened: Store = _chroma().ChromaStore(folder, analyzer=TermAnalyzer(), names=names)
+        opened: Store = _chroma().ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
         return opened
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import selectors
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from urllib.parse import urlencode
 import psycopg
 from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memoranda import errors
@@ -49,7 +50,6 @@ OPTIONS: dict[str, Any] = {
 # Memories of a user up to which a search ranks them all.
 EXACT_UP_TO = 100_000
 SET_SESSION = "SELECT set_config('lock_timeout', %s, FALSE)"
-COMMIT_SAFELY = "SET synchronous_commit = on"
 SET_PATIENCE = "SELECT set_config('lock_timeout', :most, TRUE)"
 # Work on all users waits for the writers of each.
 LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
@@ -137,8 +137,10 @@ ANY_OF = {
     "ints": "= ANY (CAST(translate({0}, '[]', '{{}}') AS bigint[]))",
     "texts": "= ANY (ARRAY (SELECT jsonb_array_elements_text(CAST({0} AS jsonb))))",
 }
-# Numbers are sent in one type, whatever their size: so a statement is prepared once.
+# Numbers are sent in one type, whatever their size, also those in lists: so a statement is prepared
+# once, and two lists of it may be of different sizes.
 ADAPTERS = AdaptersMap(psycopg.adapters)
+ADAPTERS.register_dumper(int, Int8Dumper)
 ADAPTERS.register_dumper(int, Int8BinaryDumper)
 
 
@@ -287,7 +289,7 @@ class PostgresStore(Store):
             min_size=1,
             max_size=MOST_CONNECTIONS,
             name=self.location,
-            check=ConnectionPool.check_connection,
+            check=_require_connected,
             configure=self._set_session,
             open=True,
         )
@@ -301,7 +303,7 @@ class PostgresStore(Store):
     def _set_session(self, raw: psycopg.Connection[Row]) -> None:
         raw.execute(SET_SESSION, (_milliseconds(self._busy_timeout),))
         if self._power_safe:
-            raw.execute(COMMIT_SAFELY)
+            raw.execute("SET synchronous_commit = on")
 
     def close(self) -> None:
         """Close every connection; one that is still out is closed when it comes back."""
@@ -316,10 +318,7 @@ class PostgresStore(Store):
         with self._lend() as connection:
             done = connection.value(DONE) if connection.value(IS_THERE) else 0
         if done > newest:
-            message = (
-                f"{self.location} has schema {done}, this memoranda knows up to {newest}; "
-                f"upgrade with pip install -U memoranda, the database was left as it is"
-            )
+            message = f"{self.location} has schema {done}; pip install -U memoranda to upgrade"
             raise errors.SchemaTooNew(message)
         return bool(done < newest)
 
@@ -473,6 +472,14 @@ class PostgresStore(Store):
         """Return the bytes that the database takes."""
         with self.read() as connection:
             return int(connection.value("SELECT pg_database_size(current_database())"))
+
+
+def _require_connected(raw: psycopg.Connection[Row]) -> None:
+    """Raise ``psycopg.OperationalError`` where the server has left: it says so, unasked."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(raw, selectors.EVENT_READ)
+        if selector.select(0):
+            ConnectionPool.check_connection(raw)
 
 
 def _milliseconds(seconds: float) -> str:

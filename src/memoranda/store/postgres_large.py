@@ -70,7 +70,6 @@ MAKE = (
         FOREIGN KEY (user_key, record_key) REFERENCES records (user_key, key) ON DELETE CASCADE
     )
     """,
-    "ALTER TABLE {table} ALTER COLUMN embedding SET STATISTICS 0",
 )
 NEEDED = (
     "users with too many memories for that are ranked in memory all the same; let an administrator "

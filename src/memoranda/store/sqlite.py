@@ -64,10 +64,7 @@ DAMAGED = (
     "backup, or save what can be read: sqlite3 {path} .recover | sqlite3 saved.db, see "
     "docs/reliability.md"
 )
-LOCKED = (
-    "{path} stayed locked by another process beyond the timeout; try again, or raise the setting "
-    "storage.busy_timeout"
-)
+LOCKED = "{path} stayed locked by another process; try again, or raise storage.busy_timeout"
 READ_ONLY = "{path} cannot be written; check the permissions of the file and its folder"
 CANNOT_OPEN = "{path} cannot be opened; name a file, such as agent.db, in a folder that is there"
 MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
@@ -94,10 +91,7 @@ class ErrorTranslator:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Translate ``error``."""
         if isinstance(error, UnicodeEncodeError):
-            message = (
-                f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
-                f"decode the source with errors='replace'"
-            )
+            message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
         if isinstance(error, apsw.Error):
             meaning, message = next(MEANINGS[each] for each in MEANINGS if isinstance(error, each))
@@ -281,11 +275,8 @@ def file_address(path: str) -> str:
         return path
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
-        message = (
-            f"{path} cannot be read in a folder that cannot be written, as a killed process left "
-            f"its log ({log.name}); copy both to one that can, and open the copy"
-        )
-        raise errors.StoreReadOnly(message)
+        message = f"{path} cannot be read without writing, as a killed process left {log.name}"
+        raise errors.StoreReadOnly(f"{message}; copy both to another folder, and open the copy")
     return f"{Path(path).as_uri()}?immutable=1"
 
 
@@ -440,10 +431,7 @@ class SqliteStore(Store):
     def _enter_wal(self, raw: apsw.Connection) -> None:
         mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
         if mode != "wal":
-            message = (
-                f"{self.location} cannot be shared by several readers and a writer (journal mode "
-                f"{mode}); put it on a local disk"
-            )
+            message = f"{self.location} cannot be shared (journal mode {mode}); use a local disk"
             raise errors.StoreError(message)
         level = "FULL" if self.power_safe else "NORMAL"
         raw.execute(f"PRAGMA synchronous = {level}")
@@ -458,11 +446,8 @@ class SqliteStore(Store):
             self._file = self._file or found
             if os.path.samestat(found, self._file):
                 return
-        message = (
-            f"{self.location} was deleted, moved or replaced while it was open, so this is not "
-            f"stored; put the file back and open the memory again"
-        )
-        raise errors.StoreError(message)
+        what = f"{self.location} was deleted, moved or replaced while open; this is not stored"
+        raise errors.StoreError(f"{what}: put the file back and open the memory again")
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""

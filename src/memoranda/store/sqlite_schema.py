@@ -54,16 +54,10 @@ def read_version(raw: apsw.Connection, newest: int, location: str) -> int:
     """
     version, application, tables = raw.execute(STATE).get
     if application != APPLICATION_ID and (tables or application or version):
-        message = (
-            f"{location} is an SQLite database, but not one of memoranda's; "
-            f"choose another path, it was left as it is"
-        )
+        message = f"{location} is an SQLite database of another program; choose another path"
         raise NotADatabase(message)
     if version > newest:
-        message = (
-            f"{location} has schema {version}, this memoranda knows up to {newest}; "
-            f"upgrade with pip install -U memoranda, the file was left as it is"
-        )
+        message = f"{location} has schema {version}; pip install -U memoranda to upgrade"
         raise SchemaTooNew(message)
     return int(version)
 

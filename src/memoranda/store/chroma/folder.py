@@ -96,11 +96,9 @@ class ChromaFolder:
             try:
                 self._lock.acquire(timeout=PATIENCE)
             except Timeout as error:
-                message = (
-                    f"{path} is in use by another process or Memory; Chroma serves one at a time, "
-                    f"so close that one, or move to a SQLite file: memoranda --db {self} copy a.db"
-                )
-                raise errors.StoreBusy(message) from error
+                why = f"{path} is in use by another process, and serves one at a time; "
+                remedy = f"close that one, or move: memoranda copy {self} agent.db"
+                raise errors.StoreBusy(why + remedy) from error
             try:
                 # By a log of what is written ahead, a call takes half the time.
                 with closing(apsw.Connection(str(path / DATABASE))) as database:
@@ -127,10 +125,7 @@ class ChromaFolder:
             StoreError: Chroma could not do it; a write was not carried out.
         """
         if self._process != os.getpid():
-            message = (
-                f"{self.path} was opened before this process was forked, and a folder of Chroma "
-                f"serves one process at a time; open the memory in the one that uses it"
-            )
+            message = f"{self.path} was opened before this process was forked; use it in that one"
             raise errors.StoreBusy(message)
         with self._translated():
             if name not in self._collections:
@@ -280,8 +275,6 @@ class Journal:
         heads = [each for each in self._folder.ids(JOURNAL) if each.isdigit() and each >= first]
         for key, _, row in sorted(self._folder.rows(JOURNAL, heads)):
             yield self._entry(key, row, newest_schema)
-        if first:  # Whoever wrote the snapshot may have been killed.
-            self._remove_before(int(first))
 
     def append(self, schema: int, patch: bytes, is_snapshot: bool = False) -> None:  # noqa: FBT001, FBT002 - as `read` yields them
         """Commit an entry; where it fails, it is not there.
@@ -318,10 +311,7 @@ class Journal:
         try:
             number, schema, is_snapshot = row["number"], row["schema"], row["snapshot"]
             if schema > newest_schema:
-                message = (
-                    f"{self._folder} has schema {schema}, this memoranda knows up to "
-                    f"{newest_schema}; upgrade with pip install -U memoranda"
-                )
+                message = f"{self._folder} has schema {schema}; pip install -U memoranda to upgrade"
                 raise errors.SchemaTooNew(message)
             if not is_snapshot and number != self.number + 1:
                 raise ValueError(f"entry {self.number + 1} is missing")  # noqa: TRY301
@@ -330,10 +320,7 @@ class Journal:
             text = row["patch"] + "".join(pieces[each] for each in parts)
             patch = b64decode(text, validate=True)
         except (KeyError, ValueError, TypeError) as error:
-            message = (
-                f"{self._folder}: the journal cannot be read ({error}); something else changed "
-                f"it. Restore a backup"
-            )
+            message = f"{self._folder}: the journal cannot be read ({error}); restore a backup"
             raise errors.NotADatabase(message) from error
         self._count(number, len(text), is_snapshot=is_snapshot)
         return schema, patch, is_snapshot

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from copy import copy
 from importlib.resources import files
 from pathlib import Path
+from threading import RLock
+from typing import ClassVar
 
 import apsw
 
@@ -44,9 +47,12 @@ class ChromaStore(SqliteStore):
         names: decides which names are one entity.
 
     Raises:
-        StoreBusy: another process, or another store of this one, has the folder.
+        StoreBusy: another process has the folder.
         StoreError: the folder cannot be used; it is left as it was.
     """
+
+    _handles: ClassVar[dict[Path, list[ChromaStore]]] = {}
+    _sharing: ClassVar[RLock] = RLock()
 
     def __init__(self, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Open the folder and make the database from its journal."""
@@ -59,11 +65,27 @@ class ChromaStore(SqliteStore):
         except BaseException:
             self.folder.close()
             raise
+        self._handles[path.resolve()] = [self]
+
+    @classmethod
+    def share(cls, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> ChromaStore:
+        """Return a handle of the store in a folder, which all handles of this process share."""
+        with cls._sharing:
+            handles = cls._handles.get(path.resolve())
+            if not handles:
+                return cls(path, analyzer=analyzer, names=names)
+            handles.append(copy(handles[0]))
+            return handles[-1]
 
     def close(self) -> None:
-        """Close the store and its folder. Closing twice is harmless."""
-        super().close()
-        self.folder.close()
+        """Close this handle, and the folder with the last one. Closing twice is harmless."""
+        with self._sharing:
+            handles = self._handles.get(self.folder.path.resolve(), [])
+            self._closed = True
+            handles[:] = [each for each in handles if each is not self]
+            if not handles:
+                super().close()
+                self.folder.close()
 
     # Opening
 
@@ -72,11 +94,8 @@ class ChromaStore(SqliteStore):
         self.location = str(self.folder)
         self._errors = ErrorTranslator(self.location)
         if OLD_JOURNAL in self.folder.names():
-            message = (
-                f"{self.location} was written by an earlier version of memoranda; export each user "
-                f"with that version (memoranda export), and import that into a new folder here"
-            )
-            raise errors.NotADatabase(message)
+            why = f"{self.location} is of an earlier memoranda; export each user with that version"
+            raise errors.NotADatabase(f"{why} (memoranda export), and import into a new folder")
         with self._lend_writer() as connection:
             raw, newest = connection.raw, len(schema_steps())
             raw.execute("BEGIN; PRAGMA defer_foreign_keys = ON").fetchall()
