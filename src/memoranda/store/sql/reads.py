@@ -254,8 +254,8 @@ FACT_REVISION = "SELECT fact_revision FROM users WHERE key = :user"
 INDEX_ROWS = """
 SELECT key, session_id, position, length(content), term_count, kind, agent, source_role,
     event_time, created_at, valid_until, confidence, subject, attribute, event_until,
-    length(replace(replace(substr(content, greatest(length(content) - 39, 1)), '?', ''),
-        '{question}', '')) < least(length(content), 40)
+    substr(content, greatest(length(content) - 39, 1)) LIKE '%?%'
+        OR substr(content, greatest(length(content) - 39, 1)) LIKE '%\N{FULLWIDTH QUESTION MARK}%'
 FROM records r WHERE user_key = :user AND {new} AND {part} ORDER BY key
 """
 # What came since. It has an end, as a server that plans for any beginning takes what has none for a
@@ -283,13 +283,11 @@ WHERE record_key IN (@ints(:keys)) AND user_key = :user
 """
 # The same of some of the memories, by their keys.
 SOME = "key IN (@ints(:keys))"
-CANDIDATE_ROWS = INDEX_ROWS.format(
-    new=SOME, part="r.kind <> 'item'", question="\N{FULLWIDTH QUESTION MARK}"
-)
+CANDIDATE_ROWS = INDEX_ROWS.format(new=SOME, part="r.kind <> 'item'")
 # Items have an index of their own: what an application keeps changes no ranking of memories.
 INDEX_STATEMENTS = {
     items: tuple(
-        sql.format(part=part, new=new, question="\N{FULLWIDTH QUESTION MARK}")
+        sql.format(part=part, new=new)
         for sql, new in ((INDEX_ROWS, LATER), (INDEX_ROWS, REVISED), (INDEX_VECTORS, ""))
     )
     for items, part in ((False, "r.kind <> 'item'"), (True, "r.kind = 'item'"))

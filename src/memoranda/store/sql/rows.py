@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -298,7 +299,7 @@ def index_rows(rows: Sequence[Row]) -> list[IndexRow]:
         TypeError: a row is damaged.
         ValueError: the same.
     """
-    made = [*map(IndexRow._make, rows)]
+    made: list[IndexRow] = [*map(partial(tuple.__new__, IndexRow), rows)]  # Quicker than `_make`.
     columns: dict[str, Any] = dict(zip(IndexRow._fields, zip(*made, strict=True), strict=False))
     if unknown := set(columns.get("kind", ())) - KINDS:
         message = f"kind is {min(unknown)!r}"
