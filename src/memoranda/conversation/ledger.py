@@ -37,9 +37,8 @@ from memoranda.model.models import (
     PrunedSpan,
     Pruning,
 )
-from memoranda.model.ports import MessageMeter
 from memoranda.store.sql.database import read_again
-from memoranda.tokens.catalog import Catalog
+from memoranda.tokens.catalog import Catalog, ChatMeter
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
 RECENT = 200  # messages of a run whose particulars are looked for
@@ -225,7 +224,7 @@ class Ledger:
             known = self._signals[message.id] = signals(message)
         return known
 
-    def marked(self, meter: MessageMeter, budget: int) -> int:
+    def marked(self, meter: ChatMeter, budget: int) -> int:
         """Return the tokens of the markers that stand for the gaps in a view of ``budget``."""
         if self._marked is None or self._marked[0] != self.gaps:
             plain = sum(make_marker(replace(gap, named=()), meter).cost for gap in self.gaps)
@@ -432,7 +431,7 @@ class ConversationState:
 
     ledger: Ledger
     info: ConversationInfo
-    meter: MessageMeter
+    meter: ChatMeter
     window: int
     window_known: bool
     expired_through: int = -1

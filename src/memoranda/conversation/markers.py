@@ -15,8 +15,8 @@ from itertools import accumulate
 from memoranda.conversation.particulars import merge_ranked
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Marker, MessageSpan, PrunedSpan
-from memoranda.model.ports import MessageMeter
 from memoranda.text.patterns import compile_pattern
+from memoranda.tokens.catalog import ChatMeter
 
 PARTICULARS = 0.1  # most of a budget that the particulars in markers may take
 SUMMARIES = 0.2  # most of a budget that what markers tell in short may take
@@ -50,7 +50,7 @@ def marked_positions(marker: object) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
+def make_marker(gap: PrunedSpan, meter: ChatMeter) -> Marker:
     """Return the marker of a gap, with what it costs."""
     name = reference(gap.first, gap.last)
     noun = "message" if gap.messages == 1 else "messages"
@@ -72,7 +72,7 @@ def join_period(first: str, last: str) -> str:
 
 
 def fit_particulars(
-    gaps: Sequence[PrunedSpan], known: Container[str], meter: MessageMeter, most: int
+    gaps: Sequence[PrunedSpan], known: Container[str], meter: ChatMeter, most: int
 ) -> list[PrunedSpan]:
     """Return the gaps, each with those of its particulars that its marker is to tell.
 
@@ -104,7 +104,7 @@ def fit_particulars(
     return told(count)
 
 
-def particulars_cost(gaps: Iterable[PrunedSpan], meter: MessageMeter) -> int:
+def particulars_cost(gaps: Iterable[PrunedSpan], meter: ChatMeter) -> int:
     """Return the tokens that the particulars of gaps add to their markers."""
     return sum(
         make_marker(replace(gap, summary=None), meter).cost
@@ -114,7 +114,7 @@ def particulars_cost(gaps: Iterable[PrunedSpan], meter: MessageMeter) -> int:
     )
 
 
-def fit_summaries(gaps: Sequence[PrunedSpan], meter: MessageMeter, most: int) -> list[Marker]:
+def fit_summaries(gaps: Sequence[PrunedSpan], meter: ChatMeter, most: int) -> list[Marker]:
     """Return the markers of gaps, with as much of their summaries as ``most`` tokens hold.
 
     The newest come first, while there is room for them.
@@ -128,7 +128,7 @@ def fit_summaries(gaps: Sequence[PrunedSpan], meter: MessageMeter, most: int) ->
     return found[::-1]
 
 
-def _with_summary(gap: PrunedSpan, plain: Marker, meter: MessageMeter, most: int) -> Marker:
+def _with_summary(gap: PrunedSpan, plain: Marker, meter: ChatMeter, most: int) -> Marker:
     """Return the marker with as much of its summary as ``most`` tokens hold."""
     text = gap.summary or ""
     while text:

@@ -31,12 +31,12 @@ from memoranda.model.checks import limited, refuse_unknown, require_attributes, 
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
-from memoranda.model.ports import MessageMeter, RecallRequest, Summarizer
+from memoranda.model.ports import RecallRequest, Summarizer
 from memoranda.model.processes import start_thread
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
 from memoranda.settings.sections import ConversationSettings
-from memoranda.tokens.catalog import Catalog
+from memoranda.tokens.catalog import Catalog, ChatMeter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +213,7 @@ def has_too_many(ledger: Ledger, policy: Policy) -> bool:
 
 
 def pruned_spans(
-    ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
+    ledger: Ledger, budget: int, policy: Policy, meter: ChatMeter
 ) -> tuple[PrunedSpan, ...]:
     """Return the live messages that a view of ``budget`` tokens leaves out, as scored spans.
 

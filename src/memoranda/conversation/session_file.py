@@ -49,7 +49,6 @@ from memoranda.errors import (
 )
 from memoranda.model.checks import EPOCH
 from memoranda.model.models import NO_METADATA, ConversationInfo, Message
-from memoranda.model.ports import MessageMeter
 from memoranda.text.files import (
     BINARY,
     FORBIDDEN,
@@ -61,11 +60,12 @@ from memoranda.text.files import (
     write_at_once,
     write_whole,
 )
+from memoranda.tokens.catalog import ChatMeter
 
 log = logging.getLogger("memoranda.sessions")
 
 # Gives what counts the tokens of a model.
-Meters = Callable[[str | None], MessageMeter]
+Meters = Callable[[str | None], ChatMeter]
 
 POLL = 0.002  # seconds between two looks at a lock that another writer holds
 TAIL = 64  # bytes by which the place is known again up to which the file was read

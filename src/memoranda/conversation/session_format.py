@@ -30,8 +30,8 @@ from memoranda.model.models import (
     Pruning,
     Tombstone,
 )
-from memoranda.model.ports import MessageMeter
 from memoranda.text.json_values import list_of, object_of, parse_as, refuse_constant, to_object
+from memoranda.tokens.catalog import ChatMeter
 
 METADATA = "metadata"
 FIRST_LINE = 2  # of the messages: the metadata are line 1
@@ -143,7 +143,7 @@ def update_line(line: bytes, before: Message, after: Message) -> bytes:
 
 
 def parse_message(
-    value: object, position: int, said: datetime, meter: MessageMeter | None = None
+    value: object, position: int, said: datetime, meter: ChatMeter | None = None
 ) -> Message:
     """Return the message that a line holds.
 

@@ -28,7 +28,7 @@ from memoranda.conversation.selection import NEWEST, Selection, Strategy, Unit
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
-from memoranda.model.ports import MessageMeter
+from memoranda.tokens.catalog import ChatMeter
 
 # What stays, by the number of the unit: the unit itself, or a shortened copy.
 KeptUnits = dict[int, Unit]
@@ -68,7 +68,7 @@ class Policy:
 
 
 def choose(
-    ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
+    ledger: Ledger, budget: int, policy: Policy, meter: ChatMeter
 ) -> tuple[KeptUnits, Reasons]:
     """Return which units stay within ``budget`` tokens, and why; fixed ones even beyond it."""
     units = ledger.units
@@ -104,7 +104,7 @@ def _last_step(units: Sequence[Unit], budget: int, policy: Policy) -> int:
 
 
 def choose_once(
-    ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
+    ledger: Ledger, budget: int, policy: Policy, meter: ChatMeter
 ) -> tuple[KeptUnits, Reasons]:
     """Return which units stay, and why, regardless of earlier views."""
     units, must = ledger.units, essentials(ledger, policy)
@@ -167,7 +167,7 @@ def least_tokens(ledger: Ledger, budget: int, policy: Policy) -> int:
 
 
 def squeeze(
-    ledger: Ledger, must: Iterable[int], budget: int, policy: Policy, meter: MessageMeter
+    ledger: Ledger, must: Iterable[int], budget: int, policy: Policy, meter: ChatMeter
 ) -> KeptUnits:
     """Return which units stay, and how shortened, where not even the essential ones fit."""
     units = ledger.units
@@ -216,7 +216,7 @@ def _longest_kept(units: Iterable[Unit], budget: int) -> int:
     return max(sizes, default=0)
 
 
-def _shorten(message: Message, cap: int, meter: MessageMeter) -> Message:
+def _shorten(message: Message, cap: int, meter: ChatMeter) -> Message:
     """Return a message of which a tool result is no longer than ``cap`` tokens: head and tail."""
     if not _can_shorten(message) or message.tokens <= cap:
         return message
@@ -270,7 +270,7 @@ class ConversationView:
     reasons: Reasons = field(compare=False)
 
 
-def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) -> ConversationView:
+def view_of(ledger: Ledger, budget: int, policy: Policy, meter: ChatMeter) -> ConversationView:
     """Return the view of the transcript that ``ledger`` holds within ``budget`` tokens.
 
     Fixed messages stay even where they alone exceed the budget; the caller, who knows what
@@ -295,7 +295,7 @@ def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) ->
         room = max(min(room - over, budget - marked), floor)
 
 
-def _with_fewer_marked(parts: _ViewParts, budget: int, meter: MessageMeter) -> ConversationView:
+def _with_fewer_marked(parts: _ViewParts, budget: int, meter: ChatMeter) -> ConversationView:
     """Return the view where not all particulars fit beside what must stay, or not even markers."""
     found = parts.assemble(fit_summaries(parts.told(meter, 0), meter, 0))
     if found.tokens <= budget:
@@ -316,7 +316,7 @@ class _ViewParts:
         here = [*self._shown, *self._waiting]
         self._out, self._gaps = _left_out(ledger, here, {item.id for item in self._orphans})
 
-    def told(self, meter: MessageMeter, most: int) -> list[PrunedSpan]:
+    def told(self, meter: ChatMeter, most: int) -> list[PrunedSpan]:
         """Return the gaps with the particulars that their markers tell in ``most`` tokens."""
         known: set[str] = set()
         # A stable view tells what it told before, whatever is said now.

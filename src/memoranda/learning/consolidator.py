@@ -46,7 +46,6 @@ from memoranda.learning.stage_models import StageModels
 from memoranda.model.changes import Insert, RecordAccess, RecordChange, Reinforce, Supersede
 from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
-from memoranda.model.ports import DateReader
 from memoranda.model.query import Filter, Order, Vector
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
@@ -55,6 +54,7 @@ from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import has_secret
 
 log = logging.getLogger("memoranda.consolidate")
@@ -190,7 +190,7 @@ class Consolidator:
     searcher: RecallService
     models: StageModels
     rules: RuleFactExtractor
-    dates: DateReader
+    dates: DateParser
     embed: Callable[[str], Vector | None]
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)

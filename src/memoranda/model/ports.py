@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from memoranda.model.models import DateMention, Image, Mention, Message, ToolCall
+    from memoranda.model.models import Mention, Message
     from memoranda.model.query import EmbeddedText, Vectors
     from memoranda.model.usage import Reply
 
@@ -84,18 +83,6 @@ class EntityExtractor(Protocol):
 
     def extract(self, text: str) -> list[Mention]:
         """Return mentions in the order of their start, none overlapping."""
-
-
-class DateReader(Protocol):
-    """Finds the times that a text speaks of."""
-
-    def read(self, text: str, said_at: datetime) -> list[DateMention]:
-        """Return the times in ``text``, in order, none overlapping.
-
-        Args:
-            text: what was said.
-            said_at: when, in the time zone of who said it: "yesterday" is the day before.
-        """
 
 
 class LanguageModel(Protocol):
@@ -176,23 +163,6 @@ class RecallRequest:
     budget: int
     seen: frozenset[str] = frozenset()
     counter: TokenCounter | None = None
-
-
-class MessageMeter(Protocol):
-    """Measures messages as the chat format of a model's provider packs them."""
-
-    @property
-    def counter(self) -> TokenCounter:
-        """What measures their text."""
-
-    @property
-    def reply(self) -> int:
-        """Tokens that open the model's reply, once in a context."""
-
-    def message(
-        self, content: str, calls: Sequence[ToolCall] = (), images: Sequence[Image] = ()
-    ) -> int:
-        """Return the tokens of a message with all that the format adds around it."""
 
 
 class Summarizer(Protocol):

@@ -18,7 +18,7 @@ from memoranda.learning.extraction.exclusions import blank_exclusions, is_inject
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.learning.parsed_text import stems
 from memoranda.model.models import DateMention
-from memoranda.model.ports import DateReader
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.lines import MARKUP, cut, one_line, stamp
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import HIDDEN, has_secret, mask_secrets
@@ -87,7 +87,7 @@ class HistoryEntryWriter:
         dates: finds times, to tell which days relative ones mean.
     """
 
-    def __init__(self, dates: DateReader) -> None:
+    def __init__(self, dates: DateParser) -> None:
         """Read with these."""
         self.dates = dates
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from memoranda.errors import InvalidInput
-from memoranda.model.ports import DateReader
 from memoranda.text.dates.statements import DateParser
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -269,7 +268,7 @@ MOMENTS = st.datetimes(timezones=st.timezones())
 @given(TEXTS, MOMENTS)
 def test_any_text_at_any_moment(text, said_at):
     """It never raises; places are in order, apart and right; every time ends after it begins."""
-    reader: DateReader = DateParser()
+    reader: DateParser = DateParser()
     found = reader.read(text, said_at)
     assert found == reader.read(text, said_at)
     reached = 0

@@ -38,7 +38,7 @@ from memoranda.model.checks import (
     too_deep,
 )
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
-from memoranda.model.ports import MessageMeter
+from memoranda.tokens.catalog import ChatMeter
 
 ROLES = ("system", "user", "assistant", "tool")
 SAME_ROLE = {
@@ -435,7 +435,7 @@ def _is_file(part: object) -> bool:
     return isinstance(part, Mapping) and not _parse_image(part) and holds_file(part)
 
 
-def count_message(meter: MessageMeter, message: NewMessage | Message) -> int:
+def count_message(meter: ChatMeter, message: NewMessage | Message) -> int:
     """Return the tokens of a message with all that is sent of it, in the form it came in."""
     tokens = meter.message(message.content, message.tool_calls, message.images)
     if message.raw is None:

@@ -22,8 +22,8 @@ from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.parsed_text import UNSPACED, replace_idioms
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
-from memoranda.model.ports import DateReader
 from memoranda.text.calendar import Table, calendar_numbers
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import has_secret
@@ -95,7 +95,7 @@ class ClaimChecker:
         reader: finds the times in a text.
     """
 
-    def __init__(self, page: Sequence[Turn], before: Sequence[Turn], reader: DateReader) -> None:
+    def __init__(self, page: Sequence[Turn], before: Sequence[Turn], reader: DateParser) -> None:
         """Check claims of ``page``."""
         self.page = page
         self.labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
@@ -370,7 +370,7 @@ class Evidence:
         reader: finds the times they speak of.
     """
 
-    def __init__(self, turns: Sequence[Turn], reader: DateReader) -> None:
+    def __init__(self, turns: Sequence[Turn], reader: DateParser) -> None:
         """Read the turns."""
         self.text = "\n".join(turn.text for turn in turns)
         self.stems = stems(self.text)

@@ -27,7 +27,7 @@ from memoranda.learning.llm.claim_checking import (
 )
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
-from memoranda.model.ports import DateReader
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import cut_sentences
 
@@ -57,7 +57,7 @@ class MemoryProposal(NamedTuple):
 
 
 def read_proposal(
-    memory: str, update: str, turns: Sequence[Turn], lines: Mapping[str, str], reader: DateReader
+    memory: str, update: str, turns: Sequence[Turn], lines: Mapping[str, str], reader: DateParser
 ) -> MemoryProposal:
     """Return the claims and removals in a model's new version of the notes.
 

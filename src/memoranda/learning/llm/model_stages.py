@@ -27,7 +27,8 @@ from memoranda.learning.llm.claim_checking import (
     stems,
 )
 from memoranda.model.models import Kind, Record
-from memoranda.model.ports import DateReader, LanguageModel
+from memoranda.model.ports import LanguageModel
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.secrets import has_secret
 from memoranda.text.terms import cut_sentences
 
@@ -89,7 +90,7 @@ class ClaimsAnswer:
 
 
 async def extract_claims(
-    model: LanguageModel, page: Sequence[Turn], *, before: Sequence[Turn] = (), reader: DateReader
+    model: LanguageModel, page: Sequence[Turn], *, before: Sequence[Turn] = (), reader: DateParser
 ) -> list[Claim]:
     """Return the claims of ``page``, drawn by a model, in the order they were said.
 

@@ -55,7 +55,7 @@ Places = Callable[[int], int]
 
 
 class DateParser:
-    """Reads times in statements; implements :class:`~memoranda.model.ports.DateReader`."""
+    """Finds the times that a statement speaks of."""
 
     def read(self, text: str, said_at: datetime) -> list[DateMention]:
         """Return the times in ``text``, in order, none overlapping.
