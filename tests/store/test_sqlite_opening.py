@@ -115,49 +115,45 @@ def test_a_newer_schema_is_left_alone(path, open_store):
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
+def test_databases_and_files_of_others_are_left_alone(path, open_store):
+    """A file of another application is refused, and not a byte of it changes."""
+    for script in (
         "CREATE TABLE notes (text)",
         "PRAGMA application_id = 77",
         "PRAGMA user_version = 1",
         "CREATE TABLE notes (text); PRAGMA journal_mode = WAL",
-    ],
-)
-def test_databases_of_others_are_left_alone(path, open_store, script):
-    """A file of another application is refused, and not a byte of it changes."""
-    connection = apsw.Connection(os.fspath(path))
-    connection.execute(script)
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(NotADatabase, match=r"memory\.db"):
-        open_store()
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
+        b"Dear diary, today\n" * 500,
+        b"\x00" * 5_000,
+        b"xy",
+    ):
+        if isinstance(script, str):
+            connection = apsw.Connection(os.fspath(path))
+            connection.execute(script)
+            connection.close()
+        else:
+            path.write_bytes(script)
+        before = path.read_bytes()
+        with pytest.raises(NotADatabase, match=r"memory\.db"):
+            open_store()
+        assert path.read_bytes() == before
+        assert list(path.parent.iterdir()) == [path]
+        path.unlink()
 
 
-@pytest.mark.parametrize("content", [b"Dear diary, today\n" * 500, b"\x00" * 5_000, b"xy"])
-def test_other_files_are_left_alone(path, open_store, content):
-    """A file that is no database is refused, and not a byte of it changes."""
-    path.write_bytes(content)
-    with pytest.raises(NotADatabase):
-        open_store()
-    assert path.read_bytes() == content
-
-
-@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.95])
-def test_a_truncated_file_is_never_taken_for_sound(path, open_store, part):
+def test_a_truncated_file_is_never_taken_for_sound(path, open_store):
     """A file that lost its end is refused when it is opened, or reported when it is checked."""
     store = open_store()
     User(store).remember(*[f"text {number} about tea" for number in range(300)])
     store.close()
-    os.truncate(path, int(path.stat().st_size * part))
-    try:
-        store = open_store()
-        problems = store.verify()
-    except StoreError:
-        return
-    assert problems
+    whole = path.read_bytes()
+    for part in (0.02, 0.3, 0.6, 0.95):
+        path.write_bytes(whole[: int(len(whole) * part)])
+        try:
+            store = open_store()
+            assert store.verify(), part
+            store.close()
+        except StoreError:
+            continue
 
 
 def test_a_folder_is_no_file(path, open_store):
