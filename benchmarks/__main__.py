@@ -20,9 +20,7 @@ from benchmarks import (
     frozen,
     history_entries,
     learning,
-    memories,
     ner,
-    notes_speed,
     postgres,
     pruning,
     quiz,
@@ -30,11 +28,7 @@ from benchmarks import (
     replay,
     retrieval,
     searching,
-    serving,
-    sessions,
     starting,
-    stores,
-    storing,
     updates,
 )
 from benchmarks.torture.runner import PARTS
@@ -51,7 +45,6 @@ QUALITY = (
     "names",
     "replay",
     "notes",
-    "stores",
     "postgres",
     "quiz",
 )
@@ -61,11 +54,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "conversing": conversing.run,
     "pruning": pruning.run,
     "embedding": embedding.run,
-    "storing": storing.run,
     "starting": starting.run,
-    "memories": memories.run,
-    "serving": serving.run,
-    "sessions": sessions.run,
     "learning": learning.run,
 }
 
@@ -122,8 +111,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "dates": lambda: dates.run(data),
         "names": lambda: ner.run(data),
         "replay": lambda: replays(asked.shared, quick=quick),
-        "notes": lambda: notes(data, quick=quick),
-        "stores": lambda: stores.run(quick=quick),
+        "notes": lambda: history_entries.run(data, quick=quick),
         "postgres": lambda: postgres.run(quick=quick),
         "quiz": lambda: [quiz.run(path) for path in quiz.HISTORIES],
     }
@@ -134,12 +122,6 @@ def replays(shared: Path, *, quick: bool) -> None:
     """Print what contexts of tool-calling runs hold of what is needed, and how much beside it."""
     replay.run(shared, quick=quick)
     relevance.run(replay.runs(shared), list(STRATEGIES)[: 1 if quick else None])
-
-
-def notes(data: Path, *, quick: bool) -> None:
-    """Print what entries of the history hold, and what the notes cost."""
-    history_entries.run(data, quick=quick)
-    notes_speed.run(quick=quick)
 
 
 if __name__ == "__main__":

@@ -78,17 +78,6 @@ def test_public_names_are_documented(name: str):
     assert not missing
 
 
-def test_both_faces_are_made_alike():
-    """Memory and AsyncMemory take the same arguments."""
-    assert parameters(Memory) == parameters(AsyncMemory)
-
-
-def test_there_are_verbs_to_compare():
-    """The comparison below does not pass for want of verbs."""
-    verbs = {verb for plain, _, verb in VERBS if plain is Memory}
-    assert {"remember", "search", "recall", "forget", "conversation", "close"} <= verbs
-
-
 @pytest.mark.parametrize(
     ("plain", "asynchronous", "verb"),
     [pytest.param(*row, id=f"{row[0].__name__}.{row[2]}") for row in VERBS],

@@ -90,15 +90,6 @@ def _taken(events):
     return subjects
 
 
-def test_the_limit_is_told_again_after_a_pruning(chat):
-    """R2.4: what was made free can fill up again, and is told again."""
-    events = heard(chat, "approaching_limit")
-    for _ in range(3):
-        fill(chat, [100] * 8)
-        chat.prune(200)
-    assert len(events) == 3
-
-
 def test_many_messages_at_once_are_one_crossing(chat):
     """R2.4: a whole list that crosses the threshold is told once, with all of it."""
     events = heard(chat, "approaching_limit")
@@ -246,10 +237,3 @@ def test_a_task_that_begins_is_told_with_its_message(chat):
     assert boundary.message == said
     assert boundary.why
     assert boundary.title is None
-
-
-@each_row("wrong", [None, "print", 5])
-def test_what_cannot_be_called_is_refused(chat, wrong):
-    """A subscriber that could only fail is refused at once, not logged at each event."""
-    with pytest.raises(errors.InvalidInput, match="callback="):
-        chat.on("pruned", wrong)

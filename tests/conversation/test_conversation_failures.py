@@ -146,6 +146,25 @@ def test_a_message_that_cannot_be_stored_changes_nothing():
     assert [event.name for event in events][:2] == ["added", "task_boundary"]
 
 
+def test_a_full_disk_refuses_the_message_whole(tmp_path):
+    """R: on a disk without room neither message nor episode is there; with room all goes on."""
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
+        fill(chat, [79] * 10)
+        events, before = heard(chat), chat.view()
+        writer = memory._services.store._writer.raw
+        writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count')}")
+        with pytest.raises(errors.StoreFull):
+            chat.add("user", "tea " * 60_000)
+        assert events == []
+        assert chat.view() == before
+        assert len(memory.records(kind="episode")) == 10
+        writer.execute("PRAGMA max_page_count = 1000000")
+        chat.add("user", "tea " * 60_000)
+        assert len(chat.prunings) == 1
+        assert memory.verify() == []
+
+
 def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
     """The same on SQLite: the receipt's row cannot be written, the message's could."""
     with remembering(tmp_path / "m.db") as memory:
@@ -166,23 +185,4 @@ def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
         writer.execute("DROP TRIGGER broken")
         chat.add("assistant", sized(12))
         assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
-        assert memory.verify() == []
-
-
-def test_a_full_disk_refuses_the_message_whole(tmp_path):
-    """R: on a disk without room neither message nor episode is there; with room all goes on."""
-    with remembering(tmp_path / "m.db") as memory:
-        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
-        fill(chat, [79] * 10)
-        events, before = heard(chat), chat.view()
-        writer = memory._services.store._writer.raw
-        writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count')}")
-        with pytest.raises(errors.StoreFull):
-            chat.add("user", "tea " * 60_000)
-        assert events == []
-        assert chat.view() == before
-        assert len(memory.records(kind="episode")) == 10
-        writer.execute("PRAGMA max_page_count = 1000000")
-        chat.add("user", "tea " * 60_000)
-        assert len(chat.prunings) == 1
         assert memory.verify() == []

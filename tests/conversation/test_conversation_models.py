@@ -59,17 +59,6 @@ def test_settings_come_before_what_is_known():
     assert window(model="gpt-4", context_limit=700) == 700
 
 
-def test_pruning_starts_at_the_window_of_the_model():
-    """R6.1: the thresholds are shares of the window that the settings give the model."""
-    chat = alone(model="tiny", settings=with_tokens(limits={"tiny": 1_000}))
-    events = heard(chat, "approaching_limit", "pruned")
-    fill(chat, [39] * 20)
-    assert events == []
-    fill(chat, [39])
-    assert events[0].subject.limit == 1_000
-    assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
-
-
 def test_a_stored_conversation_keeps_its_model_and_window(tmp_path):
     """What is not given again is as it was; what is given replaces it."""
     path = tmp_path / "m.db"
@@ -151,3 +140,14 @@ def test_every_figure_says_whether_it_is_an_estimate():
     assert not chat.stats().exact
     assert not chat.context().receipt.exact
     assert chat.messages[0].tokens == meter("unheard-of").message(CHINESE)
+
+
+def test_pruning_starts_at_the_window_of_the_model():
+    """R6.1: the thresholds are shares of the window that the settings give the model."""
+    chat = alone(model="tiny", settings=with_tokens(limits={"tiny": 1_000}))
+    events = heard(chat, "approaching_limit", "pruned")
+    fill(chat, [39] * 20)
+    assert events == []
+    fill(chat, [39])
+    assert events[0].subject.limit == 1_000
+    assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]

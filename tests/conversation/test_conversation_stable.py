@@ -126,23 +126,3 @@ def test_memory_stands_at_the_end(tmp_path):
             grew = before is None or grown(before, conversation)
             assert grew or index > 10
             before = conversation
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limits", LIMITS)
-def test_most_of_what_is_sent_stays_with_a_memory_too(tmp_path, limits):
-    """With room kept for recall, whatever its length, the conversation changes only in steps."""
-    with remembering(tmp_path / "m.db", stable_prefix=True) as memory:
-        for number in range(30):
-            memory.remember(f"Note {number} on tea: " + "it is green. " * (number % 9 + 1))
-        chat = memory.conversation("c", system="Go.", **LIMITS[limits])
-        contexts = []
-        for index, size in enumerate(SIZES[:80]):
-            fill(chat, [size], roles=[("user", "assistant")[index % 2]])
-            context = chat.context("Tell me about tea, " + "please " * (index % 5))
-            assert context.recall.text
-            assert context.tokens <= context.receipt.budget
-            contexts.append(context.messages[:-2])
-        changes = [not grown(*pair) for pair in pairwise(contexts)]
-        assert sum(changes) <= 12
-        assert warm(contexts) > 0.8

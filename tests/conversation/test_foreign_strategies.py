@@ -1,25 +1,18 @@
 """Strategies of others: by object and by entry point, and the laws that hold whatever they do."""
 
-import json
-from contextlib import closing
-
 import pytest
 from dialogues import METER, dialogues, view
 from hypothesis import given
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai
-from typer.testing import CliRunner
 
-from memoranda import Agent, Conversation, Memory, Settings
-from memoranda.cli import app
+from memoranda import Conversation, Memory, Settings
 from memoranda.conversation import Strategy
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.view import Policy, essentials, view_of
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.model.chat import ChatReply
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.testing.models import ScriptedLLM
 
 PACKAGE = '''
 """Keeps what speaks of money: a strategy of another package."""
@@ -183,45 +176,6 @@ def test_an_installed_strategy_has_a_name(name, tmp_path):
             kept = [item.content for item in chat.view(120).messages]
             assert kept == ["It costs $12.", "Number 29."]
             assert "money keeps what speaks of money" in chat.explain().told[0]
-
-
-@pytest.mark.usefixtures("installed")
-def test_the_agent_uses_an_installed_strategy(tmp_path):
-    """By its settings: a conversation of the agent is pruned by it."""
-    settings = Settings(
-        conversation={"strategy": "money", "keep_recent": 1, "context_limit": 3_500},
-        embedding={"model": "none"},
-    )
-    with closing(Memory(tmp_path / "a.db", settings=settings)) as memory:
-        agent = Agent(memory, llm=ScriptedLLM({ChatReply: "I see."}))
-        agent.process("The ticket is $12.")
-        for number in range(20):
-            agent.process(f"Number {number}. {'And so on. ' * 30}")
-        assert agent.context().tokens <= 0.8 * 3_500
-        texts = "\n".join(item.content for item in agent.chat.view().messages)
-        assert "The ticket is $12." in texts
-        assert "Number 0." not in texts
-        assert agent.chat.explain().strategy == "money"
-
-
-@pytest.mark.usefixtures("installed")
-def test_the_command_line_takes_an_installed_strategy(tmp_path, monkeypatch):
-    """``--strategy``, ``config set`` and what they say of a name that is not there."""
-    path, file = tmp_path / "a.db", tmp_path / "config.toml"
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(file))
-    with Memory(path, settings=Settings(embedding={"model": "none"})) as memory:
-        memory.conversation("trip").add("user", "It costs $12.")
-    runner = CliRunner()
-    line = ["--db", str(path), "conversations", "show", "trip", "--json", "--strategy"]
-    done = runner.invoke(app, [*line, "money"])
-    assert json.loads(done.stdout)["strategy"] == "money"
-    refused = runner.invoke(app, [*line, "mony"])
-    assert refused.exit_code
-    assert "did you mean money?" in " ".join(refused.output.split())
-    assert runner.invoke(app, ["config", "set", "conversation.strategy", "money"]).exit_code == 0
-    explained = runner.invoke(app, ["config", "explain", "conversation.strategy", "--json"])
-    assert "money" in json.loads(explained.stdout)["allowed"]
-    assert Settings().conversation.strategy == "money"
 
 
 @pytest.mark.usefixtures("installed")

@@ -84,18 +84,6 @@ def test_a_tail_of_another_form_is_the_end_of_the_whole(given, other, data):
     assert chat.dump(other, last=last) == whole[-last:]
 
 
-@given(items=conversations("responses"))
-def test_each_item_of_openai_is_taken_back_alone(items):
-    """Where each item is a message, popping gives up exactly the last one."""
-    chat = Conversation(**WINDOW)
-    chat.extend(items)
-    while items:
-        assert as_json(chat.dump("responses", last=1)) == as_json(items[-1:])
-        chat.pop()
-        items = items[:-1]
-        assert as_json(chat.dump("responses")) == as_json(items)
-
-
 def test_reasoning_whose_answer_was_removed_is_not_sent():
     """A thought leads to what it led to, not to what is said instead."""
     chat = Conversation(**WINDOW)
@@ -316,3 +304,15 @@ def test_a_form_and_a_number_that_there_are_not_are_refused():
         Conversation().dump("gemini")
     with pytest.raises(InvalidInput, match="last"):
         Conversation().dump("openai", last=0)
+
+
+@given(items=conversations("responses"))
+def test_each_item_of_openai_is_taken_back_alone(items):
+    """Where each item is a message, popping gives up exactly the last one."""
+    chat = Conversation(**WINDOW)
+    chat.extend(items)
+    while items:
+        assert as_json(chat.dump("responses", last=1)) == as_json(items[-1:])
+        chat.pop()
+        items = items[:-1]
+        assert as_json(chat.dump("responses")) == as_json(items)

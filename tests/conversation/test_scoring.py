@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from time import process_time
 
 import pytest
@@ -16,7 +15,6 @@ from memoranda.conversation.signals import NONE, Signals, signals
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def at(from_end, days=0, *, completed=False, repeated=False):
@@ -300,27 +298,6 @@ def test_scoring_takes_time_in_proportion():
 
     seconds(100)
     assert seconds(20_000) < 30 * max(seconds(2_000), 0.005)
-
-
-def test_real_repeated_calls_are_found():
-    """In real runs an agent repeats calls: each older copy is redundant, the last never."""
-    path = SHARED / "tau_bench" / "airline_80.json"
-    if not path.exists():
-        pytest.skip("the tau-bench runs are not in ../shared/data")
-    found = 0
-    for run in json.loads(path.read_text("utf-8")):
-        calls = [
-            (each["function"]["name"], json.dumps(json.loads(each["function"]["arguments"])))
-            for turn in run["traj"]
-            for each in turn.get("tool_calls") or ()
-        ]
-        talk = [call(arguments, name=name) for name, arguments in calls]
-        again = redundant(talk)
-        found += sum(again)
-        assert [i for i, old in enumerate(again) if old] == [
-            i for i, one in enumerate(calls) if one in calls[i + 1 :]
-        ]
-    assert found == 17
 
 
 def test_the_last_of_a_row_is_never_worth_less_than_the_one_before():

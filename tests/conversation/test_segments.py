@@ -109,18 +109,6 @@ def test_tasks_are_the_whole_transcript_in_order(said):
     assert (parts[-1].end if parts else 0) == len(said)
 
 
-@given(transcripts())
-def test_fed_one_by_one_or_at_once_it_is_the_same(said):
-    """The boundaries of a transcript are those that a segmenter gives, message by message."""
-    segmenter = Segmenter()
-    live = [segmenter.add(item) for item in said]
-    parts = tasks(said)
-    at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
-    assert {place: each for place, each in enumerate(live) if each is not None} == at_once
-    assert not parts or parts[-1].completed == segmenter.completed
-    assert parts == tasks(said)
-
-
 @given(transcripts(), st.integers(0, 40))
 def test_what_comes_later_changes_no_boundary(said, length):
     """The boundaries of a beginning are those of the whole, up to there."""
@@ -379,3 +367,15 @@ def test_no_task_of_the_real_runs_is_cut_in_two():
             for place, new in enumerate(run)
         ]
         assert boundaries(tasks(said)) == []
+
+
+@given(transcripts())
+def test_fed_one_by_one_or_at_once_it_is_the_same(said):
+    """The boundaries of a transcript are those that a segmenter gives, message by message."""
+    segmenter = Segmenter()
+    live = [segmenter.add(item) for item in said]
+    parts = tasks(said)
+    at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
+    assert {place: each for place, each in enumerate(live) if each is not None} == at_once
+    assert not parts or parts[-1].completed == segmenter.completed
+    assert parts == tasks(said)

@@ -87,20 +87,6 @@ def test_a_line_torn_at_any_byte_hides_no_other(tmp_path):
         assert again.problems == ()
 
 
-def test_several_messages_are_torn_together(tmp_path):
-    """Of messages that were added at once a crash leaves all or none, at any byte."""
-    added = [message("one"), message("two"), message("three")]
-    for missing, rest, transcript in torn_at_every_byte(tmp_path, added):
-        transcript.repair()
-        if missing == 1:
-            assert texts(transcript.messages()) == ["a", "b", "one", "two", "three"]
-        else:
-            assert texts(transcript.messages()) == ["a", "b"]
-            assert (tmp_path / "trip.jsonl.torn").read_bytes() == rest.removesuffix(b"\n") + b"\n"
-        transcript.append([message("next")])
-        assert texts(transcript.messages())[-1] == "next"
-
-
 @pytest.mark.parametrize("verb", ["append", "pin", "update"])
 def test_a_write_repairs_before_it_adds(tmp_path, verb):
     """Also a program that held the file when another one crashed does not write into its line."""
@@ -165,21 +151,6 @@ def test_a_replacement_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     file.clear()
     file.append([message("c")])
     assert texts(FileTranscript(file.path).messages()) == ["c"]
-
-
-def test_a_kill_before_the_replacement_changes_nothing(tmp_path, start):
-    """What the kill left is in nobody's way."""
-    file = begun(tmp_path, *(message(text) for text in "abcd"))
-    before = file.path.read_bytes()
-    process = start("dying")
-    go(process)
-    assert process.wait(60) < 0
-    assert file.path.read_bytes() == before
-    assert (tmp_path / "trip.jsonl.part").exists()
-    file.clear()
-    file.append([message("e")])
-    assert (texts(file.messages()), texts(file.messages(cleared=True))) == (["e"], [*"abcde"])
-    assert not (tmp_path / "trip.jsonl.part").exists()
 
 
 # Several writers
@@ -260,30 +231,6 @@ def test_a_writer_waits_no_longer_than_it_was_told(tmp_path):
     assert texts(file.messages()) == ["a", "b"]
 
 
-def test_threads_share_one_file(tmp_path):
-    """Threads that add, pin and prune through one transcript lose nothing."""
-    transcript = begun(tmp_path, message("first"))
-    first = transcript.messages()[0].id
-
-    def work(name):
-        for turn in range(15):
-            transcript.append([message(f"{name} {turn}")])
-            transcript.pin(first, pinned=bool(turn % 2))
-            assert transcript.messages()[0].content == "first"
-
-    threads = [Thread(target=work, args=(name,)) for name in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    found = texts(transcript.messages())
-    for name in "ab":
-        assert [text for text in found if text.startswith(name)] == [
-            f"{name} {turn}" for turn in range(15)
-        ]
-    assert transcript.info().messages == 31
-
-
 def test_two_processes_may_begin_a_session_at_once(tmp_path):
     """Only one of several beginnings counts."""
     path = tmp_path / "trip.jsonl"
@@ -299,3 +246,32 @@ def test_two_processes_may_begin_a_session_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert begun_by == [FileTranscript(path).info().id]
+
+
+def test_several_messages_are_torn_together(tmp_path):
+    """Of messages that were added at once a crash leaves all or none, at any byte."""
+    added = [message("one"), message("two"), message("three")]
+    for missing, rest, transcript in torn_at_every_byte(tmp_path, added):
+        transcript.repair()
+        if missing == 1:
+            assert texts(transcript.messages()) == ["a", "b", "one", "two", "three"]
+        else:
+            assert texts(transcript.messages()) == ["a", "b"]
+            assert (tmp_path / "trip.jsonl.torn").read_bytes() == rest.removesuffix(b"\n") + b"\n"
+        transcript.append([message("next")])
+        assert texts(transcript.messages())[-1] == "next"
+
+
+def test_a_kill_before_the_replacement_changes_nothing(tmp_path, start):
+    """What the kill left is in nobody's way."""
+    file = begun(tmp_path, *(message(text) for text in "abcd"))
+    before = file.path.read_bytes()
+    process = start("dying")
+    go(process)
+    assert process.wait(60) < 0
+    assert file.path.read_bytes() == before
+    assert (tmp_path / "trip.jsonl.part").exists()
+    file.clear()
+    file.append([message("e")])
+    assert (texts(file.messages()), texts(file.messages(cleared=True))) == (["e"], [*"abcde"])
+    assert not (tmp_path / "trip.jsonl.part").exists()

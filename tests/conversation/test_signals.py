@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
@@ -27,7 +26,6 @@ from memoranda.conversation.signals import (
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 ROLES = {"call": "assistant", "failed": "tool"}
 LANGUAGES = 10
 
@@ -78,15 +76,6 @@ def tally(name):
     pairs = [(bool(getattr(signals(m), name)), name in want) for _, m, want in CASES]
     counts = Counter(pairs)
     return counts[True, True], counts[True, False], counts[False, True]
-
-
-def test_there_are_enough_judgements():
-    """The judged messages hold every signal, and both important and unimportant ones."""
-    assert len(CASES) >= 600
-    assert Counter(important for important, _, _ in CASES)[False] >= 250
-    seen = Counter(name for _, _, want in CASES for name in want)
-    assert set(seen) == set(NAMES)
-    assert min(seen.values()) >= 5
 
 
 @each_row("name", NAMES)
@@ -255,37 +244,10 @@ def test_the_longest_phrase_can_silence_a_shorter_one():
     assert not cues & Cue.ERROR
 
 
-def tau_runs():
-    """Return the recorded runs of an agent, or skip where they are not there."""
-    path = SHARED / "tau_bench" / "airline_80.json"
-    if not path.exists():
-        pytest.skip("the tau-bench runs are not in ../shared/data")
-    return json.loads(path.read_text("utf-8"))
-
-
-def test_real_tool_errors_are_errors_and_nothing_else_is():
-    """Of 501 results of a real agent's tools, errors are those that begin with Error."""
-    results = [m["content"] for run in tau_runs() for m in run["traj"] if m["role"] == "tool"]
-    for content in results:
-        assert signals(message("tool", content)).error == content.startswith("Error:")
-
-
-def test_what_real_users_ask_for_is_a_directive():
-    """Of 80 real users, the 78 who ask for something to be done say so in a directive."""
-    asking = 0
-    for run in tau_runs():
-        users = [m["content"] for m in run["traj"] if m["role"] == "user"]
-        asking += any(signals(message("user", content)).directive for content in users)
-    assert asking == 78
-
-
-def test_real_changes_are_completed():
-    """What a real agent reports after a successful change says that it is done."""
-    done = total = 0
-    for run in tau_runs():
-        for content in (m["content"] for m in run["traj"] if m["role"] == "assistant"):
-            if content and "has been successfully" in content:
-                total += 1
-                done += signals(message("assistant", content)).completion
-    assert total > 40
-    assert done == total
+def test_there_are_enough_judgements():
+    """The judged messages hold every signal, and both important and unimportant ones."""
+    assert len(CASES) >= 600
+    assert Counter(important for important, _, _ in CASES)[False] >= 250
+    seen = Counter(name for _, _, want in CASES for name in want)
+    assert set(seen) == set(NAMES)
+    assert min(seen.values()) >= 5

@@ -112,13 +112,6 @@ def test_every_name_gives_a_strategy(name):
     assert check_limits(HERE, strategy=name).policy.strategy is STRATEGIES[name]
 
 
-@each_row("name", ["", "Recency", "task_boundary"])
-def test_an_unknown_name_is_refused(name):
-    """The message lists the names there are."""
-    with pytest.raises(InvalidInput, match=r"is unknown; (did you mean \w+\? )?use one of rolling"):
-        check_limits(HERE, strategy=name)
-
-
 def test_an_unknown_argument_is_refused(tmp_path):
     """However a conversation is opened, a misspelt limit is no default; the nearest is named."""
     meant = "did you mean context_limit"

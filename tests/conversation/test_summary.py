@@ -3,7 +3,6 @@
 import json
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,7 @@ from tables import each_row
 from memoranda.conversation.summary import LABELS, ExtractiveSummarizer
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message, ToolCall, ToolResult
-from memoranda.model.ports import Summarizer
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 LINE = re.compile(r"(?P<label>[a-z]+|error in \S+): (?P<said>.+?)(?: ×\d+)?")
 
 
@@ -49,12 +46,6 @@ def result(content, id="c"):
 def lines(messages, **options):
     """Return the lines of a summary."""
     return ExtractiveSummarizer(**options).summarize(messages).splitlines()
-
-
-def test_it_is_a_summarizer():
-    """It fits the port, with room for 600 characters unless said otherwise."""
-    port: Summarizer = ExtractiveSummarizer()
-    assert port.summarize([]) == ""
 
 
 def test_the_most_important_comes_first():
@@ -229,28 +220,3 @@ def test_every_line_is_quoted(turns):
 def test_labels_are_plain_words():
     """A reader needs no legend."""
     assert all(label.isalpha() for label in LABELS)
-
-
-def test_real_runs_are_summed_up_in_their_own_words():
-    """80 real runs: each summary is short, quoted, and names what was called and failed."""
-    path = SHARED / "tau_bench" / "airline_80.json"
-    if not path.exists():
-        pytest.skip("the tau-bench runs are not in ../shared/data")
-    for run in json.loads(path.read_text("utf-8")):
-        messages = [real(turn) for turn in run["traj"]]
-        made = lines(messages)
-        assert made
-        assert sum(len(line) + 1 for line in made) <= 601
-        assert all(quoted_in(line, messages) for line in made)
-        failed = any(m.role == "tool" and m.content.startswith("Error:") for m in messages)
-        assert any(line.startswith("error in ") for line in made) == failed
-
-
-def real(turn):
-    """Make a message of a turn in OpenAI's form."""
-    calls = tuple(
-        ToolCall(each["id"], each["function"]["name"], each["function"]["arguments"])
-        for each in turn.get("tool_calls") or ()
-    )
-    answered = ToolResult(turn["tool_call_id"]) if turn["role"] == "tool" else None
-    return message(turn["role"], turn.get("content") or "", tool_calls=calls, tool_result=answered)

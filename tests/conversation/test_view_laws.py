@@ -5,9 +5,7 @@ from itertools import pairwise
 from dialogues import METER, dialogues, view
 from hypothesis import given
 from hypothesis import strategies as st
-from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import pruned_spans
 from memoranda.conversation.strategies import STRATEGIES
@@ -140,19 +138,6 @@ def test_what_was_pruned_stays_out_and_marked(messages, budget, policy, then):
     marked = [place for item in seen.markers for place in range(item.first, item.last + 1)]
     assert len(marked) == len(set(marked))
     assert places <= set(marked)
-
-
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-def test_every_view_is_valid_for_every_provider(messages, budget, policy):
-    """Law 2: rendered in any form, a view breaks no rule of its provider."""
-    seen = view(messages, budget, policy, METER)
-    for form, problems in (
-        ("openai", lambda made: problems_openai(made.messages)),
-        ("responses", lambda made: problems_responses(made.messages)),
-        ("anthropic", lambda made: problems_anthropic(made.messages, made.system)),
-    ):
-        made = render(seen.entries, form=form, system="Be brief.", recalled=None, prompt="Go on.")
-        assert problems(made) == []
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)

@@ -2,15 +2,11 @@
 
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
-from contextlib import suppress
 
 import pytest
 from bare_environment import bare_environment
-from typer.testing import CliRunner
+from typer.testing import CliRunner, _NamedTextIOWrapper
 
 from memoranda.cli import app
 
@@ -71,26 +67,14 @@ def drawn(run, monkeypatch):
 
 
 @pytest.fixture
-def ask():
-    """Run a command at a terminal and type an answer; return its code and what the person saw."""
+def ask(monkeypatch):
+    """Run a command as at a terminal and type an answer; return its code and what was shown."""
 
-    def start(*arguments, answer):
-        ours, theirs = pty.openpty()
-        with subprocess.Popen(
-            [sys.executable, "-m", "memoranda", *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        ) as process:
-            os.close(theirs)
-            os.write(ours, answer.encode())
-            seen = b""
-            with suppress(OSError):  # A terminal that nobody writes to any more.
-                while some := os.read(ours, 65_536):
-                    seen += some
-            os.close(ours)
-            code = process.wait(timeout=60)
-        return code, CODES.sub("", seen.decode())
+    def start(*arguments, answer=""):
+        with monkeypatch.context() as terminal:
+            terminal.setattr(_NamedTextIOWrapper, "isatty", lambda each: each.name == "<stdin>")
+            done = CliRunner().invoke(app, arguments, input=answer)
+        return done.exit_code, CODES.sub("", done.output)
 
     return start
 

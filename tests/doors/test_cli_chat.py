@@ -115,13 +115,6 @@ def test_a_session_goes_on(talk, stored):
     assert stored("trip")[0] == ("user", "something else")
 
 
-def test_new_is_told_in_the_history(talk):
-    """After /new the history of the notes tells what was said."""
-    talk("We chose Lisbon for the offsite in May.", "/new")
-    with Memory() as memory:
-        assert memory.notes.search("Lisbon")
-
-
 def test_a_model_answers(server, model, talk, stored):
     """With a model its words are printed and stored, in either format."""
     server.play(talked(f"Ana is vegetarian. {HOSTILE}"))
@@ -151,13 +144,6 @@ def test_words_before_a_call_stand_apart(server, model, talk):
     call = ("c1", "search_memories", json.dumps({"query": "Ana"}))
     server.play(talked("Let me look.", call), talked("She is vegetarian."))
     assert talk("And Ana?", options=model).stdout == "Let me look.\n\nShe is vegetarian.\n"
-
-
-def test_the_system_prompt_is_sent(server, model, talk):
-    """--system is what the model is told it is."""
-    server.play(talked("Yes."))
-    talk("Hello", options=(*model, "--system", "You plan trips."))
-    assert server.received[0].system.startswith("You plan trips.")
 
 
 @pytest.mark.parametrize("act", [failing(400), stopping("Ana is ", "cut")])

@@ -156,14 +156,6 @@ def test_only_a_yes_is_a_yes(live, answer):
     assert held == 4
 
 
-def test_new_begins_the_next_session(live):
-    """/new says that the session is cleared, and the next one is empty."""
-    shown, records, held = live(f"We chose Lisbon.{ENTER}/new{ENTER}{CTRL_D}")
-    assert "Session cleared." in shown
-    assert held == 0
-    assert "We chose Lisbon." in [record.content for record in records]
-
-
 def test_memory_goes_on_below_where_an_item_begins(live):
     """/memory breaks the lines of a list so that their markers stand out."""
     shown, _, _ = live(
@@ -450,17 +442,6 @@ def test_a_slow_end_of_a_session_can_be_left(terminal, server):
         ended = {info.id: info.ended_at is not None for info in memory.conversations()}
         assert ended["chat"]
         assert memory.search("cats")[0].record.content == "I have two cats."
-
-
-def test_twice_ctrl_c_leaves(terminal):
-    """Ctrl+C at the prompt says that another one leaves, and the other one does."""
-    at = terminal()
-    at.until("> ")
-    at.type(f"wrong{CTRL_C}")
-    at.until("Ctrl+C again leaves")
-    at.type(CTRL_C)
-    assert at.ended() == 0
-    assert b"Traceback" not in at.shown
 
 
 def typed(path):

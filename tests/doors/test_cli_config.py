@@ -1,8 +1,6 @@
 """The commands of the settings, on real files and a real environment, 80 columns wide."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from rich.cells import cell_len
@@ -205,22 +203,3 @@ def test_each_command_explains_itself(run, name):
     assert f"memoranda config {name}" in out.split("Examples:")[1]
     assert "--json" in out
     assert name in run("--help").stdout
-
-
-def test_it_works_as_a_process(file):
-    """From a shell: set, then another command that uses it, with nothing on standard error."""
-
-    def memoranda(*arguments):
-        return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "memoranda", *arguments],
-            env=os.environ | {"MEMORANDA_EMBEDDING__MODEL": "none"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    done = memoranda("config", "set", "location", str(file.with_name("agent.db")))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert memoranda("remember", "tea").returncode == 0
-    assert file.with_name("agent.db").exists()

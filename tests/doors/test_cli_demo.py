@@ -63,18 +63,6 @@ def test_it_is_short_and_leaves_a_file_to_try_things_on():
     assert untimed(again) == untimed(out)
 
 
-@pytest.mark.usefixtures("wordless")
-def test_its_json_holds_all_it_did():
-    """With --json the demo is one document: sessions, answers, correction, context."""
-    told = json.loads(demo("--json").stdout)
-    assert {"sessions", "facts", "answers", "correction", "context", "file"} <= set(told)
-    old, new = told["correction"]["old"], told["correction"]["new"]
-    assert told["correction"]["believed_before"][0]["id"] == old["id"]
-    assert told["correction"]["believed_now"][0]["id"] == new["id"]
-    assert told["context"]["tokens"] <= told["context"]["receipt"]["budget"]
-    assert told["context"]["receipt"]["left_out"]
-
-
 def test_with_the_local_model_it_answers_well():
     """With the model that ships as a package, most questions are answered by the first hit."""
     pytest.importorskip("onnxruntime")

@@ -97,17 +97,6 @@ def test_a_filter_that_cannot_be_read_is_refused(run, arguments, reason):
     assert reason in line
 
 
-def test_an_item_is_kept_under_its_key(told):
-    """An item is replaced under its namespace and key, and listed by the namespace above."""
-    place = ("--kind", "item", "--namespace", "app", "--namespace", "settings", "--key", "theme")
-    first = told("remember", "dark", *place)
-    assert told("remember", "light", *place)["id"] == first["id"]
-    assert [item["content"] for item in told("list", "--namespace", "app")] == ["light"]
-    assert told("list", "--namespace", "other") == []
-    assert told("search", "light", "--kind", "item")[0]["id"] == first["id"]
-    assert told("search", "light") == []
-
-
 def memoranda(*arguments, stdin=None):
     """Run the command as a process of its own; return its two outputs."""
     done = subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
@@ -139,13 +128,3 @@ def test_an_import_reads_standard_input(tmp_path):
     assert (told["format"], told["records"]) == ("memoranda", 3)
     with Memory(tmp_path / "other.db") as memory:
         assert [record.content for record in memory.records()] == [each[0] for each in TASKS]
-
-
-def test_in_a_pipe_a_record_is_one_line(run, told):
-    """So that grep and cut can work on a list: text, id and tags stand together."""
-    ids = [record["id"] for record in told("list")]
-    for command in (("list",), ("search", "ship print atlas borneo"), ("facts",)):
-        lines = run(*command).stdout.splitlines()
-        assert len(lines) == len(TASKS) + 2
-        for (content, *_), id_ in zip(TASKS, ids, strict=True):
-            assert sum(content in line and id_ in line for line in lines) == 1

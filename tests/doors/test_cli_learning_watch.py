@@ -1,8 +1,6 @@
-"""Upkeep as a process: what it asks on a terminal, and how ``maintain --watch`` ends."""
+"""Upkeep as a process: how ``maintain --watch`` ends, and what runs beside a chat."""
 
 import json
-import os
-import pty
 import re
 import signal
 import subprocess
@@ -77,14 +75,13 @@ def until(stream, word):
     pytest.fail(f"no line with {word!r} in {lines}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_watch_runs_every_stage_and_ends_on_a_signal(started, talked, number):
+def test_watch_runs_every_stage_and_ends_on_a_signal(started, talked):
     """It shows the next runs, runs what is due for every user, and a signal ends it with 0."""
     with started("maintain", "--watch") as process:
         table = until(process.stdout, "reflect")
         assert [line.split()[0] for line in table[2:]] == list(STAGES)
         runs = until(process.stdout, "expire      eva")
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0
         assert said.splitlines()[-1].startswith("note: ended; derived: vectors 0, entities ")
@@ -95,122 +92,23 @@ def test_watch_runs_every_stage_and_ends_on_a_signal(started, talked, number):
     assert facts(talked) == ["The user lives in Porto."]
 
 
-def reported(lines):
-    """Return stage and user of the lines of JSON that tell of one."""
-    found = map(json.loads, lines)
-    return [(line["report"]["stage"], line["user"]) for line in found if "report" in line]
-
-
-def test_watch_ends_after_the_user_at_hand(started):
-    """A signal in the middle of a stage leaves nobody half done: the next process does the rest."""
-    with started("maintain", "--watch", "--json") as process:
-        lines = [process.stdout.readline() for _ in range(2)]
-        process.send_signal(signal.SIGTERM)
-        # Not communicate(), which leaves out what was read ahead of the lines above.
-        lines += process.stdout.read().splitlines()
-        assert (process.wait(60), process.stderr.read()) == (0, "")
-    told = reported(lines)
-    assert sum(json.loads(lines[-1])["ended"]["stages"].values()) == len(told)
-    with started("worker", "--once", "--json") as process:
-        rest, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (0, "")
-    again = reported(rest.splitlines())
-    assert {*told, *again} == {(stage, user) for stage in STAGES for user in ("ana", "eva")}
-    # Each process begins with its own expiry.
-    assert {stage for stage, user in again if (stage, user) in told} <= {"expire"}
-
-
-def test_watch_in_json_is_json_lines(started):
-    """First when each stage runs next, then a line for each stage and user, as it happens."""
-    with started("maintain", "--watch", "--json") as process:
+def test_watch_tells_what_failed_and_goes_on(started):
+    """A stage that fails is told with its reason, and the others still run; in JSON as lines."""
+    failing = {"MEMORANDA_CONSOLIDATION__EXTRACTOR": "llm"}
+    with started("maintain", "--watch", "--json", **failing) as process:
         table = json.loads(process.stdout.readline())
         assert [run["job"] for run in table["next"]] == list(STAGES)
-        line = json.loads(process.stdout.readline())
-        assert sorted(line) == ["at", "report", "user"]
-        assert "actions" not in line["report"]
-
-
-def test_watch_tells_what_failed_and_goes_on(started):
-    """A stage that fails is told with its reason, and the other stages still run."""
-    with started("maintain", "--watch", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
-        runs = "".join(until(process.stdout, "expire      eva"))
-        process.send_signal(signal.SIGTERM)
+        runs = [json.loads(process.stdout.readline()) for _ in range(2 * len(STAGES))]
+        process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0
-    assert "trip: consolidation.extractor=llm needs a language model" in runs
+    assert all(sorted(run) == ["at", "report", "user"] for run in runs)
+    assert not any("actions" in run["report"] for run in runs)
+    failed = {run["user"]: run["report"]["failed"] for run in runs if run["report"]["failed"]}
+    assert failed["ana"]["trip"].startswith("consolidation.extractor=llm needs a language model")
     assert "consolidate failed for ana/trip" in said
     assert "llm.model" in said
     assert "Traceback" not in said
-
-
-def test_a_dry_run_of_watch_only_shows_the_times(started, talked):
-    """With --dry-run it shows the next runs, runs nothing and ends by itself."""
-    with started("maintain", "--watch", "--dry-run") as process:
-        shown, _ = process.communicate(timeout=60)
-        assert process.returncode == 0
-    assert [line.split()[0] for line in shown.splitlines()[2:]] == list(STAGES)
-    assert facts(talked) == []
-
-
-@pytest.fixture
-def asking(started):
-    """A ``maintain`` that has shown its plan and waits for an answer on a terminal."""
-    ours, theirs = pty.openpty()
-    with started("maintain", "consolidate", stdin=theirs) as process:
-        plan = "".join(until(process.stdout, "+ The user lives in Porto."))
-        asked = ""
-        while "Do this?" not in asked:
-            some = process.stderr.read(1)
-            assert some, asked
-            asked += some
-        yield plan, process, ours
-    os.close(ours)
-    os.close(theirs)
-
-
-def test_maintain_shows_the_plan_and_takes_no_for_an_answer(asking, talked):
-    """On a terminal the plan comes first; a no changes nothing and exits with 1."""
-    plan, process, terminal = asking
-    assert "what would be done" in plan
-    os.write(terminal, b"n\n")
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "nothing was done" in said
-    assert facts(talked) == []
-
-
-def test_maintain_takes_yes_for_an_answer(asking, talked):
-    """A yes does what the plan said, and shows it as done."""
-    _, process, terminal = asking
-    os.write(terminal, b"y\n")
-    shown, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "what was done" in shown
-    assert facts(talked) == ["The user lives in Porto."]
-
-
-@pytest.mark.parametrize("options", [("--yes",), ("--json",)])
-def test_maintain_does_not_ask_where_it_is_told_not_to(started, talked, options):
-    """With --yes, and for scripts that want JSON, it is done at once, also on a terminal."""
-    ours, theirs = pty.openpty()
-    with started("maintain", "consolidate", *options, stdin=theirs) as process:
-        shown, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (0, "")
-    os.close(ours)
-    os.close(theirs)
-    assert "would" not in shown
-    assert facts(talked) == ["The user lives in Porto."]
-
-
-def test_maintain_with_nothing_to_do_asks_nothing(started):
-    """Where the plan is empty there is nothing to ask, and that is no failure."""
-    ours, theirs = pty.openpty()
-    with started("maintain", "expire", "decay", stdin=theirs) as process:
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 0
-    os.close(ours)
-    os.close(theirs)
-    assert said == "note: there is nothing to do\n"
 
 
 def test_a_chat_keeps_the_store_up(started, talked):
@@ -227,13 +125,3 @@ def test_a_chat_keeps_the_store_up(started, talked):
         shown, _ = process.communicate(timeout=60)
     ran = re.findall(r"(\w+): ran [-\d]+ [:\d]+, ", shown)
     assert sorted(ran) == sorted(STAGES)
-
-
-def test_a_chat_leaves_the_upkeep_where_that_is_set(started, talked):
-    """With schedule.in_background off, nothing of it has run when a chat ends."""
-    with started(
-        "chat", stdin=subprocess.PIPE, MEMORANDA_SCHEDULE__IN_BACKGROUND="false"
-    ) as process:
-        process.communicate("hello\n", timeout=60)
-    with Memory(talked, user="ana", settings=QUIET) as memory:
-        assert memory.stats().upkeep == ()

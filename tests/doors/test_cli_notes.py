@@ -1,9 +1,7 @@
 """``memoranda notes``: MEMORY.md, the history, and an editor, on real files."""
 
-import json
 import os
 import sys
-from pathlib import Path
 
 import pytest
 from tables import each_row
@@ -243,36 +241,12 @@ def test_found_words_stand_out(run, monkeypatch):
     assert "Chose \x1b[1;33mLisbon\x1b[0m" in run("search", "lisBON").stdout
 
 
-def test_history_lists(run, told):
-    """History prints entries, the newest first, not before a date, as many as asked for."""
-    for text in ("one", "two", "three"):
-        run("add", text)
-    assert [entry["text"] for entry in told("history")] == ["three", "two", "one"]
-    assert [entry["text"] for entry in told("history", "--limit", "2")] == ["three", "two"]
-    assert told("history", "--since", "2999-01-01") == []
-    assert "is no time" in run("history", "--since", "soon", code=1).stderr
-
-
 def test_add_reads_standard_input(run, told, file):
     """A dash reads the entry; it is in the file of its month, too."""
     run("add", "-", stdin="# A heading\n\nand text\n")
     assert told("history")[0]["text"] == "# A heading\n\nand text"
     assert len(list(file.parent.glob("HISTORY-*.md"))) == 1
     assert "error: " in run("add", " ", code=1).stderr
-
-
-def test_notes_of_users_are_apart(run, told, remember):
-    """Another user's notes are in another folder, and have nothing of the first's."""
-    remember("Ana is vegetarian")
-    run("add", "Chose Lisbon")
-    assert "--user takes default" in run("--user", "bruno", code=1).stderr
-    with Memory(user="bruno") as memory:
-        memory.remember("Bruno likes tea")
-    other = told("--user", "bruno")
-    assert Path(other["path"]) != Path(told()["path"])
-    assert other["entries"] == 0
-    assert "Ana" not in run("show", "--user", "bruno").stdout
-    assert json.loads(run("search", "Lisbon", "--user", "bruno", "--json").stdout) == []
 
 
 @each_row("command", COMMANDS)

@@ -2,24 +2,15 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from threading import Event
-from time import monotonic
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
 from postgres_server import connected, running_server
 from ruamel.yaml import YAML
-
-from memoranda import Memory, Settings
-from memoranda.model.ports import ENTITIES
-from memoranda.model.query import Filter
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "compose.yaml").read_text("utf-8")
@@ -27,8 +18,6 @@ SERVICES = YAML(typ="safe").load(TEXT)["services"]
 VARIABLE = re.compile(r"\$\{(\w+)(:[?-])([^}]*)\}")
 TOKEN = "0123456789abcdef" * 2
 GIVEN = {"POSTGRES_PASSWORD": "tiger lily", "MEMORANDA_MCP__TOKENS": f"{TOKEN}=ana"}
-PATIENCE = 60
-QUIET = Settings(embedding={"model": "none", "background": False})
 
 
 def filled(value):
@@ -87,22 +76,6 @@ def run(database, tmp_path):
         process.communicate()
 
 
-def becomes_healthy(process, check):
-    """Wait until the health check of a service passes."""
-    since = monotonic()
-    while subprocess.run(check, stderr=subprocess.DEVNULL, check=False).returncode:  # noqa: S603 - as above
-        assert process.poll() is None, process.stdout.read()
-        assert monotonic() - since < PATIENCE
-        Event().wait(0.1)
-
-
-def stopped(process):
-    """Stop a service as Docker does; return its exit code and what it wrote."""
-    process.send_signal(signal.SIGTERM)
-    shown, _ = process.communicate(timeout=PATIENCE)
-    return process.returncode, shown
-
-
 def test_a_secret_comes_from_outside_and_is_asked_for():
     """No password or token stands in the file, and without one Compose says what to write."""
     wanted = {name: message for name, sign, message in VARIABLE.findall(TEXT) if sign == ":?"}
@@ -111,36 +84,6 @@ def test_a_secret_comes_from_outside_and_is_asked_for():
     named = re.findall(r"^ +(\w*(?:PASSWORD|TOKENS)): (.*)$", TEXT, re.MULTILINE)
     assert len(named) == 3
     assert all(VARIABLE.fullmatch(value) for _, value in named)
-
-
-def test_the_worker_works(run, database):
-    """It becomes healthy, finds the names in what waits, and stops when it is told to."""
-    with Memory(database, user="ana", settings=QUIET) as memory:
-        memory.remember("Ana met Marta")
-        process, _, check = run("worker")
-        becomes_healthy(process, check)
-        since = monotonic()
-        while memory._services.store.count(None, Filter.at_any_time(waiting=ENTITIES)):
-            assert monotonic() - since < PATIENCE
-            Event().wait(0.1)
-        code, shown = stopped(process)
-    assert code == 0
-    assert re.search(r"derived: vectors 0, entities 1; stages run \d times, 0 failed", shown)
-
-
-def test_the_server_serves_those_who_have_a_token(run):
-    """It becomes healthy, refuses who has none, and stops when it is told to."""
-    process, port, check = run("mcp")
-    becomes_healthy(process, check)
-    answers = []
-    for headers in ({}, {"Authorization": f"Bearer {TOKEN}"}):
-        with pytest.raises(HTTPError) as refused:
-            urlopen(Request(f"http://localhost:{port}/mcp", b"{}", headers))
-        answers.append(refused.value.code)
-        refused.value.close()
-    assert answers[0] == 401
-    assert answers[1] not in {401, 403, 421}
-    assert stopped(process)[0] == 0
 
 
 def test_the_database_is_kept():

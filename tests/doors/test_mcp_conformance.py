@@ -1,7 +1,6 @@
 """What ``make conformance`` judges by, as far as it can be told without npm and a network."""
 
 import importlib.util
-import json
 import re
 import subprocess
 import sys
@@ -30,49 +29,6 @@ def test_only_what_needs_a_fixture_is_expected_to_fail(conformance):
     assert listed
     for scenario, reason in listed.items():
         assert re.fullmatch(r".+ the fixture (tool|resource|prompt) \S+", reason), scenario
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "  - tools-list",
-        "  - tools-list  # ",
-        "- tools-list  # why",
-        "client:",
-        "  - a  # why\n  - a  # why",
-    ],
-)
-def test_a_line_without_a_reason_is_refused(line, conformance):
-    """A scenario that is listed without a reason, or twice, fails the run."""
-    with pytest.raises(conformance.Failed, match="no new scenario with a reason"):
-        conformance.expected_failures(f"server:\n{line}\n")
-
-
-@pytest.mark.parametrize(
-    ("failures", "problems"),
-    [
-        ({"ping": [], "known": ["no"]}, []),
-        ({"ping": ["no"], "known": ["no"]}, ["ping fails: no"]),
-        ({"ping": [], "known": []}, ["known passes and is listed"]),
-        ({"ping": []}, ["known is listed and there is no such scenario"]),
-    ],
-)
-def test_what_is_not_as_listed_is_a_problem(failures, problems, conformance):
-    """A failure that is not listed, and a listed scenario that passes or is gone, fail the run."""
-    outcome = conformance.Suite(failures, {"known": "asks for the fixture tool x"})
-    assert outcome.problems() == problems
-
-
-def test_the_programs_have_exact_versions(conformance):
-    """No later version of a program comes by itself, and no place to load it from is named."""
-    packages = json.loads(conformance.PACKAGES.read_text("utf-8"))
-    versions = packages["dependencies"] | packages["optionalDependencies"]
-    assert {"@modelcontextprotocol/conformance", "@modelcontextprotocol/inspector"} <= set(versions)
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", each) for each in versions.values())
-    assert {each.name for each in conformance.PACKAGES.parent.iterdir()} == {
-        "package.json",
-        "expected-failures.yaml",
-    }
 
 
 def test_the_target_is_there_and_told():

@@ -16,11 +16,9 @@ from memoranda.entities.names import (
     same_thing,
     usual_places,
 )
-from memoranda.model.ports import NameMatcher
 from memoranda.text.terms import fold_name
 
 MATCHER = RuleNameMatcher()
-PORT: NameMatcher = MATCHER
 
 
 @each_row(
@@ -65,12 +63,6 @@ NAMES = st.one_of(
 def test_folding_twice_changes_nothing(name: str):
     """A key is its own key."""
     assert fold_name(fold_name(name)) == fold_name(name)
-
-
-@given(NAMES)
-def test_folding_forgets_case_and_spaces(name: str):
-    """A name in other spacing has the same key."""
-    assert fold_name(f"  {name}\t") == fold_name(name)
 
 
 @each_row(
@@ -322,3 +314,9 @@ def test_keys_depend_on_the_folded_name(name: str):
 def test_keys_tell_names_apart(one: str, other: str):
     """Names without anything in common share no key: that is what keys are for."""
     assert not keys(one) & keys(other)
+
+
+@given(NAMES)
+def test_folding_forgets_case_and_spaces(name: str):
+    """A name in other spacing has the same key."""
+    assert fold_name(f"  {name}\t") == fold_name(name)

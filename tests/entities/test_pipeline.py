@@ -46,31 +46,24 @@ def names(mentions: list[Mention]) -> list[tuple[str, str]]:
     return [(mention.text, mention.type) for mention in mentions]
 
 
-def test_the_surer_mention_wins():
-    """Of mentions that overlap, the one of highest confidence stays, even a shorter one."""
-    sure, long = at("Ana", confidence=0.9), at("Ana Bell", confidence=0.8)
-    assert resolve_overlaps(TEXT, [[long], [sure]]) == [sure]
+SHORT, SURE, LONG = at("Bell"), at("Ana", confidence=0.9), at("Ana Bell")
+PERSON, PLACE = at("Rio", "person"), at("Rio", "location")
 
 
-def test_then_the_longer_one():
-    """With equal confidence the longer span stays, whichever provider has it."""
-    short, long = at("Bell"), at("Ana Bell")
-    assert resolve_overlaps(TEXT, [[short], [long]]) == [long]
-    assert resolve_overlaps(TEXT, [[long], [short]]) == [long]
-
-
-def test_then_the_earlier_provider():
-    """With equal confidence and span the provider that stands first decides the type."""
-    person, place = at("Rio", "person"), at("Rio", "location")
-    assert resolve_overlaps(TEXT, [[person], [place]]) == [person]
-    assert resolve_overlaps(TEXT, [[place], [person]]) == [place]
-
-
-def test_what_touches_does_not_overlap():
-    """Two mentions side by side both stay, in the order of the text."""
-    text = "东京大阪"
-    first, second = at("东京", text=text), at("大阪", text=text)
-    assert resolve_overlaps(text, [[second], [first]]) == [first, second]
+@each_row(
+    ("found", "left"),
+    [
+        ([[LONG], [SURE]], [SURE]),
+        ([[SHORT], [LONG]], [LONG]),
+        ([[LONG], [SHORT]], [LONG]),
+        ([[PERSON], [PLACE]], [PERSON]),
+        ([[PLACE], [PERSON]], [PLACE]),
+        ([[SHORT], [SURE]], [SURE, SHORT]),
+    ],
+)
+def test_the_surer_then_the_longer_then_the_earlier_mention_wins(found, left):
+    """Of those that overlap one stays; those side by side both do, in the order of the text."""
+    assert resolve_overlaps(TEXT, found) == left
 
 
 @each_row(

@@ -132,22 +132,6 @@ def test_the_batch_of_a_killed_worker_is_taken_over(memory, begin):
     assert not {*lost} & {*kept}
 
 
-def test_a_worker_ends_after_its_batch(memory, begin):
-    """Told to end, it stores the batch at hand, and has claimed nothing of the rest."""
-    store(memory, users=1, each=70)
-    (worker,) = begin("derives")
-    told(worker)
-    worker.send_signal(signal.SIGTERM)
-    assert told(worker) == ["ends"]  # The signal arrives when the main thread wakes.
-    let_go(worker)
-    assert rest_of([worker]) == []
-    left = 70 - BATCH[VECTORS]
-    assert services_of(memory).derivations.waiting(None) == left
-    now = datetime.now(UTC)
-    times = {"now": now, "until": now + timedelta(hours=1)}
-    assert len(services_of(memory).store.claim_records(VECTORS, **times, limit=99)) == left
-
-
 @pytest.fixture
 def talks(memory):
     """A session of each of six users that has waited for a day; return the users."""
@@ -171,21 +155,6 @@ def last_run(memory):
     return runs()[0]
 
 
-def test_workers_divide_the_users_of_a_stage(memory, begin, talks):
-    """Each user is of one of them; the run is told with what all have done."""
-    workers = begin("consolidates")
-    first = told(workers[0])
-    workers += begin("consolidates", 2)
-    reports = [first, told(workers[1]), told(workers[2])]
-    assert len({user for user, _ in reports}) == 3
-    for each in workers:
-        let_go(each)
-    until(lambda: last_run(memory).counts["facts"] == 6)
-    reports += ended(workers)
-    assert sorted(user for user, _ in reports) == sorted(talks)
-    assert sorted(learned(memory)) == sorted(f"The user lives in {town}." for town in TOWNS)
-
-
 def test_the_users_of_a_killed_worker_are_taken_over(memory, begin, talks):
     """Its user is done by another; what it had learned stays one fact."""
     (killed,) = begin("consolidates", lease=1)
@@ -204,3 +173,19 @@ def test_the_users_of_a_killed_worker_are_taken_over(memory, begin, talks):
     assert reports == {user: "0" if user == lost else "1" for user in talks}
     assert sorted(learned(memory)) == sorted(f"The user lives in {town}." for town in TOWNS)
     assert memory.verify() == []
+
+
+def test_a_worker_ends_after_its_batch(memory, begin):
+    """Told to end, it stores the batch at hand, and has claimed nothing of the rest."""
+    store(memory, users=1, each=70)
+    (worker,) = begin("derives")
+    told(worker)
+    worker.send_signal(signal.SIGTERM)
+    assert told(worker) == ["ends"]  # The signal arrives when the main thread wakes.
+    let_go(worker)
+    assert rest_of([worker]) == []
+    left = 70 - BATCH[VECTORS]
+    assert services_of(memory).derivations.waiting(None) == left
+    now = datetime.now(UTC)
+    times = {"now": now, "until": now + timedelta(hours=1)}
+    assert len(services_of(memory).store.claim_records(VECTORS, **times, limit=99)) == left

@@ -1,19 +1,13 @@
 """The judge by rules: what holds for any pair, and how it fares on pairs of real messages."""
 
-import importlib
-import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 
-ROOT = Path(__file__).parents[2]
-PAIRS = ROOT.parent / "shared" / "data" / "conflicts" / "beam_conflicts_dev.jsonl"
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)
 FACTS = [
@@ -101,23 +95,6 @@ def test_questions_and_wishes_state_nothing():
     assert judge("Ana lives in Oslo.", "Does Ana live in Rome?").relation is Relation.NONE
     assert judge("Ana lives in Oslo.", "Ana wants to move to Rome.").relation is Relation.NONE
     assert judge("I've never used Docker.", "I want to use Docker.").relation is Relation.NONE
-
-
-def test_real_messages_are_judged_with_few_mistakes():
-    """BEAM, development: what excludes is right when it is said, and is often enough said."""
-    if not PAIRS.exists():
-        pytest.skip(f"{PAIRS} is not there")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        benchmark = importlib.import_module("benchmarks.conflicts")
-    pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    found = benchmark.confusion(pairs, None)
-    flagged = sum(n for (_, ours), n in found.items() if ours in EXCLUDE)
-    wrong = sum(n for (gold, ours), n in found.items() if ours in EXCLUDE and gold == "none")
-    assert len(pairs) == 52
-    assert wrong <= 1
-    assert flagged >= 13
-    assert found["update", "update"] >= 9
 
 
 CODES = st.from_regex(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
@@ -226,14 +227,48 @@ def test_a_later_value_takes_the_place_of_an_older_one():
     assert memory.top() == ["Ana moved to Lisbon."]
 
 
-def test_an_older_session_read_late_adds_to_the_past():
-    """What it says is stored as superseded already, and retires nothing."""
+OSLO, LISBON = "Ana lives in Oslo.", "Ana lives in Lisbon."
+
+
+@each_row(
+    ("pages", "top"),
+    [
+        # What an older session says, read late, is of the past.
+        ([[(LISBON, 9, 9)], [(OSLO, 0, 0)]], LISBON),
+        # What was confirmed since is not ended by what lies between, in whatever order it is read.
+        ([[(OSLO, 0, 0), (OSLO, 9, 9)], [(LISBON, 5, 5)]], OSLO),
+        *(
+            ([[[(OSLO, 0, 0), (LISBON, 300, 300), (OSLO, 301, 301)][n]] for n in order], OSLO)
+            for order in permutations(range(3))
+        ),
+        # A move of "last week", told after the home was named, is news; one of years before is not.
+        ([[(OSLO, 3, 3)], [("Ana moved to Lisbon.", 5, -2)]], "Ana moved to Lisbon."),
+        ([[(OSLO, 3, 3)], [("Ana moved to Lisbon.", 5, -900)]], OSLO),
+    ],
+)
+def test_the_last_word_on_what_holds_stays(pages, top):
+    """Each claim has a day on which it was said, and one from which it holds."""
     memory = Memory()
-    memory.learn([claim("Ana lives in Lisbon.", day=9)])
-    made = memory.learn([claim("Ana lives in Oslo.")])
-    (insert,), (supersede,) = of(made, Insert), of(made, Supersede)
-    assert supersede.id == insert.record.id
-    assert memory.top() == ["Ana lives in Lisbon."]
+    for page in pages:
+        memory.learn(
+            [
+                claim(text, day=day, event_time=SAID + timedelta(days=since))
+                for text, day, since in page
+            ]
+        )
+    assert set(memory.top()) == {top}
+
+
+def test_what_was_left_and_taken_up_again_is_new():
+    """Oslo, Lisbon, Oslo: the third is no duplicate of the first, and each knows its own fact."""
+    memory = Memory()
+    cities = enumerate(["Oslo", "Lisbon", "Oslo"])
+    claims = [claim(f"Ana lives in {city}.", day=day) for day, city in cities]
+    memory.learn(claims)
+    assert memory.top() == [OSLO]
+    assert len({fact.superseded_by for fact in memory.facts.values()}) == len(memory.facts) == 3
+    memory.facts = dict(reversed(memory.facts.items()))
+    assert memory.plan(claims) == []
 
 
 @each_row("together", [True, False])
@@ -249,18 +284,6 @@ def test_a_plan_for_the_future_counts_from_when_it_was_said(together):
     for page in [claims] if together else [[each] for each in claims]:
         memory.learn(page)
     assert memory.top() == [claims[2].content, claims[0].content]
-
-
-def test_a_claim_knows_its_own_fact_among_others_that_read_the_same():
-    """Read again, each claim finds the fact that rests on it, whichever is found first."""
-    memory = Memory()
-    claims = [
-        claim(f"Ana lives in {city}.", day=day)
-        for day, city in enumerate(["Oslo", "Lisbon", "Oslo"])
-    ]
-    memory.learn(claims)
-    memory.facts = dict(reversed(memory.facts.items()))
-    assert memory.plan(claims) == []
 
 
 def test_what_is_said_again_credits_the_fact():
@@ -285,31 +308,6 @@ def test_what_says_more_is_kept_beside_what_it_repeats():
     assert not of(made, Insert)
 
 
-def test_what_was_confirmed_since_is_not_ended_by_what_lies_between():
-    """Oslo, and Oslo again: that it was Lisbon in between is history when it is read late."""
-    memory = Memory()
-    memory.learn([claim("Ana lives in Oslo."), claim("Ana lives in Oslo.", day=9)])
-    memory.learn([claim("Ana lives in Lisbon.", day=5)])
-    assert memory.top() == ["Ana lives in Oslo."]
-
-
-def test_what_is_said_later_of_a_time_nearby_is_the_later_word():
-    """A move of "last week", told after the home was named, is news, however it is dated."""
-    memory = Memory()
-    memory.learn([claim("Ana lives in Oslo.", day=3)])
-    moved = claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=2))
-    memory.learn([moved])
-    assert memory.top() == ["Ana moved to Lisbon."]
-
-
-def test_what_is_told_of_long_ago_retires_nothing():
-    """A move of years before, told later, is the past of the home that was named."""
-    memory = Memory()
-    memory.learn([claim("Ana lives in Oslo.", day=3)])
-    memory.learn([claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=900))])
-    assert memory.top() == ["Ana lives in Oslo."]
-
-
 @given(moments=st.lists(st.tuples(*[st.integers(0, 90)] * 2), min_size=2, max_size=2))
 def test_of_two_words_one_is_the_later(moments):
     """Never both, and never neither but for equal ones."""
@@ -322,53 +320,22 @@ def test_of_two_words_one_is_the_later(moments):
     assert one.counts_after(other) is not other.counts_after(one)
 
 
-def test_what_was_confirmed_long_after_is_the_later_word():
-    """However long ago it was said first: said again, it holds now."""
-    for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1), (1, 0, 2), (1, 2, 0), (2, 1, 0)):
-        memory = Memory()
-        said = [
-            claim("Ana lives in Oslo."),
-            claim("Ana lives in Lisbon.", day=300),
-            claim("Ana lives in Oslo.", day=301),
-        ]
-        for place in order:
-            memory.learn([said[place]])
-        assert set(memory.top()) == {"Ana lives in Oslo."}
-
-
-def test_what_was_left_and_taken_up_again_is_new():
-    """Oslo, Lisbon, Oslo: the third is no duplicate of the first."""
-    memory = Memory()
-    for day, city in enumerate(["Oslo", "Lisbon", "Oslo"]):
-        memory.learn([claim(f"Ana lives in {city}.", day=day)])
-    assert len(memory.facts) == 3
-    assert memory.top() == ["Ana lives in Oslo."]
-    assert len({fact.superseded_by for fact in memory.facts.values()}) == 3
-
-
 @each_row(
-    ("content", "category", "retired"),
+    ("content", "category", "verdict", "retired"),
     [
-        ("Ana moved to Lisbon.", Category.STATE, True),
-        ("Ana now has 3 cats.", Category.CORRECTION, True),
+        ("Ana moved to Lisbon.", Category.STATE, None, True),
+        ("Ana now has 3 cats.", Category.CORRECTION, None, True),
+        ("Ana likes Rome.", Category.STATE, Verdict(Relation.UPDATE, 0.7, "perhaps"), False),
     ],
 )
-def test_a_protected_fact_gives_way_to_a_clear_word(content, category, retired):
+def test_a_protected_fact_gives_way_to_a_clear_word_alone(content, category, verdict, retired):
     """A person's clear update or correction retires even what was asked to be remembered."""
     memory = Memory()
-    memory.remember("Ana lives in Oslo.", event_time=SAID)
-    memory.remember("Ana has 2 cats.", event_time=SAID)
-    made = memory.learn([claim(content, day=9, category=category)])
-    assert bool(of(made, Supersede)) is retired
-
-
-def test_a_protected_fact_outlasts_a_vague_word():
-    """Both stay."""
-    memory = Memory()
     old = memory.remember("Ana lives in Oslo.", event_time=SAID)
-    vague = Verdict(Relation.UPDATE, 0.7, "perhaps")
-    made = memory.learn([claim("Ana likes Rome.", day=9)], overrides={(0, old.id): vague})
-    assert of(made, Supersede) == []
+    memory.remember("Ana has 2 cats.", event_time=SAID)
+    told = {} if verdict is None else {(0, old.id): verdict}
+    made = memory.learn([claim(content, day=9, category=category)], overrides=told)
+    assert bool(of(made, Supersede)) is retired
     assert len(of(made, Insert)) == 1
 
 

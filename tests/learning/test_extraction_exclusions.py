@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 from tables import each_row
@@ -261,32 +260,6 @@ def test_a_change_of_life_is_a_fact(text, content, category):
     """What is no longer so, and who somebody is, are kept as they are said."""
     (claim,) = claims_of(text)
     assert (claim.content, claim.category) == (content, category)
-
-
-@each_row(
-    "piece",
-    [
-        "\n",
-        "please ",
-        "can you help me ",
-        "Tom wrote: ",
-        'said: "',
-        "write a b c ",
-        "- hey ",
-        "am 3. ",
-    ],
-)
-def test_time_stays_linear_in_what_looks_like_a_request(piece):
-    """A text four times as long takes at most some ten times as long."""
-
-    def taken(characters: int) -> float:
-        began = time.process_time()
-        claims_of((piece * characters)[:characters])
-        return time.process_time() - began
-
-    taken(1_000)
-    short = min(taken(4_500) for _ in range(2))
-    assert min(taken(18_000) for _ in range(2)) < 10 * short + 0.03
 
 
 def page(*said: str) -> list[str]:

@@ -97,13 +97,6 @@ def test_whatever_is_said_claims_rest_on_turns_of_persons(said):
         assert "\ue000" not in claim.content or "\ue000" in source.text
 
 
-@given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=4))
-def test_the_same_page_gives_the_same_claims(said):
-    """The extractor is a pure function, whichever instance is asked."""
-    page = page_of(said)
-    assert extractor().extract(page) == extractor().extract(page)
-
-
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), min_size=2, max_size=6), st.data())
 def test_where_a_page_ends_does_not_matter(said, data):
     """Two pages, the first as context of the second, give the claims of the whole in order."""

@@ -148,28 +148,6 @@ def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
         assert memory.search("Who is Marta?", kind="fact") == []
 
 
-def test_fading_twice_or_in_two_processes_changes_nothing(tmp_path):
-    """A night that is run again, or by two at once, leaves every table as the first did."""
-    path = tmp_path / "memory.db"
-    with closing(remembering(path)) as one, closing(remembering(path)) as other:
-        learned(one)
-        one.embed_pending()
-        one.entities()  # What waits is linked now, and not in the background meanwhile.
-        clock_of(one).advance(20 * DAY)
-        clock_of(other).set(clock_of(one).now())
-        assert one.decay().count == 2
-        before = tables(path)
-        assert (one.decay().count, other.decay().count) == (0, 0)
-        assert tables(path) == before
-        clock_of(one).advance(20 * DAY)
-        clock_of(other).set(clock_of(one).now())
-        other.decay()
-        after = tables(path)
-        assert after != before
-        assert one.decay().count == 0
-        assert tables(path) == after
-
-
 def keeping(path, clock, **retention):
     """Return Ana's memory of a file with these retentions."""
     chosen = by_hand(retention=retention, timezone="Europe/Lisbon")

@@ -135,16 +135,6 @@ def test_a_session_is_read_in_pages_each_in_one_transaction(memory):
     assert [sum(isinstance(each, Insert) for each in plan) for plan in store.plans] == [1, 1, 1]
 
 
-@each_row("turns", [1, 29, 30, 31, 60])
-def test_any_number_of_turns_is_read_to_its_end(turns):
-    """A session whose last page is full is done, too."""
-    with closing(remembering()) as memory:
-        talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
-        memory.consolidate()
-        assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])
-        assert contents(memory) == ["The user lives in Porto."]
-
-
 def test_a_failure_between_pages_loses_no_page_and_doubles_none(memory):
     """A page that could not be written waits; the pages before it are not read again."""
     lines = [("assistant", "Noted.")] * 70
@@ -388,3 +378,13 @@ def test_work_that_fails_does_not_end_the_queue(caplog):
     queue.close()
     assert done == [2]
     assert "failed" in caplog.text
+
+
+@each_row("turns", [1, 29, 30, 31, 60])
+def test_any_number_of_turns_is_read_to_its_end(turns):
+    """A session whose last page is full is done, too."""
+    with closing(remembering()) as memory:
+        talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
+        memory.consolidate()
+        assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])
+        assert contents(memory) == ["The user lives in Porto."]

@@ -5,20 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from analyzers import CapitalizedNames, PlainNames, WordAnalyzer
+from analyzers import CapitalizedNames
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANA, insert
-from steps import carry_out, do
+from samples import ANA
 from tables import each_row
 
 from memoranda.learning import reflection as reflect
 from memoranda.learning.reflection import LINE, LONGEST
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.model.query import Filter
 from memoranda.records.drafts import RecordPlanner, Retention
-from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.clocks import FrozenClock
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
@@ -311,18 +308,3 @@ def test_a_models_words_have_the_same_provenance():
     assert set(draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
     assert draft.metadata["by"] == "openai:small"
     assert (draft.role, draft.decay_rate) == ("agent", 0.0)
-
-
-def test_erasing_a_source_erases_the_reflection(tmp_path):
-    """In a real store: what was told of an erased fact is gone with it."""
-    store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
-    clock = FrozenClock(NOW)
-    ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
-    carry_out(store, ANA, [insert(each) for each in three()])
-    written = ingest.plan(ANA, looked_back(three()))
-    carry_out(store, ANA, [written])
-    everything = Filter(now=NOW, retired=True)
-    assert store.count(ANA, everything)[Kind.REFLECTION] == 1
-    carry_out(store, ANA, [do.erase(("fact_002",), at=NOW, reason="erased on request")])
-    assert store.count(ANA, everything) == {Kind.FACT: 2}
-    store.close()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import closing
-from datetime import timedelta
 
 import pytest
-from learning_talks import DAY, clock_of, fact, facts, remembering, tables, talk
+from learning_talks import fact, facts, remembering, tables, talk
 from samples import whole_repr
-
-from memoranda import AsyncMemory, Settings
-from memoranda.testing.embedders import HashEmbedder
 
 
 @pytest.fixture
@@ -19,23 +14,6 @@ def memory():
     """Ana's memory, which learns only when it is told to."""
     with closing(remembering()) as made:
         yield made
-
-
-def kinds(found):
-    """Return the kinds of which something was found."""
-    return [kind for kind, findings in found.findings.items() if findings]
-
-
-def test_a_memory_that_learned_as_it_should_is_clean(memory):
-    """Duplicates were credited, conflicts settled, quotes passed over: there is nothing to tell."""
-    talk(memory, "one", "I live in Porto.", "I have a dog named Rex.", ("assistant", "Nice."))
-    memory.consolidate()
-    clock_of(memory).advance(DAY)
-    talk(memory, "two", "I live in Lisbon.", "I have a dog named Rex.")
-    memory.consolidate()
-    found = memory.audit()
-    assert (kinds(found), found.clean) == ([], True)
-    assert found.entries == sum(memory.stats().records.values())
 
 
 def test_an_audit_changes_nothing(tmp_path):
@@ -87,17 +65,6 @@ def test_what_was_said_is_looked_at_for_secrets(memory):
     assert "abc123" not in finding.example
 
 
-def test_facts_that_nobody_asked_for_are_stale(memory):
-    """Half a year after it was last recalled, and not before; recalling makes it fresh."""
-    record = memory.remember("Ana keeps bees in her garden.")
-    clock_of(memory).advance(timedelta(days=179))
-    assert memory.audit().clean
-    clock_of(memory).advance(DAY)
-    assert memory.audit().findings["stale"][0].ids == (record.id,)
-    memory.recall("What does Ana keep in her garden?")
-    assert memory.audit().clean
-
-
 def test_what_is_no_longer_believed_is_not_told(memory):
     """Forgotten, corrected and expired records are no junk any more."""
     gone = memory.remember("My password is hunter22.")
@@ -114,32 +81,3 @@ def test_users_are_audited_apart(memory):
     bo.remember_many(["Ana lives in Porto.", "Ana lives in Lisbon.", "My PIN is 4711."])
     assert (memory.audit().clean, memory.audit().entries) == (True, 1)
     assert bo.audit().entries == 3
-
-
-def test_the_asynchronous_memory_audits_alike():
-    """The same findings, awaited."""
-
-    async def use():
-        chosen = Settings(timezone="UTC")
-        async with AsyncMemory(
-            ":memory:", user="ana", settings=chosen, embedder=HashEmbedder()
-        ) as memory:
-            await memory.remember_many(["My PIN is 4711.", "Ana likes tea.", "Ana likes tea"])
-            return await memory.audit(), memory._face.audit()
-
-    found, plain = asyncio.run(use())
-    assert found == plain
-    assert not found.clean
-
-
-def test_two_thousand_records_in_seconds(memory):
-    """A full memory of ours, with its sources, in a few seconds."""
-    memory.remember_many(
-        [f"The note of day {n} is about tea, rain and chapter {n % 70}." for n in range(1_500)]
-    )
-    lines = [f"My friend Person{n} lives in Town{n}." for n in range(60)]
-    talk(memory, "s", *lines)
-    memory.consolidate()
-    found = memory.audit()
-    assert found.entries > 1_560
-    assert not found.findings["orphans"]

@@ -1,4 +1,4 @@
-"""A memory on Chroma does what one in a file does: the same texts, scores and receipts."""
+"""A memory in a Chroma folder: what is in it, how it is named, and what is loaded for it."""
 
 import os
 import shutil
@@ -9,8 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from both_stores import differences, done, remembering
-from memory_flows import FLOWS, noting
+from both_stores import remembering
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, MissingExtra
@@ -21,13 +20,6 @@ pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
 import chromadb
 from chromadb.config import Settings as ChromaSettings
-
-
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda given: given.__name__)
-def test_chroma_does_what_a_file_does(flow, in_a_file, tmp_path):
-    """A flow over the whole of an area tells the same on Chroma as on SQLite."""
-    there = done(flow, f"chroma://{tmp_path}/memory", tmp_path / "files")
-    assert differences(in_a_file(flow), there) == []
 
 
 def in_folder(folder):
@@ -42,10 +34,14 @@ def in_folder(folder):
 def test_the_folder_is_all_there_is(tmp_path):
     """S1.01: records, talks, jobs and notes are in Chroma's folder; no other file is made."""
     with closing(remembering(f"chroma://{tmp_path}/memory")) as memory:
-        told = noting(memory, memory._services.clock.source, tmp_path)
+        memory.conversation("one").add("user", "The code word is Xylophon.")
+        memory.consolidate()
+        memory.remember("Ana is vegetarian")
+        memory.notes.sync()
+        (word,) = memory.records(kind="episode")
+        memory.forget(word.id, erase=True)
         memory.maintain()
         assert memory.notes.folder == tmp_path / "memory" / "notes" / "ana"
-    assert told
     assert [path.name for path in tmp_path.iterdir()] == ["memory"]
     files = in_folder(tmp_path / "memory")
     assert [name for name in files if Path(name).suffix in {".db", ".sqlite3"}] == [

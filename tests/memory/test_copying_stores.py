@@ -4,12 +4,11 @@ from contextlib import ExitStack, closing
 
 import pytest
 from both_stores import remembering
-from memory_flows import FLOWS, importing, looking_after
 from postgres_server import new_database
+from session_script import START, run_session
 
-from memoranda import errors
-
-ASKED = ("Which tea does Ana like?", "Where does the user live?", "boats in Lisbon", "Rex")
+AT_REST = {"expire_at_start": False}
+ASKED = ("Where does Ana live?", "Who is allergic to hazelnuts?", "Rita", "cello")
 
 
 def found(memory):
@@ -28,36 +27,27 @@ def export(memory, folder):
 
 
 def test_a_rich_memory_is_the_same_in_every_store(postgres, tmp_path):
-    """What all flows of a user leave behind goes from place to place without a loss."""
+    """What a long session of two users leaves behind goes from place to place without a loss."""
     with ExitStack() as stack:
 
         def opened(place):
-            memory = stack.enter_context(closing(remembering(place, schedule=AT_REST)))
-            return memory, memory._services.clock.source
+            return stack.enter_context(closing(remembering(place, schedule=AT_REST)))
 
-        first, clock = opened(str(tmp_path / "a.db"))
-        names = []
-        for flow in FLOWS:
-            # These look at other users, or purge and copy the file.
-            if flow not in {importing, looking_after}:
-                (tmp_path / flow.__name__).mkdir()
-                names.append(flow.__name__)
-                flow(first.as_user(flow.__name__), clock, tmp_path / flow.__name__)
-        memory = first
-        first_exports = {name: export(first.as_user(name), tmp_path) for name in names}
+        memory = first = opened(str(tmp_path / "a.db"))
+        clock = memory._services.clock.source
+        clock.set(START)
+        run_session(memory, clock, tmp_path)
+        exports = {user: export(memory.as_user(user), tmp_path) for user in ("ana", "bruno")}
         chroma = f"chroma://{tmp_path / 'chroma'}"
         for place in (new_database(postgres), chroma, str(tmp_path / "b.db")):
             memory.copy_to(place)
-            memory, late = opened(place)
-            late.advance(clock.now() - late.now())
+            memory = opened(place)
+            memory._services.clock.source.set(clock.now())
             memory.embed_pending()
             assert memory.verify() == []
-        for name, data in first_exports.items():
-            assert found(memory.as_user(name)) == found(first.as_user(name))
-            assert export(memory.as_user(name), tmp_path) == data
-
-
-AT_REST = {"expire_at_start": False}
+        for user, data in exports.items():
+            assert found(memory.as_user(user)) == found(first.as_user(user))
+            assert export(memory.as_user(user), tmp_path) == data
 
 
 def test_notes_arrive_on_postgresql_where_there_is_a_folder(postgres, tmp_path):
@@ -79,16 +69,3 @@ def test_notes_arrive_on_postgresql_where_there_is_a_folder(postgres, tmp_path):
     with closing(remembering(where, notes=notes)) as copy:
         assert copy.notes.search("tea")[0].text == "Talked of tea."
         assert copy.notes.sync().changes == 0
-
-
-def test_a_server_that_cannot_be_reached_shows_no_password(tmp_path):
-    """The error names the place and keeps the secret, also of an address that is misspelt."""
-    with closing(remembering(str(tmp_path / "a.db"), storage={"busy_timeout": 0.5})) as memory:
-        memory.remember("tea")
-        for place in (
-            "postgresql://ana:tiger@127.0.0.1:1/none?connect_timeout=2",
-            "postgres_ql://ana:tiger@host/none",
-        ):
-            with pytest.raises((errors.StoreError, errors.ConfigError)) as raised:
-                memory.copy_to(place)
-            assert "tiger" not in str(raised.value)

@@ -1,13 +1,9 @@
 """Users and conversations that are deleted: nowhere listed, and not brought back by anybody."""
 
-import json
-
 import pytest
 from test_memory_erasing import SAID, WORDS, remains
-from typer.testing import CliRunner
 
-from memoranda import Memory, Settings, errors
-from memoranda.cli import app
+from memoranda import Settings, errors
 
 
 @pytest.fixture
@@ -180,27 +176,3 @@ def test_an_unknown_conversation_is_named_with_the_near_ones(memory):
     memory.delete_conversation("trip")
     with pytest.raises(errors.NotFound, match="there are none yet"):
         memory.delete_conversation("trip")
-
-
-def test_the_users_are_told_to_a_program(tmp_path, opened):
-    """The command lists users as JSON, and deletes one of them with --yes."""
-    memory = opened(tmp_path / "m.db")
-    memory.remember("tea")
-    memory.as_user("bob").conversation("trip")
-    memory.close()
-
-    def run(*words):
-        return CliRunner().invoke(app, [*words, "--db", str(tmp_path / "m.db")])
-
-    assert json.loads(run("users", "--json").stdout) == [
-        {"name": "ana", "records": 1, "conversations": 0},
-        {"name": "bob", "records": 0, "conversations": 1},
-    ]
-    refused = run("users", "delete", "ana")
-    assert (refused.exit_code, "--yes" in refused.stderr) == (1, True)
-    assert run("users", "delete", "ana", "--yes").exit_code == 0
-    deleted = run("conversations", "delete", "trip", "--erase", "--yes", "--user", "bob")
-    assert deleted.exit_code == 0
-    assert json.loads(run("users", "--json").stdout) == []
-    with Memory(tmp_path / "m.db", settings=Settings(embedding={"model": "none"})) as left:
-        assert left.verify() == []

@@ -3,7 +3,6 @@
 import stat
 from datetime import timedelta
 
-import pytest
 from tables import each_row
 
 from memoranda import Memory, Settings
@@ -83,14 +82,6 @@ def test_vectors_of_another_model_fail_with_the_remedy(opened, tmp_path):
     assert (check.ok, check.remedy) == (False, "memoranda doctor --reembed")
     memory.reembed()
     assert found(memory)["vectors"].ok
-
-
-@pytest.mark.parametrize("fusion", ["blend", "rrf"])
-def test_the_arms_answer_under_either_fusion(opened, fusion):
-    """The canaries are found whichever way the arms are fused."""
-    settings = Settings(timezone="UTC", retrieval={"fusion": fusion})
-    checks = found(opened(settings=settings))
-    assert all(checks[arm].ok for arm in ARMS)
 
 
 def test_a_file_that_others_can_read_is_noted(opened, tmp_path):

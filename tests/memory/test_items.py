@@ -21,23 +21,6 @@ def put(memory, content, *namespace, key="k", **more):
     return memory.remember(content, kind="item", namespace=namespace, key=key, **more)
 
 
-def test_the_last_write_replaces_all_but_id_and_age(opened):
-    """Tags, metadata and end are those of the last write; of the first, nothing is found."""
-    clock = FrozenClock(START)
-    memory = opened(clock=clock)
-    first = put(memory, "old tea", "a", tags=["t"], metadata={"v": 1})
-    clock.advance(timedelta(hours=1))
-    second = put(memory, CODE, "a", metadata={"v": 2}, valid_until=START + timedelta(days=1))
-    assert (second.id, second.created_at) == (first.id, START)
-    assert second.id.startswith("item_")
-    assert second.event_time == START + timedelta(hours=1)
-    assert (second.tags, second.metadata) == ((), {"v": 2})
-    assert memory.records(kind="item") == [memory.get(first.id)] == [second]
-    assert memory.history(first.id)[-1].action == "insert"
-    assert "old tea" not in [hit.record.content for hit in memory.search("old tea", kind="item")]
-    assert memory.search("lives in Lisbon", kind="item")[0].record == second
-
-
 def test_what_a_list_holds_is_written_together(memory):
     """Items and memories in one transaction; the second of a key replaces the first."""
     place = {"kind": "item", "namespace": ("a",), "key": "k"}
@@ -47,46 +30,6 @@ def test_what_a_list_holds_is_written_together(memory):
     assert one.id == two.id != fact.id
     assert memory.get(namespace=("a",), key="k").content == "two"
     assert memory.stats().records["item"] == 1
-
-
-def test_a_namespace_is_exact_or_a_prefix(memory):
-    """Exact where one item is meant, a prefix where several are; always by whole parts."""
-    for namespace in (("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ('a","b',), ("z",)):
-        put(memory, f"tea {namespace}", *namespace)
-    assert memory.get(namespace=("a", "b"), key="k").content == "tea ('a', 'b')"
-    assert memory.get(namespace=("a", "x"), key="k") is None
-    assert memory.get(key="k") is None
-    below = [("a", "b"), ("a", "b", "c")]
-    assert [item.namespace for item in memory.records(namespace=("a", "b"))] == below
-    assert memory.count(namespace=("a",)) == 3
-    found = memory.search("tea", kind="item", namespace=("a", "b"), limit=50)
-    assert memory.search("tea", namespace=("a", "b"), limit=50) == found
-    assert sorted(hit.record.namespace for hit in found) == below
-    assert memory.namespaces(("a",)) == [("a",), *below]
-    assert memory.namespaces(depth=1) == [("a",), ('a","b',), ("ab",), ("z",)]
-    assert memory.namespaces(("a",), depth=2) == [("a",), ("a", "b")]
-    assert memory.namespaces(("b",)) == []
-    memory.forget(namespace=("a", "b"), key="k")
-    assert memory.get(namespace=("a", "b"), key="k") is None
-    assert memory.namespaces(("a", "b")) == [("a", "b", "c")]
-
-
-def test_forgetting_and_erasing_an_item(memory):
-    """One item goes, and nothing that says the same; its key is free for a new one."""
-    fact = memory.remember("green tea")
-    old = put(memory, "green tea", "a")
-    other = put(memory, "green tea", "b")
-    memory.forget(namespace=("a",), key="k")
-    new = put(memory, "green tea", "a")
-    assert (new.id == old.id, new.created_at >= old.created_at) == (False, True)
-    receipt = memory.forget(namespace=("a",), key="k", erase=True)
-    assert (receipt.id, receipt.erased) == (new.id, True)
-    assert memory.get(new.id) is None
-    memory.forget(fact.id, erase=True)
-    assert memory.get(other.id) == other
-    with pytest.raises(errors.NotFound, match="no item 'k' in"):
-        memory.forget(namespace=("a",), key="k")
-    assert memory.verify() == []
 
 
 def test_no_item_is_found_unasked(memory):

@@ -116,16 +116,6 @@ def test_the_message_that_said_it_goes_too(file):
     assert memory.verify() == []
 
 
-def test_a_forgotten_record_can_still_be_erased(file):
-    """Retiring and erasing are two steps; the second leaves nothing."""
-    memory, folder = file
-    record = memory.remember(SAID)
-    memory.forget(record.id)
-    assert remains(folder, "Quetzalcoatl")
-    memory.forget(record.id, erase=True)
-    assert remains(folder, *WORDS) == []
-
-
 def test_erasing_while_another_has_the_file_open_is_told_honestly(file, opened):
     """``purged`` says whether the free pages were overwritten; if so, nothing is left."""
     memory, folder = file

@@ -111,16 +111,6 @@ def test_an_end_can_be_set_and_cleared(stored):
         stored.as_user("ben").update(lasting.id, tags=["x"])
 
 
-def test_trust_and_origin_are_as_given(memory):
-    """A caller can say who stands behind a text and where it came from."""
-    record = memory.remember("tale", trust="external", origin="crm", role="user")
-    assert (record.trust, record.origin) == ("external", "crm")
-    (many,) = memory.remember_many([{"content": "other", "trust": "agent", "origin": "crm"}])
-    assert (many.trust, many.origin, memory.remember("third").origin) == ("agent", "crm", "api")
-    with pytest.raises(errors.InvalidInput, match="did you mean external"):
-        memory.remember("tale", trust="extern")
-
-
 def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     """By their ids, session, namespace or metadata; all filters must hold; the rest stays."""
     records = stored.remember_many(
@@ -146,20 +136,6 @@ def test_many_are_forgotten_in_one_transaction(stored, monkeypatch):
     assert stored.forget_many(namespace=("app",)).records == 1
     assert [r.metadata["n"] for r in stored.records()] == [4, 5, 6, 7, 8]
     assert stored.as_user("ben").records() == [other]
-
-
-def test_many_are_erased_together(stored):
-    """Also those that were forgotten before; nothing of them is there any more."""
-    records = stored.remember_many(
-        {"content": f"a tale of quokka number {n}", "session": "s"} for n in range(30)
-    )
-    stored.forget(records[0].id)
-    kept = stored.remember("another tale")
-    receipt = stored.forget_many(session="s", erase=True)
-    assert (receipt.erased, receipt.records, receipt.purged) == (True, 30, True)
-    assert [stored.get(record.id) for record in records] == [None] * 30
-    assert stored.records() == [kept]
-    assert stored.verify() == []
 
 
 def test_all_or_none_are_forgotten(stored):

@@ -87,13 +87,6 @@ def test_what_was_recalled_counts_as_accessed(opened):
     assert memory.get(other.id).access_count == 0
 
 
-def test_the_same_words_come_once(plain):
-    """Of records with the same text a recall holds only the best."""
-    plain.remember("Ana likes tea")
-    plain.remember("Ana likes tea")
-    assert len(plain.recall("tea").hits) == 1
-
-
 def test_the_latest_insight_comes_with_a_recall(memory):
     """A reflection stands under a heading of its own, the newest one alone."""
     memory.remember("Ana was tired", kind="reflection")

@@ -1,12 +1,11 @@
-"""A memory on PostgreSQL does what one in a file does: the same texts, scores and receipts."""
+"""A memory on a PostgreSQL server: how it is opened, what it waits for and what it tells."""
 
 import logging
 import sys
 from contextlib import closing
 
 import pytest
-from both_stores import differences, done, remembering
-from memory_flows import FLOWS
+from both_stores import remembering
 from postgres_server import NUMBERS, connected, new_database
 from psycopg.sql import SQL, Identifier, Literal
 from tables import each_row
@@ -28,12 +27,6 @@ PASSWORD = "tiger$lily"  # noqa: S105 - of a server of this test
 def location(postgres):
     """Return the address of a new database."""
     return new_database(postgres)
-
-
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
-def test_postgresql_does_what_a_file_does(flow, in_a_file, location, tmp_path):
-    """A flow over the whole of an area tells the same."""
-    assert differences(in_a_file(flow), done(flow, location, tmp_path / "files")) == []
 
 
 def test_a_backup_is_left_to_the_server(location, tmp_path):

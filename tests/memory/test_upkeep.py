@@ -171,18 +171,6 @@ def test_the_doctor_names_a_time_that_cannot_be_read(tmp_path, clock):
         assert "'at noon'" in found.detail
 
 
-def test_a_run_is_kept_for_the_moment_it_was_made(memory, clock):
-    """Two runs of a stage: the last is told, with its own counts."""
-    memory.set_context("task", "water the plants")
-    clock.advance(timedelta(days=1))
-    memory.schedule().step()
-    clock.advance(timedelta(hours=1))
-    memory.schedule().step()
-    run = next(run for run in memory.stats().upkeep if run.job == "expire")
-    assert (run.counts, run.finished_at) == ({}, clock.now())
-    assert clock.now() - run.due < timedelta(hours=1)
-
-
 def test_the_insight_waits_for_nobody_who_goes_on_talking(memory):
     """What is said while the week is read is of the next; what cannot be read is waited for."""
     chat = memory.conversation("trip")

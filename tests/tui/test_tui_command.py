@@ -33,7 +33,7 @@ def test_without_a_terminal_it_says_so():
     assert "in a pipe use memoranda chat" in result.stderr
 
 
-@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [None, signal.SIGHUP])
 def test_it_opens_and_leaves_on_a_terminal(tmp_path, number, on_hangup):
     """The chat is there, the settings name an option, and Ctrl+Q or a signal leaves in order."""
     on_hangup(signal.SIG_DFL)

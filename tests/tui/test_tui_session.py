@@ -5,9 +5,9 @@ from datetime import timedelta
 from memoranda.testing.models import ScriptedLLM
 from memoranda.tui.chat import describe_pruning
 
-TURNS = 60
-SEEN_FROM = 35
-LIMITS = {"context_limit": 5_500, "keep_recent": 4, "max_messages": 400}
+TURNS = 30
+SEEN_FROM = 18
+LIMITS = {"context_limit": 3_600, "keep_recent": 4, "max_messages": 400}
 FACTS = {3: "My sister Rita lives in Porto.", 20: "I'm allergic to peanuts."}
 
 
@@ -42,7 +42,7 @@ async def look_and_change(person, stats):
     await person.press("escape")
 
 
-async def test_sixty_turns_and_the_next_day(runtimes, sitting, clock):
+async def test_a_long_day_and_the_next_one(runtimes, sitting, clock):
     """Messages leave the view and are found again, what is changed holds, and facts outlast it."""
     runtime = runtimes(*[reply] * (TURNS + 5), conversation=LIMITS, agent={"memory_window": 200})
     assert isinstance(runtime.model._model, ScriptedLLM)

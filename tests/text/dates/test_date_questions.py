@@ -190,11 +190,6 @@ def test_a_phrase_means_its_stretch_of_days(query: str, start: str, end: str):
     assert question_range(query, NOW) == (midnight(start), midnight(end))
 
 
-def test_the_table_is_long_enough():
-    """The table covers at least sixty phrases, none of them twice."""
-    assert len({row[0] for row in TABLE}) == len(TABLE) >= 60
-
-
 @each_row("query", NOTHING)
 def test_no_range_rather_than_a_wrong_one(query: str):
     """Words that only look like a time, and times that cannot be known, give nothing."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -18,7 +16,6 @@ from memoranda.text.dates.statements import DateParser
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "dates"
 
 MEANT = """
 I went there yesterday. | yesterday | 2023-05-09 | 2023-05-10 | day
@@ -298,25 +295,3 @@ def test_time_grows_with_the_text_and_no_faster(piece):
         return time.process_time() - start
 
     assert seconds(2_000) < 16 * seconds(250) + 0.2
-
-
-def test_the_days_of_real_turns():
-    """Of the development turns that name a day, most are read right and none wrong."""
-    path = DATA / "locomo_temporal_dev.jsonl"
-    if not path.exists():
-        pytest.skip("the shared evaluation data is not beside the project")
-    right = wrong = 0
-    for line in path.read_text().splitlines():
-        row = json.loads(line)
-        if row["answer_date"] is None:
-            continue
-        said = datetime.strptime(row["session_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-        days = [
-            mention.since.date().isoformat()
-            for mention in DateParser().read(row["text"], said)
-            if mention.precision == "day"
-        ]
-        right += row["answer_date"] in days
-        wrong += bool(days) and row["answer_date"] not in days
-    assert right >= 18
-    assert wrong == 0
