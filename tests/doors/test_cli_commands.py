@@ -38,6 +38,19 @@ COMMANDS = [
     "backup",
     "doctor",
     "config",
+    "users",
+    "facts",
+    "notes",
+    "audit",
+    "consolidate",
+    "maintain",
+    *(
+        f"conversations {name}"
+        for name in ["list", "show", "prune", "clear", "pin", "expand", "receipts"]
+    ),
+    *(f"config {name}" for name in ["show", "explain", "set", "unset", "path"]),
+    *(f"notes {name}" for name in ["show", "edit", "sync", "search", "history", "add"]),
+    *("facts show", "entities list", "entities merge"),
 ]
 
 
@@ -323,11 +336,11 @@ def test_wrong_usage_is_exit_2(run, arguments):
 
 @each_row("name", COMMANDS)
 def test_every_command_explains_itself(run, name):
-    """Each command has a help with a one-line summary, and takes the shared options."""
-    out = run(name, "--help").stdout
+    """Each command has a help with a one-line summary and examples, and the shared options."""
+    out = run(*name.split(), "--help").stdout
     assert all(option in out for option in ("--db", "--user", "--json"))
     if name != "config":
-        assert f"memoranda {name}" in out.split("Examples:")[1]
+        assert f"memoranda {name.removesuffix(' list')}" in out.split("Examples:")[1]
 
 
 def test_the_list_of_commands_says_what_each_of_them_says():

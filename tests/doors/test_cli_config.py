@@ -194,12 +194,3 @@ def test_a_variable_that_sets_nothing_is_refused(run, monkeypatch):
     monkeypatch.setenv("MEMORANDA_EMBEDING__MODEL", "none")
     problem = run("show", code=1).stderr
     assert "MEMORANDA_EMBEDING__MODEL sets nothing; did you mean embedding.model?" in problem
-
-
-@each_row("name", ["show", "explain", "set", "unset", "path"])
-def test_each_command_explains_itself(run, name):
-    """Each has a help with examples, and takes the shared options."""
-    out = run(name, "--help").stdout
-    assert f"memoranda config {name}" in out.split("Examples:")[1]
-    assert "--json" in out
-    assert name in run("--help").stdout

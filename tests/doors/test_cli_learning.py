@@ -164,15 +164,6 @@ def test_a_dry_run_of_watch_only_shows_the_times(run, talked):
     assert everything(talked) == before
 
 
-# entities
-
-
-# facts
-
-
-# audit
-
-
 # stats and doctor
 
 
@@ -266,14 +257,17 @@ def test_stored_text_cannot_drive_the_terminal(run, told):
     assert "[red]Rome[/]" in " ".join(run("facts", "show", id_).stdout.split())
 
 
-@each_row(
-    "command",
-    ["consolidate", "maintain", "audit", "stats", "facts", "facts list", "facts show", "entities",
-     "entities merge"],
-)  # fmt: skip
-def test_help_has_examples(run, command):
-    """Each command says what it does, with an example, and takes the shared options."""
-    out = run(*command.split(), "--help").stdout
-    assert f"memoranda {command.removesuffix(' list')}" in out
-    assert "Examples" in out
-    assert "--json" in out
+def test_doctor_notes_that_there_is_no_model(told):
+    """No language model, and no accurate provider of names, is worth a note and no fault."""
+    checks = {check["name"]: check for check in told("doctor")}
+    assert checks["language model"]["ok"] is None
+    assert checks["names"]["ok"] is None
+    assert "entities.spacy_model" in checks["names"]["remedy"]
+    assert "llm.model" in checks["names"]["remedy"]
+
+
+def test_a_record_that_is_no_fact_is_named_so(run, told):
+    """For an episode, facts show says what it is and which command shows it."""
+    episode = told("remember", "We met", "--kind", "episode")["id"]
+    (line,) = run("facts", "show", episode, code=1).stderr.splitlines()
+    assert f"memoranda show {episode}" in line

@@ -4,13 +4,11 @@ import os
 import sys
 
 import pytest
-from tables import each_row
 
 from memoranda import Memory
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m"
 THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
-COMMANDS = ["show", "edit", "sync", "search", "history", "add"]
 
 
 @pytest.fixture(autouse=True)
@@ -247,9 +245,3 @@ def test_add_reads_standard_input(run, told, file):
     assert told("history")[0]["text"] == "# A heading\n\nand text"
     assert len(list(file.parent.glob("HISTORY-*.md"))) == 1
     assert "error: " in run("add", " ", code=1).stderr
-
-
-@each_row("command", COMMANDS)
-def test_help_has_examples(run, command):
-    """Each command's help has an example of it."""
-    assert f"memoranda notes {command}" in run(command, "--help").stdout
