@@ -1,41 +1,25 @@
-"""What a conversation costs as it grows: adding, viewing, memory, and peers on the same input."""
+"""What a conversation costs as it grows: adding, viewing, memory, and what stays as it was."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
 from benchmarks.adding import settings
-from benchmarks.measure import Step, Times, interleaved, micro, show, timed
+from benchmarks.measure import Step, interleaved, micro, show, timed
 from benchmarks.workload import talk
-from memoranda import Conversation, Memory
+from memoranda import Conversation
 from memoranda.conversation.pruning import Pruner
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.tokens.catalog import Catalog
-
-try:
-    from langchain_core.messages import AIMessage, HumanMessage, trim_messages
-except ImportError:
-    trim_messages = None
-try:
-    from agents import SQLiteSession
-except ImportError:
-    SQLiteSession = None
 
 LENGTHS = (100, 10_000, 100_000)
-PEER_MESSAGES = 2_000
-PEER_BUDGET = 8_000
+BUDGET = 8_000
 SESSION_WINDOW = 5_000
 STABLE_BUDGET = 4_000
 STABLE_TURNS = 400
-SESSION = "OpenAI Agents SDK, SQLiteSession.add_items"
 
 
 def run(*, quick: bool) -> None:
@@ -43,8 +27,6 @@ def run(*, quick: bool) -> None:
     rounds = 100 if quick else 400
     lengths = LENGTHS[:2] if quick else LENGTHS
     _growing(lengths, rounds)
-    _trimming(rounds // 4)
-    _appending(rounds)
     _session(rounds)
     _bytes(lengths)
     _prefixes()
@@ -70,10 +52,10 @@ def _growing(lengths: Sequence[int], rounds: int) -> None:
             for length, chat in chats.items()
         }
         views: dict[str, Step] = {
-            f"{length}": lambda _, chat=chat: chat.view(PEER_BUDGET)  # type: ignore[misc]
+            f"{length}": lambda _, chat=chat: chat.view(BUDGET)  # type: ignore[misc]
             for length, chat in chats.items()
         }
-        for verb, subjects in (("add", adds), (f"view of {PEER_BUDGET:,} tokens", views)):
+        for verb, subjects in (("add", adds), (f"view of {BUDGET:,} tokens", views)):
             times = interleaved(subjects, rounds, warm=5)
             first = times[f"{lengths[0]}"].median
             rows += [
@@ -86,85 +68,6 @@ def _growing(lengths: Sequence[int], rounds: int) -> None:
         rows,
         "Counting the tokens of the message and scoring it are part of add.",
     )
-
-
-def _trimming(rounds: int) -> None:
-    if trim_messages is None:
-        print("\nlangchain_core is not installed: no comparison with trim_messages\n")
-        return
-    said = dicts(PEER_MESSAGES, seed=1)
-    chats = [_chat(name, said) for name in STRATEGIES]
-    meter = Catalog().meter(None)
-    theirs = [
-        (HumanMessage if item["role"] == "user" else AIMessage)(item["content"]) for item in said
-    ]
-    counts = {item.content: meter.message(str(item.content)) for item in theirs}
-
-    def counter(messages: Sequence[Any]) -> int:
-        return sum(counts[item.content] for item in messages)
-
-    peer = "langchain_core trim_messages, its approximate counter"
-    asked = {"max_tokens": PEER_BUDGET, "strategy": "last", "start_on": "human"}
-    approximate = {"token_counter": "approximate"}
-    subjects: dict[str, Step] = {
-        peer: lambda _: trim_messages(theirs, **asked, **approximate),
-        "the same, counts looked up": lambda _: trim_messages(
-            theirs, token_counter=counter, **asked
-        ),
-    }
-    for name, chat in zip(STRATEGIES, chats, strict=True):
-        subjects[f"view, {name}"] = lambda _, chat=chat: chat.view(PEER_BUDGET)  # type: ignore[misc]
-    grown = Conversation()
-    grown.extend(said)
-    subjects["view, rolling_window, pruned as it grew"] = lambda _: grown.view(PEER_BUDGET)
-    times = interleaved(subjects, rounds, warm=3)
-    show(
-        f"A view of {PEER_BUDGET:,} tokens of {PEER_MESSAGES:,} messages",
-        ("", "p50", "times faster"),
-        _ratios(times, peer),
-        "Target: 20 times faster.",
-    )
-
-
-def _chat(strategy: str, said: Sequence[dict[str, str]]) -> Conversation:
-    # A window so large that nothing was pruned before: all is chosen anew each time.
-    chat = Conversation(strategy=strategy, context_limit=10**9, max_messages=10**6)
-    chat.extend(said)
-    return chat
-
-
-def _appending(rounds: int) -> None:
-    if SQLiteSession is None:
-        print("\nopenai-agents is not installed: no comparison with its SQLite session\n")
-        return
-    said = dicts(3 * rounds, seed=2)
-    for durability, synchronous in (("process", "NORMAL"), ("power", "FULL")):
-        show(
-            f"Appending one message, ours with synchronous = {synchronous}",
-            ("", "p50", "times faster"),
-            _ratios(_appends(said, rounds, durability), SESSION),
-            "Theirs is FULL. Ours is searchable at once. Target: not slower.",
-        )
-
-
-def _appends(said: Sequence[dict[str, str]], rounds: int, durability: str) -> dict[str, Times]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _loop() as wait,
-        Memory(Path(folder, "memory.db"), settings=settings(durability=durability)) as memory,
-    ):
-        session = SQLiteSession("talk", Path(folder, "session.db"))
-        chat = memory.conversation("talk")
-        times = interleaved(
-            {
-                SESSION: lambda i: wait(session.add_items([said[i]])),
-                "Conversation.add": lambda i: chat.add(**said[i]),
-            },
-            rounds,
-            warm=10,
-        )
-        session.close()
-    return times
 
 
 def _session(turns: int) -> None:
@@ -192,17 +95,6 @@ def _session(turns: int) -> None:
         [(f"{len(chat.prunings)}", micro(turn), f"{1_000 * turn / 0.05:.0f} ms")],
         "Deciding after each message, pruning, and choosing one view a turn.",
     )
-
-
-@contextmanager
-def _loop() -> Iterator[Callable[[Any], Any]]:
-    with asyncio.Runner() as runner:
-        yield runner.run
-
-
-def _ratios(times: dict[str, Times], peer: str) -> list[tuple[str, str, str]]:
-    base = times[peer].median
-    return [(name, micro(each.median), f"{base / each.median:.1f}") for name, each in times.items()]
 
 
 def _bytes(lengths: Sequence[int]) -> None:

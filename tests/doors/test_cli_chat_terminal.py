@@ -75,46 +75,35 @@ def prompted():
     return start
 
 
-def test_alt_enter_begins_another_line(prompted):
-    """Alt+Enter makes a text of several lines, and Enter says all of it."""
-    assert prompted(f"one{ALT_ENTER}two{ENTER}") == ["one\ntwo"]
-
-
-def test_ctrl_c_clears_the_line_and_twice_leaves(prompted):
-    """Ctrl+C clears what was typed; only a second one right after it leaves."""
-    assert prompted(f"wrong{CTRL_C}right{ENTER}") == ["right"]
-    assert prompted(f"wrong{CTRL_C}x{CTRL_C}right{ENTER}") == ["right"]
-    assert prompted(f"wrong{CTRL_C}{CTRL_C}") == [None]
-    assert prompted(f"one{CTRL_C}two{ENTER}", f"{CTRL_C}three{ENTER}") == ["two", "three"]
-
-
-def test_ctrl_d_leaves_an_empty_line(prompted):
-    """Ctrl+D leaves."""
-    assert prompted(CTRL_D) == [None]
-
-
-def test_what_was_typed_comes_back(prompted):
-    """The arrow brings back what was typed in earlier chats, the newest first."""
-    assert prompted(f"{UP}{UP}{ENTER}", history=["first", "second"]) == ["first"]
-
-
-def test_a_paste_is_one_text(prompted):
-    """Pasted lines are one text, not several."""
-    assert prompted(f"\x1b[200~one\ntwo\x1b[201~{ENTER}") == ["one\ntwo"]
-
-
-def test_tab_completes_the_only_command(prompted):
-    """Tab fills in a command that is the only one to begin so, also before a menu is there."""
-    assert prompted(f"/mem{TAB}{ENTER}") == ["/memory"]
-    assert prompted(f"/forg{TAB} the cats{ENTER}") == ["/forget the cats"]
-    assert prompted(f"a /mem{TAB}{ENTER}")[0].startswith("a /mem")
+@each_row(
+    ("keys", "read"),
+    [
+        # Alt+Enter begins another line, Enter says all of it; what is pasted is one text.
+        ([f"one{ALT_ENTER}two{ENTER}"], ["one\ntwo"]),
+        ([f"\x1b[200~one\ntwo\x1b[201~{ENTER}"], ["one\ntwo"]),
+        # Ctrl+C clears what was typed, and only a second one right after it leaves; so does Ctrl+D.
+        ([f"wrong{CTRL_C}right{ENTER}"], ["right"]),
+        ([f"wrong{CTRL_C}x{CTRL_C}right{ENTER}"], ["right"]),
+        ([f"wrong{CTRL_C}{CTRL_C}"], [None]),
+        ([f"one{CTRL_C}two{ENTER}", f"{CTRL_C}three{ENTER}"], ["two", "three"]),
+        ([CTRL_D], [None]),
+        # Tab fills in a command that is the only one to begin so, also before a menu is there.
+        ([f"/mem{TAB}{ENTER}"], ["/memory"]),
+        ([f"/forg{TAB} the cats{ENTER}"], ["/forget the cats"]),
+        # The arrow brings back what was typed in earlier chats, the newest first.
+        ([f"{UP}{UP}{ENTER}"], ["first"]),
+    ],
+)
+def test_keys_do_what_they_do_in_a_line_editor(prompted, keys, read):
+    """Enter, Ctrl+C, Ctrl+D, Tab, arrows and pastes."""
+    assert prompted(*keys, history=["first", "second"]) == read
 
 
 @pytest.fixture
 def live():
     """Hold a talk at a terminal that is played; return what was shown."""
 
-    def start(*keys, before=lambda _: None, columns=80):
+    def start(*keys, before=lambda _: None, columns=80, user="default"):
         shown = io.StringIO()
         session = Session(SharedOptions())
         session.out = session.err = Console(
@@ -122,7 +111,7 @@ def live():
             color_system=None, emoji=False, force_interactive=False,
         )  # fmt: skip
         with (
-            Memory() as memory,
+            Memory(user=user) as memory,
             create_pipe_input() as pipe,
             create_app_session(input=pipe, output=DummyOutput()),
         ):
@@ -137,23 +126,17 @@ def live():
     return start
 
 
-def test_clear_asks(live):
-    """/clear takes the talk out of view after a yes, and only then; nothing is lost."""
-    shown, records, held = live(f"I have two cats.{ENTER}/clear{ENTER}n{ENTER}{CTRL_D}")
-    assert "nothing was cleared" in shown
-    assert held == 2
-    shown, records, held = live(f"/clear{ENTER}y{ENTER}{CTRL_D}")
-    assert "Cleared 2 messages" in shown
-    assert held == 0
+@each_row(
+    ("answer", "held"),
+    [(f"y{ENTER}", 2), (f"n{ENTER}", 4), (ENTER, 4), (CTRL_C, 4), (CTRL_D, 4), (f"nope{ENTER}", 4)],
+)
+def test_clear_asks(live, answer, held):
+    """/clear takes the talk out of view after a yes, and only then; the talk goes on."""
+    said = f"/new{ENTER}I have two cats.{ENTER}/clear{ENTER}{answer}hello{ENTER}{CTRL_D}"
+    shown, records, found = live(said)
+    assert ("Cleared 2 messages" if held == 2 else "nothing was cleared") in shown
+    assert found == held
     assert "I have two cats." in [record.content for record in records]
-
-
-@pytest.mark.parametrize("answer", [ENTER, CTRL_C, CTRL_D, f"nope{ENTER}"])
-def test_only_a_yes_is_a_yes(live, answer):
-    """No answer, Ctrl+C, Ctrl+D and other words are no yes, and the talk goes on."""
-    shown, _, held = live(f"I have two cats.{ENTER}/clear{ENTER}{answer}hello{ENTER}{CTRL_D}")
-    assert "nothing was cleared" in shown
-    assert held == 4
 
 
 def test_memory_goes_on_below_where_an_item_begins(live):
@@ -173,25 +156,23 @@ def remembering(*contents):
     return lambda memory: [memory.remember(content) for content in contents]
 
 
-@pytest.mark.parametrize(
-    ("answer", "gone"), [("1", 1), ("1, 2", 2), ("all", 2), ("", 0), ("3", 0), ("0", 0), ("x", 0)]
+@each_row(
+    ("kept", "answer", "gone"),
+    [
+        *((("green", "black"), answer, 0) for answer in ("", "3", "0", "x")),
+        *((("green", "black"), answer, gone) for answer, gone in [("1", 1), ("1, 2", 2)]),
+        (("green", "black"), "all", 2),
+        *((("green",), answer, answer == "y") for answer in ("y", "", "1")),
+    ],
 )
-def test_forget_asks_which(live, answer, gone):
-    """/forget WORDS shows the facts and forgets those that are named, none without an answer."""
-    facts = remembering("Ana likes green tea", "Ana likes black tea")
-    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=facts)
-    assert "  1  " in shown
-    assert "  2  " in shown
-    assert len([record for record in records if record.kind.value == "fact"]) == 2 - gone
-
-
-@pytest.mark.parametrize(("answer", "gone"), [("y", True), ("", False), ("1", False)])
-def test_forget_asks_for_one(live, answer, gone):
-    """Where only one fact is meant, /forget shows it, asks, and forgets it after a yes."""
-    tea = remembering("Ana likes green tea")
-    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=tea)
-    assert "Ana likes green tea" in shown
-    assert ("fact" in [record.kind.value for record in records]) != gone
+def test_forget_asks_which(live, kept, answer, gone):
+    """/forget WORDS shows the facts and forgets those that are named, or the one after a yes."""
+    facts = remembering(*(f"Ana likes {sort} tea" for sort in kept))
+    user = f"{len(kept)}{answer}"
+    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=facts, user=user)
+    assert all(f"Ana likes {sort} tea" in shown for sort in kept)
+    assert ("  2  " in shown) == (len(kept) == 2)
+    assert len([each for each in records if each.kind.value == "fact"]) == len(kept) - gone
 
 
 def test_what_is_erased_was_never_typed(live):

@@ -15,7 +15,7 @@ from memoranda.notes.document import parse
 CHILDREN = Path(__file__).parent / "note_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")
 JOBS = ("sync", "consolidate", "write", "erase")
-KILLS = 2  # for each job, beside those around its transactions
+KILLS = 5  # for each job, most of them around its transactions
 TALKS = {
     "one": ("I live in Porto.", "I have a dog named Rex.", "We decided to paint the boat green."),
     "two": ("I work for Acme as a nurse.", "I'm allergic to peanuts.", "Porto is far away."),
@@ -105,7 +105,8 @@ def test_what_was_killed_is_finished_by_the_next_run(children, parent, tmp_path,
     dice = random.Random(f"{job} 7")  # noqa: S311 - no secret
     # Before each transaction the files are ahead of the store; after it they are behind.
     ahead = {step for at in transactions for step in (at, at + 1) if step < count}
-    for step in sorted({*ahead, *dice.sample(range(count), KILLS)}):
+    around = dice.sample(sorted(ahead), min(KILLS - 1, len(ahead)))
+    for step in sorted({*around, dice.randrange(count)}):
         place.back()
         assert ask(parent, place, job, step) == ["killed"], step
         with closing(children.opened(place.path)) as memory:
@@ -183,14 +184,14 @@ def test_processes_that_keep_one_folder(children, start, tmp_path):
             chat = memory.conversation(f"s{session}")
             chat.add("user", f"My friend Cid{session} lives in Oslo.")
             chat.add("user", "I'm allergic to peanuts.")
-        together(*(start("keeper", name) for name in ("one", "two", "three")))
+        together(*(start("keeper", name) for name in ("one", "two")))
         memory.consolidate()
         memory.notes.sync()
         now = state(memory)
         assert now["facts"] == now["items"]
         assert len(now["history"]) == 6
         assert [noted for _, _, noted in now["sessions"]] == [1] * 6
-        own = [text for text in now["facts"] if text.startswith(("one", "two", "three"))]
-        assert len(own) == 3 * children.ROUNDS
+        own = [text for text in now["facts"] if text.startswith(("one", "two"))]
+        assert len(own) == 2 * children.ROUNDS
         assert len([text for text in now["facts"] if "peanuts" in text]) == 1
         assert memory.verify() == []
