@@ -1,1 +1,1 @@
-"""Measurements of retrieval quality and speed, as ratios against peers and floors."""
+"""Measurements of retrieval quality and speed, as ratios against floors."""

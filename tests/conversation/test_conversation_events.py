@@ -73,7 +73,7 @@ def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn):
 
 @pytest.mark.slow
 @given(sizes=st.lists(st.integers(6, 60), min_size=40, max_size=80))
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(10))
 def test_no_automatic_pruning_comes_unannounced(sizes):
     """R2.4, workflow 2: who listens hears of the limit before each pruning that it sets off."""
     chat = alone(context_limit=WINDOW, keep_recent=2)

@@ -133,7 +133,7 @@ class Model:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(steps=st.lists(STEP, max_size=20))
-@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.differing_executors])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.differing_executors])
 def test_a_conversation_is_a_list(kind, steps):
     """After any steps it holds what a plain list would, and so does one that is opened then.
 

@@ -67,7 +67,7 @@ def act(chat, verb, number):
 
 @pytest.mark.slow
 @given(steps=st.lists(STEP, max_size=25))
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(10))
 def test_two_hands_see_one_conversation(steps):
     """After every step both have the same messages, receipts, pins, figures and lawful views."""
     with TemporaryDirectory() as folder, ExitStack() as stack:

@@ -332,7 +332,7 @@ def test_signals_are_read_through_the_reader():
     assert boundaries(tasks(said, read=lambda _: NONE)) == []
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(st.integers(0, 1_000))
 def test_a_long_task_takes_bounded_memory(seed):
     """However many names and words are said, only so many are kept."""

@@ -6,6 +6,7 @@ import agents
 import pytest
 from agents import Agent, Model, ModelResponse, Runner, SQLiteSession, Usage, function_tool
 from agents.memory.session import Session, SessionABC
+from effort import examples
 from framework_examples import load_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,7 +83,7 @@ def test_it_is_short():
 
 
 @given(steps=st.lists(STEP, max_size=12))
-@settings(max_examples=30)
+@settings(max_examples=examples(8))
 def test_it_does_what_the_sessions_of_the_sdk_do(steps):
     """After any steps, items of any type come back equal, in order, and as many as were asked."""
 

@@ -245,7 +245,7 @@ def test_retention_gives_each_kind_its_end(opened, name):
 
 
 @given(days=st.integers(1, 999_999_999))
-@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
 def test_no_retention_is_too_long(days):
     """A span beyond the calendar means for ever, and never stops a write."""
     chosen = Settings(embedding={"model": "none"}, retention={"fact": f"{days}d"})

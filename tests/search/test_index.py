@@ -85,7 +85,7 @@ def test_vectors_come_when_they_are_made(memory, store):
     assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     vectors=arrays(
         np.float32,

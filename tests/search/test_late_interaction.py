@@ -57,7 +57,7 @@ def rows_of(turns):
     )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(asked=TOKENS, turns=TURNS, left_out=st.sets(st.integers(0, 8), max_size=3))
 def test_a_score_is_what_the_definition_says(asked, turns, left_out):
     """Compared with loops over all pairs: own tokens, and those of neighbours, fading."""

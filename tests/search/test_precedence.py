@@ -229,7 +229,7 @@ def test_as_of_a_past_day_sees_only_what_was_known_then():
         assert all(hit.why.precedence == 1 for hit in past)
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(10))
 @given(
     order=st.permutations(range(len(TALK))),
     question=st.sampled_from(QUESTIONS),
