@@ -28,7 +28,8 @@ from memoranda.cli.chat import ChatLoop, WordWriter
 from memoranda.cli.chat_commands import MEANINGS, ChatDesk
 from memoranda.cli.chat_prompt import PromptHistory, TerminalReader
 from memoranda.cli.command import Session, SharedOptions
-from memoranda.notes.prompt_history import erase_prompts, history_file
+from memoranda.model.models import Scope
+from memoranda.notes.prompt_history import history_file, remove_prompts
 from memoranda.text.repetition import ErasedWords
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
@@ -447,18 +448,16 @@ def test_the_history_is_private(tmp_path):
 
 
 def test_the_history_forgets():
-    """Entries that repeat erased text go as a whole, and so does a file of version 0.2."""
+    """Entries that repeat erased text go as a whole."""
     path = history_file("ana")
     history = PromptHistory(path, pytest.fail)
     for text in ("/forget my PIN is 4711", "hello\n# not a time", "We moved to a flat in Faro"):
         history.append_string(text)
-    path.with_suffix(".jsonl").write_text('"My PIN is 4711"\n')
     words = ErasedWords(["my pin is 4711", "Ana said: we moved to a flat in Lisbon, far away"])
-    assert erase_prompts(path, words)
+    assert remove_prompts(Scope("ana"), words)
     assert typed(path) == ["hello\n# not a time"]
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert not erase_prompts(path, words)
-    assert erase_prompts(path, None)
+    assert not remove_prompts(Scope("ana"), words)
+    assert remove_prompts(Scope("ana"), None)
     assert typed(path) == []
 
 

@@ -265,9 +265,8 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
 @each_row(
     ("location", "message"),
     [
-        ("s3://bucket/x", "location 's3://…' is unknown; use a file, :memory:, postgresql:"),
-        ("postgresql:/ana:tiger@host/db", "location 'postgresql:/ana:…@host/db' is unknown"),
-        ("host=h password='a tiger' user=ana", "location 'host=h password=…' is unknown"),
+        ("s3://bucket/x", "location 's3:…' is unknown; use a file, :memory:, postgresql:"),
+        ("postgresql:/ana:tiger@host/db", "location 'postgresql:…' is unknown"),
         ("", "location='' is no path; use a file or :memory:"),
         (5, "location=5 is no path"),
         (b"m.db", "location=b'm.db' is no path"),
@@ -322,7 +321,6 @@ def talk(memory):
         (lambda m: m.import_(__file__, format="chatgtp"), "chatgpt"),
         (lambda m: m.remember("tea", kind="fcat"), "fact"),
         (lambda m: m.tools().find("serch_memories"), "search_memories"),
-        (lambda m: m.records(metadata={"n": {"gtt": 1}}), "gt"),
     ],
 )
 def test_a_wrong_name_is_answered_by_the_nearest_right_one(memory, use, meant):
