@@ -12,7 +12,6 @@ from typing import Any
 
 from benchmarks.measure import show
 from memoranda.model.models import DateMention
-from memoranda.model.ports import DateReader
 from memoranda.text.dates.statements import DateParser
 
 DAY = timedelta(days=1)
@@ -31,7 +30,7 @@ def run(data: Path) -> None:
 # --- LoCoMo ------------------------------------------------------------------------------
 
 
-def locomo(reader: DateReader, path: Path) -> None:
+def locomo(reader: DateParser, path: Path) -> None:
     """Print how often the day of the answer is found, and how often another day is said."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     asked = [row for row in rows if row["answer_date"]]
@@ -43,7 +42,7 @@ def locomo(reader: DateReader, path: Path) -> None:
     )
 
 
-def day_verdict(reader: DateReader, row: dict[str, Any]) -> str:
+def day_verdict(reader: DateParser, row: dict[str, Any]) -> str:
     """Return ``exact``, ``inside``, ``wrong`` or ``none`` for one turn."""
     said_at = datetime.strptime(row["session_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     day = datetime.fromisoformat(row["answer_date"]).replace(tzinfo=UTC)
@@ -71,7 +70,7 @@ class Expected:
     values: tuple[dict[str, str], ...]
 
 
-def recognizers(reader: DateReader, path: Path) -> None:
+def recognizers(reader: DateParser, path: Path) -> None:
     """Print precision and recall by type."""
     cases = json.loads(path.read_text(encoding="utf-8-sig"))
     tally: Counter[tuple[str, str]] = Counter()
@@ -111,7 +110,7 @@ def shares(tally: Counter[tuple[str, str]], types: list[str], name: str) -> list
     ]
 
 
-def judged(reader: DateReader, case: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def judged(reader: DateParser, case: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what one case adds to the tally."""
     reference = case.get("Context", {}).get("ReferenceDateTime", "2016-11-07T00:00:00")
     said_at = datetime.fromisoformat(reference).replace(tzinfo=UTC)
