@@ -122,7 +122,7 @@ def test_without_pgvector_everybody_is_ranked_in_memory(postgres, caplog):
         for each in (memory, exact):
             talk(each)
         assert memory.embed_pending() == 0
-        assert ["CREATE EXTENSION vector" in told for told in caplog.messages] == [True]
+        assert sum("CREATE EXTENSION vector" in told for told in caplog.messages) == 1
         assert not memory._services.store.is_large(Scope("ana"))
         assert told(memory) == told(exact)
         with connected(address) as connection:
