@@ -111,12 +111,16 @@ class NotesService:
                     tx.keep_notes_base(NotesBase(folder))
 
     def stored(self, scope: Scope) -> Iterator[SyncedNotes]:
-        """Yield the notes of a scope, and of all agents of a whole user, where there are files."""
+        """Yield the notes of a scope, and of all agents of a whole user, where there are files.
+
+        Where nothing is in the folder of the settings yet, those in a folder that the store knows.
+        """
         known = self.records_of(scope).store.notes_bases(scope)
         for owner in dict.fromkeys([scope, *(owner for owner, _ in known)]):
-            notes = self.find(owner)
-            if notes is not None and notes.folder.is_dir():
-                yield notes
+            notes, former = self.find(owner), (folder for who, folder in known if who == owner)
+            folders = [*([str(notes.folder)] if notes else []), *former]
+            if there := next((each for each in folders if Path(each).is_dir()), None):
+                yield self.at(owner, there)
 
     def status(self, scope: Scope) -> str:
         """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
