@@ -403,7 +403,7 @@ class StoreWorker:
     schedule: Schedule
     derivations: DerivationWorker
     on_derived: Callable[[], object]
-    _told_at: float = 0.0
+    _told_at: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
         """Work until it is stopped, or the store is closed."""

@@ -113,7 +113,7 @@ def read_session(
         key = message.id if message.id in held else f"{info.id}\n{message.id}"
         with located(f"{path}, line {place_of(message) + FIRST_LINE}"):
             (said,) = parse_messages([message])
-            if _says_something(said):
+            if _says_something(said) or said.raw is not None:
                 said.check()
                 messages.append(ForeignMessage(key, said))
     yield ForeignConversation(str(path), info, messages)
