@@ -66,6 +66,7 @@ LEFT_OUT = {
     "notes",
     "erase_lines",
     "keep",
+    "rewrite",
 }
 # What more a verb takes by keyword.
 OPTIONS = {"details": RecordDetails, "filters": RecordFilters, "options": ConversationOptions}

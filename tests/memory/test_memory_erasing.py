@@ -137,7 +137,7 @@ def test_vectors_of_an_erased_text_are_not_put_back(tmp_path, opened):
     memory.search("tea")
     assert memory.get(record.id) is None
     assert memory.verify() == []
-    assert len(memory._services.embedder) <= 3
+    assert len(memory._services.embedder._rows) <= 3
 
 
 class _Meanwhile(HashEmbedder):
