@@ -3,7 +3,7 @@
 from itertools import count
 
 import pytest
-from samples import ANA, User, cut
+from samples import ANA, User, cut, moment
 from steps import carry_out, do
 
 SIZES = (20, 2_000)
@@ -83,6 +83,18 @@ def test_counting_again_costs_as_much_as_there_is(store, steps, talks):
         for part in (ids[: size // 10], ids)
     )
     assert many < 12 * few
+
+
+def test_tombstones_cost_as_much_as_there_is(store, steps):
+    """Ten times as many removals take ten times as long to read, not a hundred times."""
+    costs = []
+    for name, size in (("few", 40), ("many", 400)):
+        User(store).open_conversation(name)
+        for number, message in enumerate(User(store).say(name, *["line"] * size)):
+            removal = do.replace_messages(name, f"{number}", at=moment(5), ids=(message.id,))
+            carry_out(store, ANA, [removal])
+        costs.append(steps(store.tombstones, ANA, name))
+    assert costs[1] < 15 * costs[0]
 
 
 def test_a_receipt_goes_with_its_conversation(store, talks):

@@ -102,6 +102,16 @@ class TranscriptContract(Contract):
         assert [message.position for message in ana.messages("trip")] == [0, 1, 5]
         assert ana.messages("trip")[1].id == asked[0].id
 
+    def test_reasoning_removed_before_stays_with_other_answers(self, ana: User) -> None:
+        """What was removed by itself does not go with the first message of the transcript."""
+        ana.open_conversation("trip")
+        (item,) = ana.remember("welcome")
+        ana.say("trip", "welcome", role="assistant", record_id=item.id)
+        (thought,) = ana.say("trip", "", role="assistant", raw={"type": "reasoning"})
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), ids=(thought.id,)))
+        ana.erase(item)
+        assert [each.id for each in ana.tombstones("trip")[0].messages] == [thought.id]
+
     def test_what_expired_is_left_out(self, ana: User, ben: User) -> None:
         """It ends with its episode, or with that which came next; what was forgotten stays."""
         ana.open_conversation("trip")

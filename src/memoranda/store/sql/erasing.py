@@ -33,14 +33,15 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
 """
 # With an answer goes the reasoning that led to it.
 MESSAGES = """
-WITH RECURSIVE gone(conversation_key, position, role) AS (
-    SELECT m.conversation_key, m.position, m.role
+WITH RECURSIVE gone(conversation_key, position, role, tombstone_key) AS (
+    SELECT m.conversation_key, m.position, m.role, m.tombstone_key
     FROM messages m JOIN conversations c ON c.key = m.conversation_key
     WHERE c.user_key = :user AND m.user_key = :user AND m.record_id IN (@texts(:records))
     UNION
-    SELECT m.conversation_key, m.position, m.role
+    SELECT m.conversation_key, m.position, m.role, m.tombstone_key
     FROM gone JOIN messages m ON m.user_key = :user AND m.conversation_key = gone.conversation_key
         AND m.position = gone.position - 1
+        AND m.tombstone_key IS NOT DISTINCT FROM gone.tombstone_key
     WHERE gone.role = 'assistant' AND m.role = 'assistant' AND m.raw IS NOT NULL
         AND m.content = '' AND m.tool_calls = '[]' AND m.record_id IS NULL)
 DELETE FROM messages WHERE user_key = :user AND key IN (

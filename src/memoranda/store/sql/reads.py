@@ -226,8 +226,7 @@ WHERE c.deleted_at IS NULL AND {{mine}} AND p.user_key = :user AND c.id = :id OR
 TOMBSTONES = f"""
 SELECT t.id, t.at, t.count, {REMOVED_MESSAGE}
 FROM conversations c JOIN tombstones t ON t.user_key = :user AND t.conversation_key = c.key
-LEFT JOIN messages m ON m.user_key = :user AND m.conversation_key = c.key AND m.position < 0
-    AND m.tombstone_key = t.key
+LEFT JOIN messages m ON m.user_key = :user AND m.tombstone_key = t.key
 WHERE {{mine}} AND c.id = :id AND c.deleted_at IS NULL{{chosen}} ORDER BY t.key, m.position
 """
 NOTES = """
