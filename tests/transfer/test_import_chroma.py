@@ -30,7 +30,7 @@ def client_of(folder):
     return chromadb.PersistentClient(path=str(folder), settings=settings)
 
 
-def write_as_s1(folder, rows=ROWS):
+def write_as_s1(folder, rows=ROWS, dimensions=384):
     """Store memories as the memory manager of requirements S1 does, so many days ago."""
     client = client_of(folder)
     collection = client.get_or_create_collection(name="memories", metadata={"hnsw:space": "cosine"})
@@ -38,7 +38,7 @@ def write_as_s1(folder, rows=ROWS):
         made = (NOW - timedelta(days=days)).replace(tzinfo=None).isoformat()
         collection.add(
             ids=[str(uuid.uuid4())],
-            embeddings=[[1.0, *[0.0] * 383]],
+            embeddings=[[1.0] * dimensions],
             documents=[text],
             metadatas=[{"created_at": made, **more}],
         )
@@ -101,7 +101,7 @@ def test_the_settings_decide_where_they_know_an_end(tmp_path):
 def test_a_folder_of_s1_is_adopted_where_it_is(tmp_path, caplog):
     """Opened in place its memories are ours, each once, with their times; the log says so."""
     folder = tmp_path / "memory"
-    write_as_s1(folder, (*ROWS, (f"The key is {SECRET}", {"type": "fact"}, 3)))
+    write_as_s1(folder, (*ROWS, (f"The key is {SECRET}", {"type": "fact"}, 3)), dimensions=1536)
     for turn in range(2):
         with open_memory(f"chroma://{folder}", schedule={"expire_at_start": True}) as memory:
             if not turn:
@@ -124,7 +124,7 @@ def test_a_folder_of_s1_is_adopted_where_it_is(tmp_path, caplog):
 def test_a_memory_with_a_bad_time_stops_nothing(tmp_path, caplog):
     """The folder opens, the log names the memory, and all stays as it is."""
     folder = tmp_path / "memory"
-    write_as_s1(folder, (("Alex", {"type": "fact", "created_at": "soon"}, 1),))
+    write_as_s1(folder, (("Alex", {"type": "fact", "created_at": "soon"}, 1),), dimensions=1536)
     with open_memory(f"chroma://{folder}") as memory:
         assert memory.records() == []
         assert "were not taken over" in caplog.text

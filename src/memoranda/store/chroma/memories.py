@@ -72,10 +72,21 @@ class Memories:
             connection: has the records.
             changed: their ids, and whether the collection has no row of each.
         """
+        if not changed:
+            return
         dimensions = int(meta(connection, DIMENSIONS) or UNKNOWN_DIMENSIONS)
         found = self._folder.call(MEMORIES, "get", limit=1, include=["embeddings"])["embeddings"]
         if len(found) and len(found[0]) != dimensions:  # All embeddings of a collection have one.
             self._folder.drop(MEMORIES)
+            for ids in batches(list(self.foreign), PAGE):
+                held = [self.foreign[each] for each in ids]
+                values = {
+                    "ids": list(ids),
+                    "documents": [text for text, _ in held],
+                    "metadatas": [metadata or None for _, metadata in held],
+                    "embeddings": [np.zeros(dimensions, np.float32)] * len(held),
+                }
+                self._folder.call(MEMORIES, "add", **values)
             changed = dict.fromkeys((row[0] for row in connection.all(ACTIVE)), True)
         for ids in batches(list(changed), PAGE):
             # A row that is written over would keep metadata that the record has no longer.
