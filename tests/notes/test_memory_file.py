@@ -26,9 +26,12 @@ Words of mine, with - no bullet
 \t1) a numbered one
 not part of it
 
-```
+````
+```sh
 - code
 ```
+- code, too
+````
 <!-- one line -->
 <!--
 - commented out

@@ -18,7 +18,7 @@ TITLE = "# Memory"
 # White space, and the byte order mark that some editors of Windows write.
 _BLANK = "\ufeff \t\r\n"
 _FRONT = "---"
-_FENCE = compile_pattern(r"```|~~~")
+_FENCE = compile_pattern(r"`{3,}|~{3,}")
 _BULLET = compile_pattern(r"(?P<prefix>[ \t\ufeff]*(?:[-*+]|\d{1,3}[.)])[ \t]+)\S")
 _HEADING = compile_pattern(r"[ \ufeff]{0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>.*?))?[ \t]*#*\s*")
 # Rules, tables, quotes and definitions of links: no words of a paragraph.
@@ -165,16 +165,19 @@ def parse(text: str) -> Document:
 def _block_end(lines: Sequence[str], at: int) -> int:
     """Return the line after the block that opens at a line and is closed; 0 where there is none."""
     line = lines[at].strip(_BLANK)
-    front = at == 0 and line == _FRONT and ":" in "".join(lines[1:2])
-    opens = front or _FENCE.match(line) is not None
-    if not (opens or line.startswith("<!--")):
+    front, fence = at == 0 and ":" in "".join(lines[1:2]), _FENCE.match(line)
+    mark = fence[0] if fence else _FRONT if front and line == _FRONT else ""
+    if not (mark or line.startswith("<!--")):
         return 0
-    ends = (
-        end
-        for end in range(at + opens, len(lines))
-        if (lines[end].lstrip().startswith(line[:3]) if opens else "-->" in lines[end])
-    )
+    ends = (end for end in range(at + bool(mark), len(lines)) if _closes(lines[end], mark))
     return next(ends, -1) + 1
+
+
+def _closes(line: str, mark: str) -> bool:
+    """Return whether a line ends the block that a fence opens; without one, a comment."""
+    if not mark:
+        return "-->" in line
+    return line.strip(_BLANK).startswith(mark) and not line.strip(_BLANK + mark[0])
 
 
 def _is_prose(line: str) -> bool:
