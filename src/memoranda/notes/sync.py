@@ -432,13 +432,15 @@ class SyncedNotes(Notes):
             line_for: gives the line of the shorter text that says an old one.
         """
         with self._state.lock, self.locked():
-            if self.text_for_model() != shown:
-                return False
+            self.sync()
             text = self.read_file()
             found = self._look(text)
+            projection = self._projected(found, times=SHOWN)
+            if projection.text != shown:
+                return False
             before = {digest_of(item.text): item.text for item in parse(shown).items}
             kept: dict[str, NotedLine] = {line.id: line for line in found.omitted}
-            for line in self._projected(found, times=SHOWN).lines:
+            for line in projection.lines:
                 new = line_for(before[line.digest])
                 kept[line.id] = NotedLine(line.id, OMITTED if new is None else digest_of(new))
             self._files.write(self._copy_name(), text)
