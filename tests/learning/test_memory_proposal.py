@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from memoranda.learning.claims import Category, Turn
-from memoranda.learning.llm.memory_proposal import MemoryProposal, read_proposal
+from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.text.dates.statements import DateParser
 
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=UTC)  # A Friday.
-LINES = {"fact_1": "The user likes tea.", "fact_2": "Bob is the user's brother."}
 MEMORY = (
     "# Memory\n\n## People\n\n- The user likes tea.\n- Bob is the user's brother.\n\nBy hand.\n"
 )
@@ -31,43 +30,32 @@ def turns(*said):
     ]
 
 
-def propose(update, *said, memory=MEMORY, lines=LINES):
+def propose(update, *said, memory=MEMORY):
     """Return what comes of an update."""
-    return read_proposal(memory, update, turns(*said), lines, DateParser())
+    return read_proposal(memory, update, turns(*said), DateParser())
 
 
 def test_no_update_changes_nothing():
-    """Empty, or the notes as they were: all is kept."""
+    """Empty, or the notes as they were."""
     for update in ("", " \n", MEMORY):
-        assert propose(update, "I like rum.") == MemoryProposal((), frozenset(LINES))
+        assert propose(update, "I like rum.") == []
 
 
-def test_a_line_stays_in_other_signs_and_under_other_headings():
-    """Case, punctuation, marks and place make no difference; a missing line is dropped."""
-    found = propose("# Facts\n1. **the user** likes tea\n* By hand.\n", "Hello.")
-    assert found.kept == {"fact_1"}
-    assert found.claims == ()
-
-
-def test_a_line_that_says_another_thing_is_dropped():
-    """A number, a negation or a sign that makes a name is no punctuation."""
-    lines = {"a": "The user owns 2 dogs.", "b": "The user writes C++.", "c": "The user smokes."}
-    update = "- The user owns 20 dogs.\n- The user writes C#.\n- The user never smokes.\n"
-    found = propose(update, "Hello.", memory="", lines=lines)
-    assert found == MemoryProposal((), frozenset())
+def test_a_line_in_other_signs_is_known():
+    """Case, punctuation, marks and place make no difference."""
+    assert propose("# Facts\n1. **the user** likes tea\n* By hand.\n", "I like tea.") == []
 
 
 def test_a_new_line_that_was_said_becomes_a_claim():
     """It rests on the turn that says it, at the time it was said."""
     said = ["I like rum.", ">Noted.", "I moved to Lisbon last week with my sister Ana."]
     found = propose(f"{MEMORY}- The user moved to Lisbon in May 2023 with Ana.\n", *said)
-    [claim] = found.claims
+    [claim] = found
     assert claim.content == "The user moved to Lisbon in May 2023 with Ana."
     assert claim.sources == ("ep_2",)
     assert (claim.speaker, claim.subject) == ("user", "the user")
     assert claim.category is Category.EVENT
     assert claim.said_at == claim.event_time == AT + timedelta(minutes=2)
-    assert found.kept == set(LINES)
 
 
 def test_a_claim_may_rest_on_several_turns():
@@ -79,7 +67,7 @@ def test_a_claim_may_rest_on_several_turns():
         ">So you own a boat?",
         "Yes, I do.",
     )
-    assert [claim.sources for claim in found.claims] == [("ep_0", "ep_1"), ("ep_3",)]
+    assert [claim.sources for claim in found] == [("ep_0", "ep_1"), ("ep_3",)]
 
 
 @each_row(
@@ -106,14 +94,13 @@ def test_a_claim_may_rest_on_several_turns():
 def test_what_was_not_said_is_refused(line, said):
     """Inventions, questions, pasted texts, secrets, orders, and what points elsewhere."""
     found = propose(f"{MEMORY}- {line}\n", *said)
-    assert found.claims == ()
-    assert found.kept == set(LINES)
+    assert found == []
 
 
 def test_each_sentence_of_a_line_must_hold():
     """What was said does not carry along what was made up."""
     found = propose("- The user lives in Lisbon. The user owns a yacht.\n", "I live in Lisbon.")
-    assert [claim.content for claim in found.claims] == ["The user lives in Lisbon."]
+    assert [claim.content for claim in found] == ["The user lives in Lisbon."]
 
 
 def test_only_statements_are_read():
@@ -122,24 +109,23 @@ def test_only_statements_are_read():
         "# I like rum\n---\nDrinks:\n```\nI like rum\n```\n<!-- I like rum -->\n| rum |\n(empty)\n"
     )
     found = propose(update, "I like rum.")
-    assert found.claims == ()
+    assert found == []
 
 
 def test_a_flood_is_cut():
     """A short talk brings few claims, and none twice."""
     update = "".join(f"- The user likes rum{'!' * n}\n- The user likes rum {n}\n" for n in range(9))
     found = propose(update, "I like rum 0, 1, 2, 3, 4, 5, 6, 7, 8.")
-    assert len(found.claims) == 3
+    assert len(found) == 3
 
 
 @given(st.text(), st.lists(st.text() | st.just("I like rum."), max_size=4))
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
-    """Known ids are kept, and no claim is without a person's turn."""
+    """No claim is without a person's turn."""
     talk = turns(*said)
-    found = read_proposal(MEMORY, f"{update}\n- The user likes rum.", talk, LINES, DateParser())
-    assert found.kept <= set(LINES)
+    found = read_proposal(MEMORY, f"{update}\n- The user likes rum.", talk, DateParser())
     persons = {turn.id for turn in talk if turn.person}
-    assert all(set(claim.sources) & persons for claim in found.claims)
+    assert all(set(claim.sources) & persons for claim in found)
 
 
 PROPOSED = ">I would add: The user lives in Delft. The user works at Contoso. Shall I?"
@@ -157,19 +143,18 @@ def test_what_a_person_accepted_is_kept(answer):
     """Lines that were proposed and agreed to, in whatever words, are claims with an attribute."""
     update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
     found = propose(update, PROPOSED, answer)
-    facts = [(claim.fact.attribute, claim.fact.value) for claim in found.claims]
+    facts = [(claim.fact.attribute, claim.fact.value) for claim in found]
     assert facts == [("home", "Delft"), ("employer", "Contoso")]
-    assert found.kept == frozenset(LINES)
 
 
 @each_row("answer", ["No, don't.", "What's the weather?", "Yes, but not the job.", "Later.", "Hm."])
 def test_what_nobody_accepted_as_a_whole_is_dropped(answer):
     """A refusal, another subject, and an agreement to a part that cannot be told apart."""
     update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
-    assert propose(update, PROPOSED, answer).claims == ()
+    assert propose(update, PROPOSED, answer) == []
 
 
 def test_ok_to_what_was_not_asked_accepts_nothing():
     """An acknowledgement of a statement is no agreement to keep it."""
     update = f"{MEMORY}- The user lives in Delft.\n"
-    assert propose(update, ">You live in Delft, as your profile says.", "ok").claims == ()
+    assert propose(update, ">You live in Delft, as your profile says.", "ok") == []

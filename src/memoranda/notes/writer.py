@@ -185,9 +185,9 @@ class HistoryWriter:
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()
-        proposed = read_proposal(memory, update, turns, {}, self.entry_writer.dates)
+        claims = read_proposal(memory, update, turns, self.entry_writer.dates)
         if notes.is_over(memory):
             shorter = read_compression(memory, update, turns, most_bytes=most)
             if shorter is not None:
                 notes.compress(memory, *shorter)
-        return made.history_entry, self.plan_claims(span.session, proposed.claims)
+        return made.history_entry, self.plan_claims(span.session, claims)

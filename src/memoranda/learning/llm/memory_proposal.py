@@ -1,16 +1,15 @@
 """Reads a model's new version of the notes as a proposal: only supported lines become claims.
 
 A model writes the notes anew as a whole (``memory_update``). It may forget lines,
-reword them or make some up. So its text is never the new notes: it says which lines it would
-keep and drop, and each new line is held to the talk, as claims are that a model draws.
+reword them or make some up. So its text is never the new notes: each new line is held to the talk,
+as claims are that a model draws.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_joke, is_refused
@@ -43,23 +42,10 @@ _COMMENT = compile_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 
 
-class MemoryProposal(NamedTuple):
-    """The claims that a model's new version of the notes amounts to.
-
-    Attributes:
-        claims: new lines that hold, in their order.
-        kept: ids whose lines the model would keep. It may have reworded or forgotten the others,
-            so that is no reason to forget anything.
-    """
-
-    claims: tuple[Claim, ...]
-    kept: frozenset[str]
-
-
 def read_proposal(
-    memory: str, update: str, turns: Sequence[Turn], lines: Mapping[str, str], reader: DateParser
-) -> MemoryProposal:
-    """Return the claims and removals in a model's new version of the notes.
+    memory: str, update: str, turns: Sequence[Turn], reader: DateParser
+) -> list[Claim]:
+    """Return the claims in a model's new version of the notes, in the order of their lines.
 
     A new line becomes a claim if persons said it in the talk, in plain words of their own: not
     in a question, nor in a text, code or log that they pasted. Orders, secrets, fences, strange
@@ -69,15 +55,10 @@ def read_proposal(
         memory: the notes as they stood.
         update: the notes as the model wrote them; empty where nothing changes.
         turns: the talk it was shown.
-        lines: id → text of the records whose lines stand in the notes.
         reader: finds the times that turns speak of.
     """
-    if not update.strip():
-        return MemoryProposal((), frozenset(lines))
     written = list(dict.fromkeys(_statements(update)))
-    now = {_normal(line) for line in [*written, *_lines(update)]}
-    before = {_normal(line) for line in [*_lines(memory), *_statements(memory), *lines.values()]}
-    kept = frozenset(each for each, line in lines.items() if _stands(line, now))
+    before = {_normal(line) for line in [*_lines(memory), *_statements(memory)]}
     new: dict[str, str] = {}
     for line in written:
         if _normal(line) not in before:
@@ -87,13 +68,7 @@ def read_proposal(
     claims = [each for claim in checked for each in split_attributes(claim)]
     # Of many claims of so short a talk, the rest is invented.
     most = MOST_PER_TURN * sum(turn.person for turn in turns)
-    return MemoryProposal(tuple(claims[:most]), kept)
-
-
-def _stands(line: str, now: set[str]) -> bool:
-    """Return whether a line is there, whole or as all its sentences."""
-    parts = [_normal(part) for part in _statements(line)]
-    return _normal(line) in now or (bool(parts) and now.issuperset(parts))
+    return claims[:most]
 
 
 def _lines(text: str) -> Iterator[str]:
