@@ -667,3 +667,12 @@ class EraseContract(Contract):
             ana.apply(ana.insertion("of the secret", source_ids=(gone.id,)))
         ana.apply(do.Reinforce(own.id, moment(2), (gone.id,)))
         assert ana.found(own) == own
+
+    def test_nothing_is_learned_of_what_was_replaced(self, ana: User) -> None:
+        """A fact of a turn that was read before it was replaced is not stored after that."""
+        (turn,) = ana.turns("s", LIE)
+        ana.apply(do.redact([TextPlace(PlaceKind.RECORD, turn.id)], at=LATER, reason="asked"))
+        with pytest.raises(NotFound, match=turn.id):
+            ana.remember(LIE, source_ids=(turn.id,), origin="consolidation")
+        ana.remember("my own word", source_ids=(turn.id,), origin="api")
+        assert LIE not in whole_repr([ana.everything()])

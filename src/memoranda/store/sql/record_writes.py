@@ -24,6 +24,7 @@ from memoranda.model.changes import (
     Supersede,
 )
 from memoranda.model.checks import from_ms, to_ms
+from memoranda.model.erasure import ERASED
 from memoranda.model.models import (
     UNSET,
     ChangeAction,
@@ -87,6 +88,8 @@ INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND index
 UNQUEUE = """
 DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
 """
+# The origin of what was learned of what was said.
+LEARNED = "consolidation"
 # Of one record.
 THIS = "user_key = :user AND key = :key"
 # What came to a session before an agent did was not said to it. One that was done waits again.
@@ -289,9 +292,19 @@ class RecordWrites(EntityWrites):
             self.connection.run(REMEMBER_RECALL, place | {"at": to_ms(recall.at)})
 
     def _require_own(self, changes: Sequence[Insert]) -> None:
-        """Refuse records of another scope, and those that rest on erased ones."""
+        """Refuse records of another scope, and those that rest on erased ones.
+
+        Also what was learned of nothing but texts that were replaced by ``[erased]``.
+        """
         sources = {source for each in changes for source in each.record.source_ids}
         gone = self.erased(sources) if sources else ()
+        learned = [
+            each.record for each in changes if each.trail is None and each.record.origin == LEARNED
+        ]
+        read = [source for each in learned for source in each.source_ids]
+        held = self.get(self.scope.whole_user, read) if read else {}
+        blank = {id_ for id_, source in held.items() if source.content == ERASED}
+        emptied = {each.id for each in learned if blank and blank.issuperset(each.source_ids)}
         user, agent = self.scope.user, self.scope.agent
         for item in (each.record for each in changes):
             if item.user != user or (agent and item.agent not in {None, agent}):
@@ -299,8 +312,8 @@ class RecordWrites(EntityWrites):
                     f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
                 )
                 raise InvalidInput(message)
-            if lost := [source for source in item.source_ids if source in gone]:
-                # Read before the erasure, written after it: its text would come back.
+            lost = [source for source in item.source_ids if source in gone or item.id in emptied]
+            if lost:  # Read before the erasure, written after it: its text would come back.
                 message = (
                     f"record {item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
                 )
