@@ -14,12 +14,13 @@ from threading import RLock
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import StoreClosed
 from memoranda.maintenance.users import Admin
 from memoranda.memory import Memory, share
+from memoranda.model.checks import list_arguments
 from memoranda.model.events import Callback
 from memoranda.model.models import UNSET, Unset
+from memoranda.model.ports import ConversationOptions
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool, ToolList
@@ -238,6 +239,7 @@ class AsyncMemory:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
         self._face.on(event, callback)
 
+    @list_arguments(ConversationOptions)
     async def conversation(
         self, id: str, **options: Unpack[ConversationOptions]
     ) -> AsyncConversation:

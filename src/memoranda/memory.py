@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from memoranda.model.checks import (
     clean,
     known,
     limited,
+    list_arguments,
     located,
     named,
     number,
@@ -41,7 +42,13 @@ from memoranda.model.models import (
     Scope,
     Unset,
 )
-from memoranda.model.ports import Embedder, LanguageModel, Progress, RecallRequest
+from memoranda.model.ports import (
+    ConversationOptions,
+    Embedder,
+    LanguageModel,
+    Progress,
+    RecallRequest,
+)
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import Check, MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
@@ -67,7 +74,6 @@ from memoranda.text.files import file_path
 if TYPE_CHECKING:
     from memoranda.conversation.conversation import Conversation
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.conversation.pruning import ConversationOptions
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.facts import Fact, FactService, LearnedFacts, Provenance
     from memoranda.maintenance.schedule import OnReport, Schedule
@@ -204,6 +210,7 @@ class Memory:
 
     # Writing
 
+    @list_arguments(RecordDetails, {each.name: each.default for each in fields(Draft)})
     def remember(self, content: str, **details: Unpack[RecordDetails]) -> Record:
         """Store one record and return it. Waits for no model.
 
@@ -372,6 +379,7 @@ class Memory:
 
     # Finding
 
+    @list_arguments(RecordFilters)
     def search(
         self,
         query: str,
@@ -454,6 +462,7 @@ class Memory:
         """
         return self._records.namespaces(prefix, depth)
 
+    @list_arguments(RecordFilters)
     def records(
         self,
         *,
@@ -487,6 +496,7 @@ class Memory:
             after=named(after, "after"),
         )
 
+    @list_arguments(RecordFilters)
     def count(self, **filters: Unpack[RecordFilters]) -> int:
         """Return how many active records there are, by the same filters as :meth:`records`.
 
@@ -531,6 +541,7 @@ class Memory:
 
     # Conversations
 
+    @list_arguments(ConversationOptions)
     def conversation(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
 

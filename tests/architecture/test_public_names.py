@@ -46,6 +46,28 @@ READ = {"messages", "prunings", "session", "system", "tombstones"}
 IMMEDIATE = {"as_user", "on", "tools", "consolidator_tools"}
 
 
+# Verb → its keyword arguments whose default is not None, and the others.
+ARGUMENTS = {
+    "remember": (
+        {"kind": "fact", "namespace": (), "tags": (), "confidence": 1.0},
+        "key metadata event_time valid_until session role trust origin decay_rate",
+    ),
+    "search": (
+        {"limit": 5, "offset": 0},
+        "kind namespace min_score session exclude_session tags metadata since until as_of",
+    ),
+    "records": (
+        {"newest_first": False, "limit": 100, "offset": 0},
+        "kind namespace session tags metadata since until after",
+    ),
+    "count": ({}, "kind namespace session tags metadata since until"),
+    "conversation": (
+        {},
+        "system model context_limit max_tokens max_messages keep_recent strategy summarizer",
+    ),
+}
+
+
 def parameters(function: Callable) -> list[tuple[str, object, object]]:
     """Return name, kind and default of each parameter."""
     return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
@@ -107,3 +129,13 @@ def test_both_faces_are_context_managers(name: str):
     """``with Memory`` and ``async with AsyncMemory`` have their methods."""
     assert hasattr(Memory, f"__{name}__")
     assert inspect.iscoroutinefunction(getattr(AsyncMemory, f"__a{name}__"))
+
+
+@each_row("verb", sorted(ARGUMENTS))
+def test_a_signature_lists_every_argument(verb: str):
+    """Help and editors show what a verb takes, with its defaults, on both faces."""
+    other, without = ARGUMENTS[verb]
+    for face in (Memory, AsyncMemory):
+        shown = inspect.signature(getattr(face, verb)).parameters.values()
+        given = {each.name: each.default for each in shown if each.kind is each.KEYWORD_ONLY}
+        assert given == other | dict.fromkeys(without.split())

@@ -12,11 +12,9 @@ from effort import examples
 from tables import each_row
 
 from memoranda import Conversation, Memory
-from memoranda.conversation.pruning import ConversationOptions
 from memoranda.errors import MemorandaError
 from memoranda.maintenance.users import Admin
 from memoranda.notes.sync import SyncedNotes
-from memoranda.records.drafts import RecordDetails, RecordFilters
 from memoranda.testing.embedders import HashEmbedder
 
 LONG = "x" * 5_000
@@ -68,8 +66,6 @@ LEFT_OUT = {
     "keep",
     "rewrite",
 }
-# What more a verb takes by keyword.
-OPTIONS = {"details": RecordDetails, "filters": RecordFilters, "options": ConversationOptions}
 LIMITS = ("strategy", "context_limit", "max_tokens", "max_messages", "keep_recent")
 SOUND = {
     "id": "trip",
@@ -88,14 +84,7 @@ def verbs(holder):
         if name in LEFT_OUT or not callable(verb := getattr(holder, name)):
             continue
         parameters = inspect.signature(verb).parameters.values()
-        listed = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-        more = [
-            key
-            for each in parameters
-            if each.kind is each.VAR_KEYWORD
-            for key in OPTIONS[each.name].__annotations__
-        ]
-        found += [(name, argument) for argument in (*listed, *more) if argument != "self"]
+        found += [(name, each.name) for each in parameters if each.name != "self"]
     return found
 
 
@@ -110,8 +99,7 @@ def call(holder, name, argument, value):
         given = {
             each.name: SOUND.get(each.name, "x")
             for each in parameters.values()
-            if each.default is each.empty
-            and each.kind not in {each.VAR_KEYWORD, each.VAR_POSITIONAL}
+            if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
         }
         verb(**(given | {argument: value}))
 

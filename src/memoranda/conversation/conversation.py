@@ -38,10 +38,8 @@ from memoranda.conversation.pruning import (
     DEFAULT_LIMITS,
     DEFAULT_SERVICES,
     MANUAL,
-    ConversationOptions,
     ConversationServices,
     ConversationSession,
-    LimitOptions,
     Limits,
     Pruner,
     check_limits,
@@ -58,6 +56,7 @@ from memoranda.model.checks import (
     json_text,
     known,
     limited,
+    list_arguments,
     require_attributes,
     several,
     several_of,
@@ -78,7 +77,7 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.notes import line_of as note_line
-from memoranda.model.ports import Summarizer
+from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
@@ -116,25 +115,21 @@ class Conversation:
         InvalidInput: an argument cannot be used.
     """
 
+    @list_arguments(ConversationOptions)
     def __init__(
-        self,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        settings: Settings | None = None,
-        summarizer: Summarizer | None = None,
-        **limits: Unpack[LimitOptions],
+        self, *, settings: Settings | None = None, **options: Unpack[ConversationOptions]
     ) -> None:
         """Start a conversation that lives as long as this object."""
         settings = _checked(settings)
-        chosen = check_limits(settings.conversation, **limits)
+        chosen = check_limits(settings.conversation, **options)
         transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
-        transcript.open({"system": system, "model": model, "context_limit": chosen.context_limit})
+        transcript.open(options)
         catalog = Catalog(**dict(settings.tokens))
-        services = ConversationServices(catalog=catalog, summarizer=summarizer)
+        services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
         self._begin(transcript, chosen, services)
 
     @classmethod
+    @list_arguments(ConversationOptions)
     def open(
         cls,
         path: str | Path,

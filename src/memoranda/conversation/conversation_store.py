@@ -15,7 +15,7 @@ from typing import Unpack
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.markers import reference
-from memoranda.conversation.pruning import ConversationOptions, ConversationServices, check_limits
+from memoranda.conversation.pruning import ConversationServices, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,
@@ -26,6 +26,7 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named, nearest
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, ForgetReceipt, Kind, Message, Recall, Scope
+from memoranda.model.ports import ConversationOptions
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.reports import RequestReceipt
 from memoranda.records.service import RecordService

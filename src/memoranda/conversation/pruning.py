@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from math import inf
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
-from memoranda.conversation.selection import Selection, Strategy, Unit
+from memoranda.conversation.selection import Selection, Unit
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES, find_strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of, prunings_since
@@ -31,7 +31,7 @@ from memoranda.model.checks import limited, refuse_unknown, require_attributes, 
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
-from memoranda.model.ports import RecallRequest, Summarizer
+from memoranda.model.ports import ConversationOptions, RecallRequest, Summarizer
 from memoranda.model.processes import start_thread
 from memoranda.model.query import Filter
 from memoranda.model.reports import RequestReceipt
@@ -79,24 +79,6 @@ class Limits:
     def budget(self, context_limit: int) -> int:
         """Return how many tokens a context may take, with a window of ``context_limit``."""
         return self.max_tokens or max(1, int(context_limit * self.settings.budget_share))
-
-
-class LimitOptions(TypedDict, total=False):
-    """The limits of a conversation as its caller gives them (:class:`memoranda.Conversation`)."""
-
-    context_limit: int | None
-    max_tokens: int | None
-    max_messages: int | None
-    keep_recent: int | None
-    strategy: str | Strategy | None
-
-
-class ConversationOptions(LimitOptions, total=False):
-    """How a conversation is opened (:class:`memoranda.Conversation`)."""
-
-    system: str | None
-    model: str | None
-    summarizer: Summarizer | None
 
 
 def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOptions]) -> Limits:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from memoranda.errors import InvalidInput
@@ -138,6 +139,7 @@ LARGEST = sys.float_info.max
 MOST = 2**53  # More than there is of anything, and within the integers of any database.
 Item = TypeVar("Item")
 Function = TypeVar("Function")
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def limited(value: object, name: str, least: int = 1) -> int:
@@ -241,6 +243,34 @@ def refuse_unknown(given: Iterable[object], known: Iterable[str], what: str) -> 
     for each in given:
         if each not in names:
             raise InvalidInput(unknown(each, names, what))
+
+
+def list_arguments(
+    options: type, defaults: Mapping[str, Any] | None = None
+) -> Callable[[Verb], Verb]:
+    """Return a decorator that shows what ``**`` takes in the signature of a verb.
+
+    Args:
+        options: the ``TypedDict`` of its last parameter.
+        defaults: the defaults that are not ``None``.
+    """
+    shown = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=(defaults or {}).get(name),
+            annotation=kind.__forward_arg__,
+        )
+        for name, kind in options.__annotations__.items()
+    ]
+
+    def add(verb: Verb) -> Verb:
+        plain = signature(verb)
+        named = list(plain.parameters.values())[:-1]
+        vars(verb)["__signature__"] = plain.replace(parameters=[*named, *shown])
+        return verb
+
+    return add
 
 
 def several(items: Iterable[Item], name: str) -> Iterable[Item]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from memoranda.model.models import Mention, Message
@@ -181,3 +181,16 @@ class Progress(Protocol):
 
     def __call__(self, done: int, total: int) -> None:
         """``done`` of ``total`` units are finished; a total of 0 is not known before."""
+
+
+class ConversationOptions(TypedDict, total=False):
+    """How a conversation is opened (:class:`memoranda.Conversation`)."""
+
+    system: str | None
+    model: str | None
+    context_limit: int | None
+    max_tokens: int | None
+    max_messages: int | None
+    keep_recent: int | None
+    strategy: Any  # a name, or an object of the protocol Strategy
+    summarizer: Summarizer | None
