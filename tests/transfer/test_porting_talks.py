@@ -1,6 +1,8 @@
 """Conversations in and out of files: memoranda's own, and those of others."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
@@ -86,6 +88,20 @@ def test_what_was_erased_or_deleted_since_does_not_come_back(tmp_path):
         assert (report.records, report.messages) == (0, 0)
         assert [info.id for info in memory.conversations()] == ["trip"]
         assert [item.content for item in talk(memory, "trip")] == ["trip line 1"]
+
+
+def test_imports_at_once_store_each_message_once(tmp_path):
+    """Several processes may import the same file: each adds what is not there yet."""
+    path = tmp_path / "noa.jsonl"
+    with opened() as one:
+        for number in range(30):
+            one.conversation(f"talk-{number}").add("user", f"line {number}")
+        one.export(path)
+    with ExitStack() as stack, ThreadPoolExecutor(4) as threads:
+        handles = [stack.enter_context(opened(location=tmp_path / "m.db")) for _ in range(4)]
+        reports = list(threads.map(lambda memory: memory.import_(path), handles))
+        assert sum(report.messages for report in reports) == 30
+        assert sum(report.records for report in reports) == 30
 
 
 def test_exports_of_former_versions_are_named(tmp_path):

@@ -293,15 +293,14 @@ class _Restoration:
             more = {"cuts": _cuts(item, parts["message"])} if kind == "pruning" else {}
             parts[kind].append(self.parse(item, **more))
         parts["message"] = list({each.id: each for each in parts["message"]}.values())
-        known = target.known_messages(name) | target.erased
-        new = [each for each in parts["message"] if not known & {each.id, each.record_id}]
-        if target.store.conversations(target.everyone, name):
-            with target.store.write(scope) as tx:
+        with target.store.write(scope) as tx:
+            known = target.known_messages(name) | target.erased
+            new = [each for each in parts["message"] if not known & {each.id, each.record_id}]
+            if target.store.conversations(target.everyone, name):
                 tx.append_messages(name, new)
-        elif name in target.before.deleted or len(new) < len(parts["message"]):
-            new = []
-        else:
-            with target.store.write(scope) as tx:
+            elif name in target.before.deleted or len(new) < len(parts["message"]):
+                new = []
+            else:
                 agent = head.get("agent") and (scope.agent or head["agent"])
                 _create_conversation(tx, parts, agent)
         self.counts.add(scope, len(parts["message"]), messages=len(new))
