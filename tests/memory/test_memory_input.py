@@ -266,6 +266,7 @@ def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message
     ("location", "message"),
     [
         ("s3://bucket/x", "location 's3:…' is unknown; use a file, :memory:, postgresql:"),
+        ("host=h password='a tiger'", "location 'host=…' is unknown"),
         ("postgresql:/ana:tiger@host/db", "location 'postgresql:…' is unknown"),
         ("", "location='' is no path; use a file or :memory:"),
         (5, "location=5 is no path"),

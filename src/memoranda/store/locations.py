@@ -5,6 +5,7 @@ Stores of optional extras are imported inside functions.
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ FOLDER = "chroma://"
 POSTGRES = ("postgresql://", "postgres://")
 # What is no file, but an address with too few slashes.
 NEARLY = ("chroma:", "postgresql:", "postgres:")
+# What libpq takes beside addresses, and would be the name of a file.
+KEYWORDS = ("host=", "dbname=", "password=")
 
 
 def place(location: str | Path | None, settings: Settings) -> str:
@@ -48,9 +51,11 @@ def place(location: str | Path | None, settings: Settings) -> str:
         return f"{FOLDER}{_folder(text)}"
     if is_server(text) or text == MEMORY:
         return text
-    if isinstance(given, str) and ("://" in text or text.startswith(NEARLY)):
-        message = (  # What follows the scheme may have a password.
-            f"location '{text.partition(':')[0]}:…' is unknown; use a file, :memory:, "
+    is_address = "://" in text or text.startswith(NEARLY) or any(key in text for key in KEYWORDS)
+    if isinstance(given, str) and is_address:
+        kind = re.split("(?<=[:=])", text)[0]  # What follows may have a password.
+        message = (
+            f"location '{kind}…' is unknown; use a file, :memory:, "
             f"postgresql://user@host/database or chroma:///folder"
         )
         raise ConfigError(message)
