@@ -5,7 +5,6 @@ Stores of optional extras are imported inside functions.
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +52,8 @@ def place(location: str | Path | None, settings: Settings) -> str:
         return text
     is_address = "://" in text or text.startswith(NEARLY) or any(key in text for key in KEYWORDS)
     if isinstance(given, str) and is_address:
-        kind = re.split("(?<=[:=])", text)[0]  # What follows may have a password.
+        # What follows may have a password.
+        kind = min((text[: text.index(mark) + 1] for mark in ":=" if mark in text), key=len)
         message = (
             f"location '{kind}…' is unknown; use a file, :memory:, "
             f"postgresql://user@host/database or chroma:///folder"
