@@ -24,7 +24,6 @@ from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.search.evidence import TOKEN_WEIGHTS, Weights
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.dates.questions import question_range
 from memoranda.text.terms import TermAnalyzer
 
 CORE = frozenset(
@@ -184,7 +183,6 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
         extractor=parts.extractor,
         derivations=parts.derivations,
         zone=UTC,
-        times=question_range,
         ranking=ranking,
     )
 

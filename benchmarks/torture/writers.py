@@ -123,7 +123,8 @@ class Writer:
         number = f"{role.name}x{role.life}x{self._turn}"
         words = ("heron", "kettle", "ladder", "comet", "violin", "harbour", "lantern", "saddle")
         one, other = rng.sample(words, 2)
-        return f"{UNIQUE}{number} the {one} of Zoe stands beside the {other}."
+        # No five words in a row are those of another: what repeats so much of an erased text goes.
+        return f"{UNIQUE}{number} the {one} of {number} stands beside the {other}."
 
     def chat(self) -> Conversation:
         """Return the conversation at hand, a new one when it has become long."""
