@@ -66,10 +66,6 @@ Finding = tuple[bool | None, str, str | None]
 Probes = Iterator[tuple[str, Callable[[], Finding]]]
 
 
-# A memory in which canaries are planted and looked for.
-CanaryMemory = Any
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doctor:
     """Looks at everything that can be wrong with a memory. It is only read.
@@ -96,7 +92,7 @@ class Doctor:
     names: EntityPipeline
     notes: str
     now: datetime
-    open_canaries: Callable[[], AbstractContextManager[CanaryMemory]]
+    open_canaries: Callable[[], AbstractContextManager[Any]]
 
     def examine(self) -> list[Check]:
         """Return what was found at each point."""
@@ -219,7 +215,7 @@ class Doctor:
         except MemorandaError as error:
             return [Check("arms", ok=False, detail=f"the canary could not be asked for: {error}")]
 
-    def _arms_off(self, cage: CanaryMemory) -> dict[str, str]:
+    def _arms_off(self, cage: Any) -> dict[str, str]:
         """Return why an arm is not asked at all, of each that is not."""
         off = {} if self.derivations.has_tokens else {"tokens": NO_TOKENS}
         if self.embedder is None:
@@ -228,7 +224,7 @@ class Doctor:
             off |= dict.fromkeys(("lexical", "temporal"), MEANING_ALONE)
         return off
 
-    def _arm(self, cage: CanaryMemory, canary: str, arm: str) -> Finding:
+    def _arm(self, cage: Any, canary: str, arm: str) -> Finding:
         """Ask an arm for its canary; entities by name, as few ways of ranking read them."""
         query, ranked = QUESTIONS[arm], self.settings.retrieval.fusion == "rrf"
         if arm == "entity":

@@ -131,12 +131,6 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
-@cache
-def _schema() -> tuple[str, ...]:
-    """Return the steps of the schema in SQLite's dialect."""
-    return tuple(DIALECT.schema())
-
-
 def _each(cursor: Iterator[Row]) -> Iterator[Row | None]:
     """Yield each row, and ``None`` for one whose text is not UTF-8: the cursor goes on after it."""
     while True:

@@ -43,7 +43,7 @@ from memoranda.transfer.sources import FileFormat, ImportCounts, ImportTarget, J
 
 @dataclass(frozen=True, slots=True)
 class NameDecision:
-    """A name that a person gave to the entity that another names, or to itself: it stands alone."""
+    """A name that a person gave to the entity that the target names."""
 
     name: str
     target: str
