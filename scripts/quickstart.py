@@ -29,9 +29,7 @@ FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
 MODEL_FOLDER = "from memoranda.providers.embedding.model_files import *; print(default_folder())"
-MODEL_FILES = (
-    "from memoranda.providers.embedding.model_files import *; print(find().weights.parent)"
-)
+MODEL_FILES = "from memoranda.providers.embedding.model_files import *; print(find())"
 
 
 class Failed(Exception):
