@@ -59,20 +59,6 @@ def test_config_alone_shows(run, told):
     assert told() == told("show")
 
 
-def test_a_yaml_file_is_changed_as_well(run, told, tmp_path, monkeypatch):
-    """The commands treat either format alike; comments stay."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("# mine\nuser: ana  # me\n")
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
-    run("set", "tokens.limits.my-model", "32000")
-    run("set", "user", "eva")
-    assert path.read_text() == (
-        "# mine\nuser: eva  # me\ntokens:\n  limits:\n    my-model: 32000\n"
-    )
-    sources = {each["name"]: each["source"] for each in told()}
-    assert sources["tokens.limits.my-model"] == sources["user"] == str(path)
-
-
 def test_what_the_environment_overrides_is_told(run, told, monkeypatch):
     """Set says which variable keeps its value from being in force."""
     monkeypatch.setenv("MEMORANDA_CONVERSATION__STRATEGY", "recency")

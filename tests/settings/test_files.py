@@ -7,7 +7,6 @@ import pytest
 
 from memoranda import Settings, errors
 from memoranda.settings import fields as declared
-from memoranda.settings.configure import put
 from memoranda.settings.settings import config_path
 
 TOML = """\
@@ -127,7 +126,6 @@ def test_of_another_programs_file_the_section_memory_is_read(folder, written):
     written("robot.yaml", ROBOT)
     settings = Settings()
     assert (settings.conversation.window, settings.user) == (3, "default")
-    assert put("memory.context_window_size", "4").changed
     for slip in ("memory:\n  path: /m\nembeding:\n  model: none\n", "robot:\n  name: reachy\n"):
         written("robot.yaml", slip)
         with pytest.raises(errors.ConfigError, match="is unknown"):

@@ -210,12 +210,12 @@ def test_each_value_says_what_it_follows_from(written):
 
 def test_the_section_is_set_and_unset_as_any(written):
     """``memoranda config set memory.path`` begins it, and its last ``unset`` ends it."""
-    path = written("user: ana  # who else\n")
+    path = written("user = 'ana'  # who else\n", "agent.toml")
     assert put("memory.path", "/m").changed
     assert Settings().retrieval.fusion == "cosine"
     assert unset("memory.path").changed
     assert Settings().retrieval.fusion == "blend"
-    assert path.read_text().startswith("user: ana  # who else\n")
+    assert path.read_text().startswith("user = 'ana'  # who else\n")
 
 
 def test_a_window_has_as_many_turns_as_is_set(written):

@@ -10,7 +10,6 @@ value, ``~`` and ``null`` leave the setting as it is without the file.
 
 from __future__ import annotations
 
-import io
 import os
 import tomllib
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from memoranda.text.files import write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
+YAML_SUFFIXES = {".yaml", ".yml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,13 @@ class SettingsFile:
         Raises:
             ConfigError: it is written in a way that does not allow it, or cannot be written.
         """
-        edit = _edit_toml if self.path.suffix.lower() == ".toml" else _edit_yaml
+        if self.path.suffix.lower() in YAML_SUFFIXES:
+            raise ConfigError(f"{self.path} is YAML, which is read and not written; edit the file")
         target = self.path.resolve()
         try:
             str(value).encode()
             is_absent = value is MISSING and value_at(self.values, place) is MISSING
-            text = self.text if is_absent else edit(self.text, place, value)
+            text = self.text if is_absent else _edit_toml(self.text, place, value)
             parse(self.path, text)
             if text != self.text:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +111,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
         ValueError, RecursionError: the text is not of that format; the message says why.
     """
     suffix = path.suffix.lower()
-    if suffix not in {".toml", ".yaml", ".yml"}:
+    if suffix not in {".toml", *YAML_SUFFIXES}:
         message = f"the settings file {path} must be named .toml, .yaml or .yml, after its format"
         raise ConfigError(message)
     return _without_empty(tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text))
@@ -147,42 +148,18 @@ def _edit_toml(text: str, place: Place, value: Any) -> str:
     import tomlkit
 
     document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
-    _edit(document, place, value, keeps_names=False)
+    _edit(document, place, value)
     return tomlkit.dumps(document)
 
 
-def _edit_yaml(text: str, place: Place, value: Any) -> str:
-    """Return the text of a YAML file with another value, or with an empty one.
-
-    The name stays, since comments on what follows it would go with it.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    def quote(given: Any) -> Any:
-        # ruamel.yaml itself does not quote what begins like an indicator within braces.
-        is_odd = isinstance(given, str) and (not given.isprintable() or given[:1] in {*"?-:"})
-        return DoubleQuotedScalarString(given) if is_odd else given
-
-    engine, written = YAML(), io.StringIO()
-    engine.preserve_quotes, engine.width = True, 1 << 20
-    document = engine.load(text)
-    if document is None:  # Comments alone.
-        written.write(text)
-        document = {}
-    _edit(document, tuple(map(quote, place)), quote(value), keeps_names=True)
-    engine.dump(document, written)
-    return written.getvalue()
-
-
-def _edit(group: Any, place: Place, value: Any, *, keeps_names: bool) -> None:
-    """Put ``value`` at ``place``, or empty that, and all inside, if it is ``MISSING``."""
+def _edit(group: Any, place: Place, value: Any) -> None:
+    """Put ``value`` at ``place``, or take that, and all inside, out if it is ``MISSING``."""
     name, *rest = place
     inner = group.get(name)
     if isinstance(inner, Mapping) and (rest or value is MISSING):
         for each in [tuple(rest)] if rest else [(one,) for one in inner]:
-            _edit(inner, each, value, keeps_names=keeps_names)
-    elif value is not MISSING or keeps_names:
-        group[name] = None if value is MISSING else nest(tuple(rest), value)
-    else:
+            _edit(inner, each, value)
+    elif value is MISSING:
         del group[name]
+    else:
+        group[name] = nest(tuple(rest), value)
