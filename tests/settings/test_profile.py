@@ -88,12 +88,12 @@ def test_each_of_the_four_means_one_of_ours(written):
     """S1.37: folder, turns, model and interval; the one that is left out is the seed's."""
     written(
         "memory:\n  path: /data/robot\n  context_window_size: 3\n"
-        "  embedding_model: all-mpnet-base-v2\n  cleanup_interval: 60\n"
+        "  embedding_model: openai:bge-m3\n  cleanup_interval: 60\n"
     )
     settings = Settings()
     assert settings.location == "chroma:///data/robot"
     assert (settings.conversation.window, settings.conversation.max_messages) == (3, 6)
-    assert settings.embedding.model == "sentence-transformers:all-mpnet-base-v2"
+    assert settings.embedding.model == "openai:bge-m3"
     assert settings.schedule.expire == "60s"
     written("memory:\n  context_window_size: 4\n")
     settings = Settings()
@@ -109,7 +109,6 @@ def test_a_model_is_named_as_its_own_library_names_it():
         "sentence-transformers/all-MiniLM-L6-v2": "local",
         "local": "local",
         "openai:text-embedding-3-small": "openai:text-embedding-3-small",
-        "BAAI/bge-m3": "sentence-transformers:BAAI/bge-m3",
     }
     assert {name: embedding_name(name) for name in names} == names
 

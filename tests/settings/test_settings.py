@@ -100,7 +100,7 @@ def test_an_api_key_is_in_no_text():
 def test_an_unknown_model_is_named(tmp_path, subtests):
     """The message lists what there is; no file is made."""
     unknown = r"embedding\.model=.* is unknown; use auto, local"
-    for model in ("magic", "openai", "openai:", "sentence-transformers:", ""):
+    for model in ("magic", "openai", "openai:", "sentence-transformers:x", ""):
         with subtests.test(model), pytest.raises(errors.ConfigError, match=unknown):
             Memory(tmp_path / "m.db", settings=Settings(embedding={"model": model}))
         assert not (tmp_path / "m.db").exists()

@@ -56,14 +56,10 @@ def open_embedder(
                     base_url=settings.base_url,
                     api_key=_revealed(settings.api_key),
                 )
-            case "sentence-transformers" if name:
-                from memoranda.providers.embedding import sentence_models
-
-                found = sentence_models.SentenceTransformerEmbedder(name)
             case _:
                 raise ConfigError(
-                    f"embedding.model={settings.model!r} is unknown; use auto, local, none, "
-                    f"openai:NAME or sentence-transformers:NAME"
+                    f"embedding.model={settings.model!r} is unknown; use auto, local, none or "
+                    f"openai:NAME"
                 )
     except (MissingExtra, ModelUnavailable) as error:
         if kind != "auto":

@@ -26,7 +26,6 @@ MODEL = "all-MiniLM-L6-v2"
 INTERVAL = 3600
 # Messages that always stay in a view where nobody says otherwise.
 KEPT_WHOLE = 10
-OWN_MODELS = frozenset({"auto", "local", "none"})
 FILE = Path(__file__).with_name("profile.toml")
 
 
@@ -67,7 +66,5 @@ def chroma_location(path: str) -> str:
 
 
 def embedding_name(name: str) -> str:
-    """Return which ``embedding.model`` is meant by a name as sentence-transformers know it."""
-    if name.removeprefix("sentence-transformers/") == MODEL:
-        return "local"
-    return name if name in OWN_MODELS or ":" in name else f"sentence-transformers:{name}"
+    """Return which ``embedding.model`` is meant: the local one also by its name on the hub."""
+    return "local" if name.removeprefix("sentence-transformers/") == MODEL else name

@@ -93,8 +93,8 @@ class MemorySettings(Section):
         context_window_size: How many turns a model sees. ``5`` where only others of this section
             are set.
         embedding_model: Which model turns texts into vectors. ``all-MiniLM-L6-v2``, the local one,
-            where only others of this section are set; another name is one of sentence-transformers,
-            or written like ``embedding.model``.
+            where only others of this section are set; another one is written like
+            ``embedding.model``.
         cleanup_interval: Seconds from one clean-up to the next. ``3600`` where only others of this
             section are set.
     """
@@ -123,7 +123,7 @@ class EmbeddingSettings(Section):
 
     Attributes:
         model: The model, or that there is none. ``auto`` (local, if its files are there),
-            ``local``, ``none``, ``openai:NAME`` or ``sentence-transformers:NAME``.
+            ``local``, ``none`` or ``openai:NAME``.
         dimensions: Length of the vectors, such as ``256``. Only ``openai:`` models can cut them;
             without it, the models text-embedding-3 are cut to 256.
         base_url: Address of a server that speaks OpenAI's format. Such as

@@ -190,7 +190,6 @@ def test_importing_the_room_imports_no_model():
         ("minilm", "onnxruntime", "local"),
         ("minilm", "tokenizers", "local"),
         ("openai_embedder", "openai", "openai"),
-        ("sentence_models", "sentence_transformers", "sentence-transformers"),
     ],
 )
 def test_a_missing_library_names_its_extra(module, absent, extra):

@@ -6,7 +6,6 @@ the room itself imports none of it; each model is a module of its own:
 
 - ``minilm``: all-MiniLM-L6-v2 on this machine, without torch, one loaded model for all.
 - ``openai_embedder``: any server that speaks OpenAI's embeddings format.
-- ``sentence_models``: any sentence-transformers model.
 - ``cache``: remembers the vectors of recent texts.
 - ``model_files``: finds, checks and downloads the files of MiniLM.
 - ``quantized``: makes its weights small, once, of the published file.
