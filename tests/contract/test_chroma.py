@@ -6,13 +6,12 @@ collection of the memories. So the laws of the parts below run on Chroma, and of
 every law that opens a store again.
 """
 
-from contextlib import contextmanager
-from inspect import signature
+from contextlib import closing, contextmanager
 from itertools import count
 
 import pytest
 from analyzers import PlainNames, WordAnalyzer
-from laws import StoreContract, changes, deleting, jobs, search
+from laws import changes, deleting, jobs, reopening, search
 
 from memoranda.errors import StoreError
 from memoranda.store.chroma.store import ChromaStore
@@ -23,6 +22,7 @@ def open_store(folder):
     return ChromaStore(folder, analyzer=WordAnalyzer(), names=PlainNames())
 
 
+@reopening
 class TestChroma(
     search.VectorContract,
     jobs.MaintenanceContract,
@@ -32,9 +32,6 @@ class TestChroma(
 ):
     """A store in a new folder."""
 
-    # Of large entries of the journal test_chroma.py of the room tells; Chroma's own index of the
-    # letters of ten megabytes takes half a minute.
-    test_ten_megabytes = None
     # A copy of the closed folder is a backup.
     test_a_backup_holds_everything = None
     # The users of a run are rows like others.
@@ -43,23 +40,13 @@ class TestChroma(
     @pytest.fixture
     def store(self, tmp_path):
         """Give a new store."""
-        store = open_store(tmp_path / "memory")
-        yield store
-        store.close()
+        with closing(open_store(tmp_path / "memory")) as store:
+            yield store
 
-    @pytest.fixture
-    def reopen(self):
+    def open_again(self, store):
         """Close a store and open its folder again."""
-        opened = []
-
-        def again(store):
-            store.close()
-            opened.append(open_store(store.folder.path))
-            return opened[-1]
-
-        yield again
-        for store in opened:
-            store.close()
+        store.close()
+        return open_store(store.folder.path)
 
     @contextmanager
     def failing_at(self, store, step):
@@ -77,10 +64,3 @@ class TestChroma(
             yield
         finally:
             del store.folder.call
-
-
-for part in StoreContract.__mro__:
-    for name, law in vars(part).items():
-        reopens = name.startswith("test_") and "reopen" in signature(law).parameters
-        if reopens and name not in vars(TestChroma):
-            setattr(TestChroma, name, law)

@@ -1,6 +1,5 @@
 """The shared statements keep the contract of a store on a real PostgreSQL server, too."""
 
-import secrets
 import string
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -39,23 +38,6 @@ def open_store(address):
     return PostgresStore(address, analyzer=WordAnalyzer(), names=PlainNames())
 
 
-@contextmanager
-def failing_at(step):
-    """Fail at the statement with this number of a transaction."""
-    left = iter(range(step))
-    run = PostgresConnection._execute
-
-    def execute(self, sql, values):
-        if next(left, None) is None:
-            message = "the statement was aborted"
-            raise StoreError(message)
-        return run(self, sql, values)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PostgresConnection, "_execute", execute)
-        yield
-
-
 class TestPostgres(StoreContract):
     """A database on a server."""
 
@@ -66,34 +48,30 @@ class TestPostgres(StoreContract):
     def store(self, server):
         """Give an empty database."""
         empty(server)
-        store = open_store(server)
-        yield store
-        store.close()
+        self.address = server
+        with closing(open_store(server)) as store:
+            yield store
 
-    @pytest.fixture
-    def reopen(self, server):
+    def open_again(self, store):
         """Close a store and connect again."""
-        opened = []
+        store.close()
+        return open_store(self.address)
 
-        def again(store):
-            store.close()
-            opened.append(open_store(server))
-            return opened[-1]
+    @contextmanager
+    def failing_at(self, _store, step):
+        """Fail at a few statements: the server undoes all of them alike, and slowly."""
+        left = iter(range(23 * step))
+        run = PostgresConnection._execute
 
-        yield again
-        for store in opened:
-            store.close()
+        def execute(self, sql, values):
+            if next(left, None) is None:
+                message = "the statement was aborted"
+                raise StoreError(message)
+            return run(self, sql, values)
 
-    def failing_at(self, store, step):
-        """Fail at every seventh statement: the server undoes all of them alike, and slowly."""
-        del store
-        return failing_at(7 * step)
-
-    def test_size_grows(self, store):
-        """The size is in bytes and holds what was stored, if that cannot be compressed."""
-        before = store.size()
-        User(store).remember(secrets.token_hex(500_000))
-        assert store.size() >= before + 300_000
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PostgresConnection, "_execute", execute)
+            yield
 
     def test_writers_at_once_give_each_place_once(self, store):
         """Writers of one session wait for each other: no place in it is given twice."""

@@ -1,10 +1,14 @@
-"""The SQLite store keeps the contract of a store, in a file and in memory."""
+"""The SQLite store keeps the contract of a store.
 
-from contextlib import contextmanager
+What can differ between a file and a database in memory is what needs several connections, each
+with its own functions, and what is there after closing: these laws run on a file, too.
+"""
+
+from contextlib import closing, contextmanager
 
 import pytest
 from analyzers import PlainNames, WordAnalyzer
-from laws import StoreContract
+from laws import StoreContract, jobs, records, reopening
 
 from memoranda.store.sqlite import SqliteStore
 
@@ -14,47 +18,20 @@ def open_store(path):
     return SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames(), busy_timeout=10)
 
 
-@contextmanager
-def failing_at(store, step):
-    """Abort the statement with this number on the writing connection."""
-    left = iter(range(step))
-    writer = store._writer.raw
-    writer.exec_trace = lambda _cursor, sql, _values: (
-        sql.startswith("ROLLBACK") or next(left, None) is not None
-    )
-    try:
-        yield
-    finally:
-        writer.exec_trace = None
-
-
-class TestSqliteFile(StoreContract):
+@reopening
+class TestSqliteFile(records.FilterContract, jobs.JobContract, jobs.MaintenanceContract):
     """A database in a file."""
 
     @pytest.fixture
     def store(self, tmp_path):
         """Give a new file."""
-        store = open_store(tmp_path / "memory.db")
-        yield store
-        store.close()
+        with closing(open_store(tmp_path / "memory.db")) as store:
+            yield store
 
-    @pytest.fixture
-    def reopen(self, tmp_path):
+    def open_again(self, store):
         """Close a store and open its file again."""
-        opened = []
-
-        def again(store):
-            store.close()
-            opened.append(open_store(tmp_path / "memory.db"))
-            return opened[-1]
-
-        yield again
-        for store in opened:
-            store.close()
-
-    def failing_at(self, store, step):
-        """Fail at every seventh statement: of a file, tests/store stops within statements, too."""
-        return failing_at(store, 7 * step)
+        store.close()
+        return open_store(store.location)
 
 
 class TestSqliteInMemory(StoreContract):
@@ -63,10 +40,18 @@ class TestSqliteInMemory(StoreContract):
     @pytest.fixture
     def store(self):
         """Give a new database in memory."""
-        store = open_store(":memory:")
-        yield store
-        store.close()
+        with closing(open_store(":memory:")) as store:
+            yield store
 
+    @contextmanager
     def failing_at(self, store, step):
-        """Fail at a statement."""
-        return failing_at(store, step)
+        """Abort the statement with this number on the writing connection."""
+        left = iter(range(step))
+        writer = store._writer.raw
+        writer.exec_trace = lambda _cursor, sql, _values: (
+            sql.startswith("ROLLBACK") or next(left, None) is not None
+        )
+        try:
+            yield
+        finally:
+            writer.exec_trace = None

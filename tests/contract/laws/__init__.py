@@ -7,6 +7,8 @@ which.
 
 from __future__ import annotations
 
+from inspect import signature
+
 from laws import (
     changes,
     conversations,
@@ -22,7 +24,7 @@ from laws import (
 )
 from laws.base import Contract, Reopen
 
-__all__ = ["Contract", "Reopen", "StoreContract"]
+__all__ = ["Contract", "Reopen", "StoreContract", "reopening"]
 
 
 class StoreContract(
@@ -53,3 +55,13 @@ class StoreContract(
     isolation.IsolationContract,
 ):
     """The whole contract of :class:`memoranda.store.sql.store.Store`."""
+
+
+def reopening(test_class: type) -> type:
+    """Add to a test class every law of the contract that closes a store and opens it again."""
+    for part in StoreContract.__mro__:
+        for name, law in vars(part).items():
+            reopens = name.startswith("test_") and "reopen" in signature(law).parameters
+            if reopens and not hasattr(test_class, name):
+                setattr(test_class, name, law)
+    return test_class

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, closing
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,17 +21,13 @@ ONE_STORE = settings(
 
 
 class Contract:
-    """Subclass this, or any class of the suite, and override the fixtures.
+    """Subclass this, or any class of the suite; the rest is who uses the store.
 
-    ``store`` is required. ``reopen`` and :meth:`failing_at` are for stores that can do it;
-    without them the laws that need them are skipped. The other fixtures are who uses the store.
+    A test class has a fixture ``store``, an empty one made with ``WordAnalyzer`` and
+    ``PlainNames``; a method ``failing_at(store, step)``, in whose block the store fails with a
+    ``StoreError`` at that step of a transaction, counted from 0: a statement, a request; and an
+    own :meth:`open_again` where a store is kept when it is closed.
     """
-
-    @pytest.fixture
-    def store(self) -> Iterator[Store]:
-        """Give an empty store made with ``WordAnalyzer`` and ``PlainNames``; close it after."""
-        message = "override the fixture `store` of the contract suite"
-        raise NotImplementedError(message)
 
     @pytest.fixture
     def ana(self, store: Store) -> User:
@@ -43,15 +39,12 @@ class Contract:
         """Give another user."""
         return User(store, BEN)
 
+    def open_again(self, store: Store) -> Store:
+        """Close ``store`` and open what it stored again; this one is not kept when it is closed."""
+        return store
+
     @pytest.fixture
-    def reopen(self) -> Reopen:
-        """Give a function that closes a store and opens what it stored again."""
-        pytest.skip("this store is not kept when it is closed")
-
-    def failing_at(self, store: Store, step: int) -> AbstractContextManager[None]:
-        """Let ``store`` fail with a ``StoreError`` at the ``step``-th step of a transaction.
-
-        A step is whatever can fail by itself, counted from 0: a statement, a request.
-        """
-        del store, step
-        pytest.skip("no failures can be planted in this store")
+    def reopen(self) -> Iterator[Reopen]:
+        """Give a function that closes a store and opens what it stored again, if it is kept."""
+        with ExitStack() as stack:
+            yield lambda store: stack.enter_context(closing(self.open_again(store)))

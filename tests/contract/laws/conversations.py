@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,6 @@ from memoranda.model.models import (
     ConversationInfo,
     Image,
     Kind,
-    Message,
     Tombstone,
     ToolCall,
     ToolResult,
@@ -36,6 +34,23 @@ def known(ana: User, name: str = "trip") -> ConversationInfo:
     """Return a conversation that is there."""
     info: ConversationInfo = ana.conversations(name)[name]
     return info
+
+
+# What is asked of a transcript of ``abcde``, cleared before ``f``, and what comes.
+WHICH: list[tuple[dict[str, Any], str]] = [
+    ({}, "f"),
+    ({"last": 2}, "f"),
+    ({"after": 2}, "f"),
+    ({"after": 5}, ""),
+    ({"cleared": True}, "abcdef"),
+    *(({"cleared": True, "last": n}, text) for n, text in ((0, ""), (2, "ef"), (9, "abcdef"))),
+    *(({"cleared": True, "after": n}, text) for n, text in ((-1, "abcdef"), (3, "ef"))),
+    ({"cleared": True, "after": 1, "last": 2}, "ef"),
+    ({"cleared": True, "after": 4, "last": 2}, "f"),
+    ({"pinned": True}, ""),
+    ({"pinned": True, "cleared": True}, "ad"),
+    ({"pinned": True, "cleared": True, "after": 0}, "d"),
+]
 
 
 class TranscriptContract(Contract):
@@ -89,28 +104,23 @@ class TranscriptContract(Contract):
         assert ana.messages("other") == placed(other)
 
     def test_reasoning_is_erased_with_its_answer(self, ana: User) -> None:
-        """What led to an answer goes with it, and no more: no question and no other thoughts."""
+        """What led to an answer goes with it, and no more: no question and no other thoughts.
+
+        Nor one that was removed by itself before.
+        """
         ana.open_conversation("trip")
         thought: dict[str, Any] = {"role": "assistant", "raw": {"type": "reasoning"}}
-        ana.say("trip", "", **thought)
+        (before, _) = ana.say("trip", "", "", **thought)
+        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), ids=(before.id,)))
         asked = ana.say("trip", "so?")
         ana.say("trip", "", "", **thought)
         (item,) = ana.remember("yes")
         ana.say("trip", "yes", role="assistant", record_id=item.id)
         ana.say("trip", "", **thought)
         ana.erase(item)
-        assert [message.position for message in ana.messages("trip")] == [0, 1, 5]
+        assert [message.position for message in ana.messages("trip")] == [1, 2, 6]
         assert ana.messages("trip")[1].id == asked[0].id
-
-    def test_reasoning_removed_before_stays_with_other_answers(self, ana: User) -> None:
-        """What was removed by itself does not go with the first message of the transcript."""
-        ana.open_conversation("trip")
-        (item,) = ana.remember("welcome")
-        ana.say("trip", "welcome", role="assistant", record_id=item.id)
-        (thought,) = ana.say("trip", "", role="assistant", raw={"type": "reasoning"})
-        ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), ids=(thought.id,)))
-        ana.erase(item)
-        assert [each.id for each in ana.tombstones("trip")[0].messages] == [thought.id]
+        assert [each.id for each in ana.tombstones("trip")[0].messages] == [before.id]
 
     def test_what_expired_is_left_out(self, ana: User, ben: User) -> None:
         """It ends with its episode, or with that which came next; what was forgotten stays."""
@@ -147,38 +157,7 @@ class TranscriptContract(Contract):
         carry_out(ana.store, ana.scope, [do.delete_conversation("trip", at=moment(9), erase=False)])
         assert through(9) == -1
 
-    def test_no_place_is_used_twice(self, ana: User) -> None:
-        """What is said after the last messages were erased comes after where these were."""
-        ana.open_conversation("trip")
-        for number, erased in enumerate("abc"):
-            (item,) = ana.remember(erased)
-            ana.say("trip", erased, record_id=item.id)
-            ana.erase(item)
-            assert known(ana).messages == number
-            ana.say("trip", "kept")
-        assert [message.position for message in ana.messages("trip")] == [1, 3, 5]
-
-    @pytest.mark.parametrize(
-        ("which", "expected"),
-        [
-            ({}, "f"),
-            ({"last": 2}, "f"),
-            ({"after": 2}, "f"),
-            ({"after": 5}, ""),
-            ({"cleared": True}, "abcdef"),
-            *(
-                ({"cleared": True, "last": n}, text)
-                for n, text in ((0, ""), (2, "ef"), (9, "abcdef"))
-            ),
-            *(({"cleared": True, "after": n}, text) for n, text in ((-1, "abcdef"), (3, "ef"))),
-            ({"cleared": True, "after": 1, "last": 2}, "ef"),
-            ({"cleared": True, "after": 4, "last": 2}, "f"),
-            ({"pinned": True}, ""),
-            ({"pinned": True, "cleared": True}, "ad"),
-            ({"pinned": True, "cleared": True, "after": 0}, "d"),
-        ],
-    )
-    def test_which_messages(self, ana: User, which: dict[str, Any], expected: str) -> None:
+    def test_which_messages(self, ana: User) -> None:
         """The last, those after a position, those pinned now; cleared ones for who asks."""
         ana.open_conversation("trip")
         ids = [message.id for message in ana.say("trip", *"abcde")]
@@ -187,8 +166,9 @@ class TranscriptContract(Contract):
             do.pin_message("trip", ids[1], pinned=False), do.update_conversation("trip", clear=True)
         )
         ana.say("trip", "f")
-        assert texts(ana, **which) == expected
-        assert texts(ana, "nothing", **which) == ""
+        for which, expected in WHICH:
+            assert texts(ana, **which) == expected, which
+            assert texts(ana, "nothing", **which) == ""
 
     def test_clearing_and_erasing(self, ana: User) -> None:
         """All said so far is cleared, whatever was erased before; what is said later is in view."""
@@ -241,21 +221,6 @@ class TranscriptContract(Contract):
             before = known(ana).revision
             assert [info.revision for info in ana.conversations().values()] == [before]
 
-    def test_quoting_counts_messages_of_records(self, ana: User, ben: User) -> None:
-        """Messages that hold the text of records are counted, within the scope."""
-        one, two = ana.remember("a", "b")
-        ana.open_conversation("trip")
-        for text, item in (("a", one), ("b", two), ("b again", two)):
-            ana.say("trip", text, record_id=item.id)
-        ana.say("trip", "c")
-        for user, ids, expected in (
-            (ana, [two.id], ["b", "b again"]),
-            (ana, [one.id, two.id, "ep_nothing"], ["a", "b", "b again"]),
-            (ana, [], []),
-            (ben, [one.id, two.id], []),
-        ):
-            assert [each.content for each in user.messages(records=ids)] == expected
-
 
 class RemovalContract(Contract):
     """What is removed from a transcript is in no read of it, and leaves a tombstone."""
@@ -289,44 +254,43 @@ class RemovalContract(Contract):
         assert ana.tombstones("trip") == [first, replace(second, messages=(said[0],))]
 
     def test_positions_are_never_used_again(self, ana: User) -> None:
-        """Also after the newest messages were removed, and those that replaced others."""
+        """Also after the newest messages were removed or erased."""
         ana.open_conversation("trip")
-        ana.say("trip", *"abc")
+        (item,) = ana.remember("a")
+        ana.say("trip", "a", record_id=item.id)
+        ana.erase(item)
+        assert known(ana).messages == 0
+        ana.say("trip", *"bc")
         ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), newest=2))
         ana.say("trip", "d")
         ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), newest=9))
         ana.say("trip", "e")
         assert [(item.position, item.content) for item in ana.messages("trip")] == [(4, "e")]
 
-    @pytest.mark.parametrize(
-        ("gone", "new", "expected"),
-        [
-            ((1, 2), "", [(0, "a"), (3, "d"), (4, "e")]),
-            ((1, 2), "x", [(0, "a"), (1, "x"), (3, "d"), (4, "e")]),
-            ((3, 1), "x", [(0, "a"), (1, "x"), (2, "c"), (4, "e")]),
-            ((1, 2), "xy", [(0, "a"), (1, "x"), (2, "y"), (3, "d"), (4, "e")]),
-            ((3, 4), "xyz", [(0, "a"), (1, "b"), (2, "c"), (3, "x"), (4, "y"), (5, "z")]),
-            ((2,), "xyz", [(0, "a"), (1, "b"), (2, "x"), (5, "y"), (6, "z"), (7, "d"), (8, "e")]),
-            ((1, 3), "xy", [(0, "a"), (1, "x"), (5, "y"), (6, "c"), (8, "e")]),
-        ],
-    )
-    def test_what_replaces_messages_stands_in_their_place(
-        self, ana: User, gone: Sequence[int], new: str, expected: list[tuple[int, str]]
-    ) -> None:
+    def test_what_replaces_messages_stands_in_their_place(self, ana: User) -> None:
         """In their positions as far as these reach; only where more come, what follows moves on."""
-        ana.open_conversation("trip")
-        said = ana.say("trip", *"abcde")
-        fresh = [replace(said[0], id=f"{said[0].id}{text}", content=text) for text in new]
-        ids = tuple(said[place].id for place in gone)
-        ana.apply(
-            do.replace_messages("trip", "tmb_1", at=moment(1), ids=ids, messages=tuple(fresh))
-        )
-        assert [(item.position, item.content) for item in ana.messages("trip")] == expected
-        (last,) = ana.say("trip", "last")
-        newest = ana.messages("trip", last=1)[0]
-        assert newest.id == last.id
-        assert newest.position == max(4, *(place for place, _ in expected)) + 1
-        assert known(ana).messages == len(expected) + 1
+        for gone, new, left, places in (
+            ((1, 2), "", "ade", (0, 3, 4)),
+            ((1, 2), "x", "axde", (0, 1, 3, 4)),
+            ((3, 1), "x", "axce", (0, 1, 2, 4)),
+            ((1, 2), "xy", "axyde", (0, 1, 2, 3, 4)),
+            ((3, 4), "xyz", "abcxyz", (0, 1, 2, 3, 4, 5)),
+            ((2,), "xyz", "abxyzde", (0, 1, 2, 5, 6, 7, 8)),
+            ((1, 3), "xy", "axyce", (0, 1, 5, 6, 8)),
+        ):
+            name = f"{gone} for {new}"
+            ana.open_conversation(name)
+            said = ana.say(name, *"abcde")
+            fresh = [replace(said[0], id=f"{said[0].id}{text}", content=text) for text in new]
+            ids = tuple(said[place].id for place in gone)
+            removal = {"ids": ids, "messages": tuple(fresh)}
+            ana.apply(do.replace_messages(name, f"tmb_{name}", at=moment(1), **removal))
+            assert texts(ana, name) == left
+            assert tuple(item.position for item in ana.messages(name)) == places, name
+            (last,) = ana.say(name, "last")
+            newest = ana.messages(name, last=1)[0]
+            assert (newest.id, newest.position) == (last.id, max(4, *places) + 1)
+            assert known(ana, name).messages == len(left) + 1
 
     def test_a_removal_is_done_whole_or_not_at_all(self, ana: User) -> None:
         """A message that is not there, or is another conversation's, leaves all as it was."""
@@ -378,16 +342,6 @@ class RemovalContract(Contract):
         ana.apply(do.replace_messages("trip", "tmb_2", at=moment(1), ids=(said[0].id, said[4].id)))
         assert spans(ana) == [[(1, 1, 1), (2, 3, 2), (8, 8, 1), (11, 11, 1)]]
         assert known(ana).revision > before
-
-    def test_a_tombstone_is_kept_once(self, ana: User) -> None:
-        """One that another transcript has comes with its messages, and is not changed again."""
-        ana.open_conversation("trip")
-        gone = Message(id="msg_1", role="user", content="x", timestamp=moment(0), tokens=3)
-        kept = Tombstone(id="tmb_1", at=moment(1), count=2, messages=(gone,))
-        ana.apply(do.keep_tombstone("trip", kept))
-        ana.apply(do.keep_tombstone("trip", replace(kept, count=3)))
-        assert ana.tombstones("trip") == [kept]
-        assert ana.messages("trip") == []
 
 
 def summaries(ana: User) -> list[list[str | None]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from samples import SOON, START, User, moment, named, record
+from samples import SOON, START, User, moment, record
 from steps import do
 
 from laws.base import Contract
@@ -56,14 +56,6 @@ class CopyContract(Contract):
         assert ana.put("his", "new", "a").id != item.id
         assert store.verify() == []
 
-    def test_trails_are_told_to_nobody_else(self, ana: User, ben: User) -> None:
-        """Who does not see a record learns nothing of what was done to it."""
-        (own,) = ana.remember("tea")
-        (hers,) = ana.planner.remember("cake")
-        assert list(ana.trails([own.id, hers.id, "fact_none"])) == [own.id, hers.id]
-        assert list(ana.writer.trails([own.id, hers.id])) == [own.id]
-        assert ben.trails([own.id]) == {}
-
     def test_bookkeeping_comes_back_as_it_was(self, store: Store, ana: User, ben: User) -> None:
         """It is kept once, however often; the larger usage stays, and no living record is erased.
 
@@ -93,11 +85,3 @@ class CopyContract(Contract):
         with pytest.raises(NotFound, match="fact_gone"):
             ana.apply(ana.insertion("of the secret", source_ids=("fact_gone",)))
         assert store.verify() == []
-
-    def test_names_wait_for_the_copy_of_a_record(self, ana: User) -> None:
-        """Entities that it mentions are looked for later, as those of any text."""
-        item = record("Zoe drinks tea")
-        ana.apply(do.Insert(item, None, trail=AuditTrail(reason="heard")))
-        assert ana.entity_names() == []
-        ana.apply(do.link_entities({item.id: named(item.content, "Zoe")}))
-        assert ana.entity_names() == ["Zoe"]

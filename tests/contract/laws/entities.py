@@ -142,18 +142,6 @@ class DecisionContract(Contract):
                 ana.apply(action)
         assert (groups(ana), ana.decisions()) == (before, {})
 
-    def test_who_decides(self, ana: User, ben: User) -> None:
-        """Users decide for themselves, agents on what they see."""
-        ana.remember("Bob sings", "Zoe dances")
-        ana.planner.remember("Carl left")
-        ben.remember("Bob sings", "Carl left")
-        bob, carl, zoe = (ana.entity_id(name) for name in ("Bob", "Carl", "Zoe"))
-        with pytest.raises(NotFound):
-            ana.writer.apply(do.merge_entities(zoe, carl))
-        ana.planner.apply(do.merge_entities(bob, carl))
-        assert ana.planner.decisions() == {"carl": "bob"}
-        assert (ana.writer.decisions(), ben.decisions()) == ({}, {})
-
     def test_an_import_keeps_decisions(self, store: Store, ana: User) -> None:
         """One made elsewhere holds for what is there and what comes, unless there is one."""
         ana.remember("Bob sings", "Robert Brown dances")

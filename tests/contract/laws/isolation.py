@@ -102,6 +102,7 @@ class IsolationContract(Contract):
             other.get([item.id]),
             [it for it in other.get(range(1, 1_000)).values() if it.id == item.id],
             other.history(item.id),
+            other.trails([item.id]),
             other.sessions(id=talk),
             other.conversations(item.id),
             other.messages(item.id, cleared=True),
@@ -135,6 +136,8 @@ class IsolationContract(Contract):
                 do.add_summaries(target, receipt.id, {0: "hidden"}),
                 do.set_token_counts(target, {message.id: 1}),
                 do.update_conversation(target, ended_at=moment(1)),
+                do.delete_conversation(target, at=moment(1), erase=True),
+                do.delete_conversation(target, at=moment(1), erase=False),
             ]
         for action in refused:
             with pytest.raises(NotFound):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -143,18 +144,10 @@ class DerivationQueueContract(Contract):
 class MaintenanceContract(Contract):
     """A store keeps itself in order."""
 
-    def test_users_are_listed(self, store: Store, ana: User, ben: User) -> None:
-        """The users that have something, in order."""
-        assert store.users() == []
-        ben.remember("tea")
-        ana.open_conversation("trip")
-        store.reset_vectors("m", 2)
-        assert store.users() == ["ana", "ben"]
-
     def test_size_grows(self, store: Store, ana: User) -> None:
         """The size is in bytes and holds what was stored."""
         before = store.size()
-        ana.remember("tea " * 100_000)
+        ana.remember(secrets.token_hex(200_000))  # Which cannot be compressed.
         assert store.size() >= before + 300_000
 
     def test_a_used_store_is_sound(self, store: Store, ana: User, reopen: Reopen) -> None:

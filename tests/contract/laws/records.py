@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
+from samples import ACTIVE, ALL, SOON, User, moment, record
 from steps import Step, do
 
 from laws.base import ONE_STORE, Contract, Reopen
@@ -24,6 +24,9 @@ from memoranda.model.query import ORDERED, Order, RecordRelation, Subset, metada
 
 TICK = timedelta(milliseconds=1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
+# What means something in a query language.
+AWKWARD = st.sampled_from(["a.b", "$.a", "a'b", 'a"b', "[0]", "%", "_", "*", "a,b", "ключ"])
+TEXTS = AWKWARD | TEXT.filter(str.strip)
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
@@ -78,25 +81,19 @@ class RecordContract(Contract):
         assert ana.found(item) == replace(item, position=0)
         assert ana.found(bare) == replace(bare, strength=0.5, strength_at=bare.created_at)
 
-    @given(text=TEXT.filter(str.strip), year=st.integers(1, 9999), tick=st.integers(0, 999))
+    @given(
+        text=AWKWARD | TEXT.filter(str.strip), year=st.integers(1, 9999), tick=st.integers(0, 999)
+    )
     @ONE_STORE
     def test_any_text_and_time_come_back(self, ana: User, text: str, year: int, tick: int) -> None:
-        """Any Unicode is kept as content, tag, session and value; times to the millisecond."""
+        """Any Unicode is kept and found as tag, session and attribute; times to the millisecond."""
         happened = moment(0).replace(year=year) + tick * TICK
         fields: dict[str, Any] = {"tags": (text,), "session_id": text, "metadata": {text: text}}
         (item,) = ana.remember(text, event_time=happened, **fields)
         assert (item.content, item.event_time) == (text, happened)
         assert {name: getattr(item, name) for name in fields} == fields
-
-    def test_ten_megabytes(self, ana: User) -> None:
-        """A text of ten megabytes is stored and found."""
-        words = 100_000
-        text = f"walrus {'a' * 193} " * (words // 2)
-        (item,) = ana.remember(text)
-        assert item.content == text
-        (row,) = ana.index_changes(UNREAD).rows
-        assert ana.match_terms(["walrus"], limit=5).ordinals == [row.ordinal]
-        assert row.terms == words
+        where = replace(ACTIVE, tags=(text,), session=text, metadata={text: text})
+        assert item in ana.records(where)
 
     def test_records_are_found_by_their_ids(self, ana: User) -> None:
         """They come in the order of the ids, retired ones too; what is not there is left out."""
@@ -108,25 +105,17 @@ class RecordContract(Contract):
         ana.apply(do.Close(one.id, moment(1), "corrected", superseded_by="fact_new"))
         assert ana.found(one) == replace(one, valid_until=moment(1), superseded_by="fact_new")
 
-    @given(limit=st.integers(1, 9))
-    @ONE_STORE
-    def test_pages_follow_the_order_of_recording(self, ana: User, limit: int) -> None:
-        """Pages of any size, one after the other, are all records once, as they were recorded."""
-        texts = ana.page()
-        ana.remember("late", "same", event_time=moment(999))
-        ana.remember("early", event_time=moment(-999))
-        paged: list[str] = []
-        after = None
-        while part := ana.records(ALL, limit=limit, after=after):
-            assert len(part) <= limit
-            paged, after = paged + [item.content for item in part], part[-1].id
-        assert paged == [*texts, "late", "same", "early"]
-
     @given(offset=st.integers(0, 9), limit=st.integers(1, 9))
     @ONE_STORE
     def test_pages_pass_over_records(self, ana: User, offset: int, limit: int) -> None:
-        """An offset and a record to begin behind give the same pages, in either direction."""
-        ana.remember("a", "b", "c")
+        """An offset and a record to begin behind give the same pages, in either direction.
+
+        One after the other they are all records once, in the order of recording.
+        """
+        texts = ana.page()
+        ana.remember("late", "same", event_time=moment(999))
+        ana.remember("early", event_time=moment(-999))
+        assert ana.page() == [*texts, "late", "same", "early"]
         for order in (Order.RECORDED, Order.LATEST):
             every = ana.records(ALL, order=order)
             page = ana.records(ALL, order=order, limit=limit, offset=offset)
@@ -266,6 +255,65 @@ def meets(held: dict[str, Any], name: str, operator: str, wanted: Any) -> bool:
     return equal is (operator == "eq")
 
 
+# What a filter says, and which of the records below it lets through.
+CONDITIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, "abcde"),
+    ({"kinds": (Kind.EPISODE,)}, "ab"),
+    ({"kinds": (Kind.EPISODE, Kind.CONTEXT)}, "abe"),
+    ({"kinds": tuple(Kind)}, "abcde"),
+    ({"session": "s"}, "ac"),
+    ({"exclude_session": "s"}, "bde"),
+    ({"session": "s", "exclude_session": "s"}, ""),
+    *(({"session": name}, "") for name in ("nothing", "")),
+    ({"session": "s", "beyond": 0}, "c"),
+    ({"session": "s", "beyond": 1}, ""),
+    ({"tags": ("diet",)}, "abc"),
+    ({"tags": ("a,b", "diet")}, "ab"),
+    *(({"tags": (tag,)}, "") for tag in ("die", "Diet", "b", "%", "*", '"diet"', "")),
+    ({"metadata": {}}, "abcde"),
+    ({"metadata": {"city": "Łódź"}}, "abc"),
+    ({"metadata": {"city": "Łódź", "n": 1.0}}, "ac"),
+    ({"metadata": {"x": None}}, "c"),
+    ({"metadata": {"y": None}}, ""),
+    ({"metadata": {"n": {"gte": 1}, "city": {"ne": "Oslo"}}}, "ac"),
+    ({"metadata": {"n": {"gt": 0, "lt": 1}}}, ""),
+    ({"metadata": {"n": {"in": ["1", 2]}}}, "e"),
+    ({"metadata": {"n": {"ne": 1}}}, "bde"),
+    ({"since": moment(60)}, "bc"),
+    ({"since": moment(60) + TICK}, "c"),
+    ({"until": moment(60)}, "ade"),
+    ({"until": moment(60) + TICK}, "abde"),
+    ({"since": moment(0), "until": moment(60)}, "ade"),
+    ({"since": moment(60), "until": moment(60)}, ""),
+    ({"recorded_since": moment(3)}, "cde"),
+    ({"recorded_before": moment(3)}, "ab"),
+    ({"recorded_since": moment(2), "recorded_before": moment(4)}, "bc"),
+    ({"hashes": [content_hash(text) for text in ("a", "e", "no")]}, "ae"),
+    *(({name: []}, "") for name in ("hashes", "citing")),
+    ({"recalled_in": "trip"}, "bd"),
+    ({"recalled_in": "other"}, ""),
+    ({"most_entities": 0}, "bde"),
+    ({"most_entities": 1}, "abde"),
+    ({"waiting": ENTITIES}, "e"),
+    ({"waiting": VECTORS}, "abcde"),
+    ({"kinds": (Kind.EPISODE,), "session": "s", "tags": ("diet",), "metadata": {"n": 1}}, "a"),
+]
+SUBSETS: list[tuple[dict[str, Any], str]] = [
+    ({}, "abcdeflmn"),
+    ({"subset": Subset.STANDING}, "abcdeflmn"),
+    ({"subset": Subset.STANDING, "retired": True}, "abcdefghilmn"),
+    ({"subset": Subset.ENDED, "retired": True}, "gh"),
+    ({"subset": Subset.ENDED, "retired": True, "now": moment(1_000)}, "g"),
+    ({"subset": Subset.ENDED, "retired": True, "now": moment(999)}, ""),
+    ({"subset": Subset.OVER, "retired": True, "now": moment(1_000)}, "gik"),
+    ({"subset": Subset.DECAYING}, "abf"),
+    ({"subset": Subset.NOTEWORTHY}, "abcfm"),
+    ({"subset": Subset.NOTEWORTHY, "now": moment(5_000)}, "abcfhm"),
+    ({"subset": Subset.UNENRICHED}, "abcdeln"),
+    ({"subset": Subset.UNENRICHED, "kinds": (Kind.FACT,)}, "abcel"),
+]
+
+
 class FilterContract(Contract):
     """A filter lets exactly those records through that it describes."""
 
@@ -284,55 +332,7 @@ class FilterContract(Contract):
         assert ana.passing(as_of=moment(25)) == ["late"]
         assert ana.passing(as_of=moment(15)) == ["brief", old.content]
 
-    @pytest.mark.parametrize(
-        ("fields", "expected"),
-        [
-            ({}, "abcde"),
-            ({"kinds": (Kind.EPISODE,)}, "ab"),
-            ({"kinds": (Kind.EPISODE, Kind.CONTEXT)}, "abe"),
-            ({"kinds": tuple(Kind)}, "abcde"),
-            ({"session": "s"}, "ac"),
-            ({"exclude_session": "s"}, "bde"),
-            ({"session": "s", "exclude_session": "s"}, ""),
-            *(({"session": name}, "") for name in ("nothing", "")),
-            ({"session": "s", "beyond": 0}, "c"),
-            ({"session": "s", "beyond": 1}, ""),
-            ({"tags": ("diet",)}, "abc"),
-            ({"tags": ("a,b", "diet")}, "ab"),
-            *(({"tags": (tag,)}, "") for tag in ("die", "Diet", "b", "%", "*", '"diet"', "")),
-            ({"metadata": {}}, "abcde"),
-            ({"metadata": {"city": "Łódź"}}, "abc"),
-            ({"metadata": {"city": "Łódź", "n": 1.0}}, "ac"),
-            ({"metadata": {"x": None}}, "c"),
-            ({"metadata": {"y": None}}, ""),
-            ({"metadata": {"n": {"gte": 1}, "city": {"ne": "Oslo"}}}, "ac"),
-            ({"metadata": {"n": {"gt": 0, "lt": 1}}}, ""),
-            ({"metadata": {"n": {"in": ["1", 2]}}}, "e"),
-            ({"metadata": {"n": {"ne": 1}}}, "bde"),
-            ({"since": moment(60)}, "bc"),
-            ({"since": moment(60) + TICK}, "c"),
-            ({"until": moment(60)}, "ade"),
-            ({"until": moment(60) + TICK}, "abde"),
-            ({"since": moment(0), "until": moment(60)}, "ade"),
-            ({"since": moment(60), "until": moment(60)}, ""),
-            ({"recorded_since": moment(3)}, "cde"),
-            ({"recorded_before": moment(3)}, "ab"),
-            ({"recorded_since": moment(2), "recorded_before": moment(4)}, "bc"),
-            ({"hashes": [content_hash(text) for text in ("a", "e", "no")]}, "ae"),
-            *(({name: []}, "") for name in ("hashes", "citing")),
-            ({"recalled_in": "trip"}, "bd"),
-            ({"recalled_in": "other"}, ""),
-            ({"most_entities": 0}, "bde"),
-            ({"most_entities": 1}, "abde"),
-            ({"waiting": ENTITIES}, "e"),
-            ({"waiting": VECTORS}, "abcde"),
-            (
-                {"kinds": (Kind.EPISODE,), "session": "s", "tags": ("diet",), "metadata": {"n": 1}},
-                "a",
-            ),
-        ],
-    )
-    def test_each_condition(self, ana: User, fields: dict[str, Any], expected: str) -> None:
+    def test_each_condition(self, ana: User) -> None:
         """All conditions must hold, each of them whole; what other agents have never passes."""
         both, city, said = ("diet", "a,b"), {"city": "Łódź"}, Kind.EPISODE
         rows: list[tuple[str, Kind, str | None, tuple[str, ...], dict[str, Any], int, str | None]]
@@ -354,26 +354,10 @@ class FilterContract(Contract):
             ana.apply(insert, *recalled)
         known = {"kind": said, "session_id": "s", "tags": both}
         ana.planner.remember("hers", metadata=city, **known)
-        assert ana.writer.passing(**fields) == list(expected)
+        passing = [ana.writer.passing(**fields) for fields, _ in CONDITIONS]
+        assert passing == [list(expected) for _, expected in CONDITIONS]
 
-    @pytest.mark.parametrize(
-        ("fields", "expected"),
-        [
-            ({}, "abcdeflmn"),
-            ({"subset": Subset.STANDING}, "abcdeflmn"),
-            ({"subset": Subset.STANDING, "retired": True}, "abcdefghilmn"),
-            ({"subset": Subset.ENDED, "retired": True}, "gh"),
-            ({"subset": Subset.ENDED, "retired": True, "now": moment(1_000)}, "g"),
-            ({"subset": Subset.ENDED, "retired": True, "now": moment(999)}, ""),
-            ({"subset": Subset.OVER, "retired": True, "now": moment(1_000)}, "gik"),
-            ({"subset": Subset.DECAYING}, "abf"),
-            ({"subset": Subset.NOTEWORTHY}, "abcfm"),
-            ({"subset": Subset.NOTEWORTHY, "now": moment(5_000)}, "abcfhm"),
-            ({"subset": Subset.UNENRICHED}, "abcdeln"),
-            ({"subset": Subset.UNENRICHED, "kinds": (Kind.FACT,)}, "abcel"),
-        ],
-    )
-    def test_each_subset(self, ana: User, fields: dict[str, Any], expected: str) -> None:
+    def test_each_subset(self, ana: User) -> None:
         """What a stage asks for: by how a record ended, how it is believed, and what was done."""
         for text, more in (
             ("a", {"decay_rate": 0.1, "trust": Trust.AGENT}),
@@ -403,7 +387,8 @@ class FilterContract(Contract):
             do.Reweigh(ids["m"], moment(1), 1.0, 0.0, "confirmed"),
         ]
         ana.apply(*plan)
-        assert ana.passing(**fields) == list(expected)
+        passing = [ana.passing(**fields) for fields, _ in SUBSETS]
+        assert passing == [list(expected) for _, expected in SUBSETS]
 
     def test_the_most_noteworthy_first(self, ana: User) -> None:
         """A person's first, then what never fades, what is believed most, and the newest."""
@@ -419,14 +404,6 @@ class FilterContract(Contract):
         for limit in (9, 3, 0):
             texts = [item.content for item in ana.noteworthy(limit=limit)]
             assert texts == list("12345678")[:limit]
-
-    def test_names_of_attributes_are_only_names(self, ana: User) -> None:
-        """A name may hold what means something in a query language."""
-        names = ("a.b", "$.a", "a'b", 'a"b', "[0]", "%", " ", "ключ", "")
-        for name in names:
-            ana.remember(name or "empty", metadata={name: 1})
-        for name in names:
-            assert ana.passing(metadata={name: 1}) == [name or "empty"]
 
     @given(kept=SCALARS | NESTED, asked=SCALARS | NESTED)
     @ONE_STORE
