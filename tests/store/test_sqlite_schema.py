@@ -91,6 +91,7 @@ INSERT INTO prunings (key, id, conversation_key, at, triggered_by, why, strategy
 def make_file(path, number, *changes):
     """Make a file of a number of the schema that holds a record, a message and a pruning."""
     with closing(apsw.Connection(str(path))) as raw:
+        raw.execute("PRAGMA synchronous = OFF")
         for sql in DIALECT.schema()[:number]:
             raw.execute(sql).fetchall()
         raw.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {0x6D656D6F}")

@@ -1,4 +1,4 @@
-"""Long transcripts: what is asked on every turn takes as long at the end as at the beginning."""
+"""What is asked on every turn takes as long at the end of a long memory as at its beginning."""
 
 from itertools import count
 
@@ -20,12 +20,12 @@ def store(open_store):
 def steps(store):
     """Count the steps that SQLite takes to carry out a call, parsing apart."""
 
-    def of(call, *arguments, **more):
+    def of(call, *arguments):
         done = count()
         connection = store._writer.raw
         connection.set_progress_handler(lambda: next(done) < 0, 1)
         try:
-            call(*arguments, **more)
+            call(*arguments)
         finally:
             connection.set_progress_handler(None)
         return next(done)
@@ -33,77 +33,56 @@ def steps(store):
     return of
 
 
-@pytest.fixture
-def talks(store):
-    """Two conversations, a short and a long one, each cleared in the middle."""
-    for size in SIZES:
-        User(store).open_conversation(str(size))
+def test_what_every_turn_asks_costs_the_same(store, steps):
+    """However long the transcript is, which was cleared in the middle, and however many others."""
+    ana = User(store)
+    talks = [(str(size), size) for size in SIZES]
+    for name, size in talks:
         half = [f"line {number}" for number in range(size // 2)]
-        User(store).say(str(size), *half)
-        carry_out(store, ANA, [do.update_conversation(str(size), clear=True)])
-        User(store).say(str(size), *half)
-    return [(str(size), size) for size in SIZES]
+        ana.open_conversation(name)
+        ana.say(name, *half)
+        ana.apply(do.update_conversation(name, clear=True))
+        ana.say(name, *half)
+    calls = {
+        "its state": lambda name, _: ana.conversations(name),
+        "what is new": lambda name, size: ana.messages(name, after=size - 3),
+        "what is new or cleared": lambda name, size: ana.messages(
+            name, after=size - 3, cleared=True
+        ),
+        "one more message": lambda name, _: ana.say(name, "more"),
+        "a receipt": lambda name, _: ana.prune(name, cut(3, 5)),
+    }
+    whole = steps(lambda: ana.messages(*talks[-1][:1], cleared=True))
+    for what, call in calls.items():
+        call(*talks[-1])  # Parses what is asked.
+        short, long = (steps(call, *talk) for talk in talks)
+        assert abs(short - long) <= FEW < min(short, long), what
+        assert 20 * long < whole, what
 
 
-def near(one, other):
-    """Whether two numbers of steps differ by a few at most: a statement may have been parsed."""
-    return abs(one - other) <= FEW < min(one, other)
+def test_a_session_is_found_without_the_others(store, steps):
+    """One session of many is looked up by its name."""
+    ana = User(store)
+    costs = []
+    for number in (10, 400):
+        for place in range(number):
+            ana.turns(f"s{number}-{place}", "hello")
+        ana.sessions(id="s10-1")
+        costs.append(steps(lambda: ana.sessions(id="s10-1")))
+    assert costs[1] <= costs[0] + 5
 
 
-def test_the_state_of_a_conversation_costs_the_same(store, steps, talks):
-    """Settings, count, revision and what was cleared do not depend on the transcript's length."""
-    assert near(*(steps(store.conversations, ANA, name) for name, _ in talks))
-
-
-@pytest.mark.parametrize("cleared", [False, True])
-def test_what_is_new_costs_the_same(store, steps, talks, cleared):
-    """Reading what came after a position depends on how much that is, cleared or not."""
-
-    def read(name, after):
-        return steps(store.messages, ANA, name, after=after, cleared=cleared)
-
-    name, size = talks[-1]
-    read(name, size)  # Parses what is asked.
-    assert near(*(read(name, size - 3) for name, size in talks))
-    assert 100 * read(name, size - 3) < read(name, 0)
-
-
-def test_adding_costs_the_same(store, steps, talks):
-    """A message, and a receipt, is added to a long transcript as fast as to a short one."""
-    assert near(*(steps(User(store).say, name, "more") for name, _ in talks))
-    assert near(*(steps(User(store).prune, name, cut(3, 5)) for name, _ in talks))
-
-
-def test_counting_again_costs_as_much_as_there_is(store, steps, talks):
-    """Ten times as many messages take ten times as long to count again, not a hundred times."""
-    name, size = talks[-1]
-    ids = [message.id for message in store.messages(ANA, name, cleared=True)]
-    few, many = (
-        steps(carry_out, store, ANA, [do.set_token_counts(name, dict.fromkeys(part, 50))])
-        for part in (ids[: size // 10], ids)
-    )
-    assert many < 12 * few
-
-
-def test_tombstones_cost_as_much_as_there_is(store, steps):
-    """Ten times as many removals take ten times as long to read, not a hundred times."""
+def test_what_is_of_all_costs_as_much_as_there_is(store, steps):
+    """To count ten times as many again, or read as many removals, takes no hundred times."""
+    ana = User(store)
     costs = []
     for name, size in (("few", 40), ("many", 400)):
-        User(store).open_conversation(name)
-        for number, message in enumerate(User(store).say(name, *["line"] * size)):
-            removal = do.replace_messages(name, f"{number}", at=moment(5), ids=(message.id,))
-            carry_out(store, ANA, [removal])
-        costs.append(steps(store.tombstones, ANA, name))
-    assert costs[1] < 15 * costs[0]
-
-
-def test_a_receipt_goes_with_its_conversation(store, talks):
-    """Where a conversation is deleted, so are its messages and receipts."""
-    name, size = talks[0]
-    User(store).prune(name, cut(0, 5))
-    writer = store._writer.raw
-    writer.execute("DELETE FROM conversations WHERE id = ?", (name,))
-    assert writer.execute("SELECT count(*) FROM prunings").get == 0
-    assert writer.execute("SELECT count(*) FROM messages").get == SIZES[1]
-    assert store.verify() == []
-    assert size == SIZES[0]
+        ana.open_conversation(name)
+        ids = [message.id for message in ana.say(name, *["line"] * size)]
+        again = do.set_token_counts(name, dict.fromkeys(ids, 50))
+        counting = steps(carry_out, store, ANA, [again])
+        for number, name_of in enumerate(ids):
+            ana.apply(do.replace_messages(name, f"{number}", at=moment(5), ids=(name_of,)))
+        costs.append((counting, steps(ana.tombstones, name)))
+    for few, many in zip(*costs, strict=True):
+        assert many < 15 * few
