@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 from both_stores import remembering
-from file_samples import every, exported, prune
-from steps import carry_out, do
+from file_samples import exported
 
 from memoranda.errors import NotFound, StoreError
 from memoranda.model.models import Scope
-from memoranda.model.usage import Usage
 
 
 @pytest.fixture
@@ -40,48 +38,35 @@ def lines(place, folder, user="ana"):
 
 
 def fill(memory):
-    """Say, remember, correct, forget, erase and recall something, and keep notes of it."""
+    """Say and remember something, keep items, and let an agent do so, too."""
     talk = memory.conversation("trip", system="You plan trips.")
-    for number in range(4):
-        talk.add("user", f"What about tea in Porto, number {number}?")
-    talk.pop()
-    prune(memory, "trip", (0, 1, "tea"))
-    home = memory.remember("Ana lives in Lisbon", tags=["home"], session="s")
-    memory.correct(home.id, "Ana lives in Porto")
-    memory.forget(memory.remember("Ana has a cat").id)
-    memory.forget(memory.remember("Ana has a secret").id, erase=True)
-    for value in ("tea", "coffee"):
-        memory.remember(value, kind="item", namespace=("likes",), key="drink")
-    gone = memory.remember("gone", kind="item", namespace=("likes",), key="food")
-    memory.forget(gone.id)
-    memory.remember("back", kind="item", namespace=("likes",), key="food")
+    talk.extend({"role": "user", "content": f"What about tea, number {n}?"} for n in range(3))
+    memory.remember("Ana lives in Lisbon", tags=["home"], session="s")
+    for key in ("drink", "food"):
+        memory.remember("tea", kind="item", namespace=("likes",), key=key)
+    memory.forget(memory.remember("cake", kind="item", namespace=("likes",), key="food").id)
+    memory.remember("figs", kind="item", namespace=("likes",), key="food")
     planner = memory.as_user(memory.user, agent="planner")
     planner.conversation("plans").add("user", "I plan to visit Boris Prado.")
-    planner.remember("The planner likes maps")
-    store, now = memory._services.store, memory._services.clock.now()
-    carry_out(store, planner._scope, [do.add_usage("reflect", "m", Usage(requests=2, cost=0.5))])
-    carry_out(store, memory._scope, [do.RecordAccess((every(memory)[0].id,), now, "trip")])
 
 
 def test_everything_of_every_user_is_copied_once(ana, there, tmp_path):
-    """A copy exports the same lines, agents and items included; a second one changes nothing."""
-    ben = ana.as_user("ben")
+    """A copy exports the same lines, agents and items included; a second one adds what is new."""
     fill(ana)
-    ben.remember("Ben likes boats")
+    ana.as_user("ben").remember("Ben likes boats")
     reports = ana.copy_to(there)
     assert [each.users for each in reports] == [("ana",), ("ben",)]
     for user in ("ana", "ben"):
         own = exported(ana.as_user(user), tmp_path / "own.jsonl")[1:]
         assert lines(there, tmp_path, user) == own
-    again = ana.copy_to(there)
-    assert not any(each.records or each.messages for each in again)
+    assert not any(each.records or each.messages for each in ana.copy_to(there))
     with opened(there) as copy:
-        store, scope = copy._services.store, copy._scope
-        assert "plans" not in store.conversations(Scope("ana", "other"))
-        assert copy.as_user("ana", agent="planner").usage()[0].usage.requests == 2
-        assert copy.history(every(ana)[0].id) == ana.history(every(ana)[0].id)
-        assert store.user_metadata(scope) == ana._services.store.user_metadata(ana._scope)
+        assert "plans" not in copy._services.store.conversations(Scope("ana", "other"))
         assert copy.verify() == []
+    ana.remember("new here")
+    ana.conversation("trip").add("user", "And boats?")
+    report, _ = ana.copy_to(there)
+    assert (report.records, report.messages) == (2, 1)
 
 
 def test_only_the_users_that_are_named_are_copied(ana, there):
@@ -93,16 +78,6 @@ def test_only_the_users_that_are_named_are_copied(ana, there):
         assert copy.admin.users() == ["ben"]
     with pytest.raises(NotFound, match="no user 'bem'; there is 'ben'"):
         ana.copy_to(there, users=["bem"])
-
-
-def test_a_copy_that_is_repeated_adds_what_is_new(ana, there):
-    """What is there stays as it is."""
-    fill(ana)
-    ana.copy_to(there)
-    ana.remember("new here")
-    ana.conversation("trip").add("user", "And boats?")
-    (report,) = ana.copy_to(there)
-    assert (report.records, report.messages) == (2, 1)
 
 
 def test_a_source_in_use_is_copied_as_of_one_moment(ana, there):

@@ -32,7 +32,8 @@ TRIP = chatgpt(
     current="a",
 )
 GARDEN = claude(
-    wrote(1, "human", "I moved to Porto.", attachments=[{"file_name": "a.txt"}]),
+    # What a person pasted is what they said, if that is all.
+    wrote(1, "human", "", attachments=[{"extracted_content": "I moved to Porto."}]),
     wrote(
         2,
         "assistant",
@@ -109,32 +110,6 @@ def test_the_archive_of_an_export_is_read(opened, tmp_path, wordless):
         for unpacked in (folder, folder.parent, folder / "conversations-000.json"):
             assert memory.import_(unpacked).format == form
             assert memory.import_(unpacked, form).messages == 0
-        memory.maintain()
-        (fact,) = memory.records(kind="fact")
-        assert fact.event_time.date() == START.date()
-
-
-def test_what_a_person_pasted_is_what_they_said(plain, tmp_path):
-    """A message of claude.ai that is nothing but an attachment with text has that text."""
-    pasted = [{"file_name": "", "extracted_content": "I moved to Porto."}]
-    talk = claude(wrote(1, "human", "", attachments=pasted), wrote(2, "assistant", "Nice."))
-    report = plain.import_(written(tmp_path / "conversations.json", [talk]))
-    assert said(plain, "k1") == [("user", "I moved to Porto."), ("assistant", "Nice.")]
-    assert report.left_out == ()
-
-
-def test_what_was_erased_or_deleted_does_not_come_back(plain, tmp_path):
-    """Neither messages nor whole conversations, whether they were erased or only deleted."""
-    path = written(tmp_path / "conversations.json", [TRIP])
-    plain.import_(path)
-    plain.import_(written(tmp_path / "claude.json", [GARDEN]))
-    plain.delete_conversation("c1")
-    plain.delete_conversation("k1", erase=True)
-    assert plain.import_(path).messages == plain.import_(tmp_path / "claude.json").messages == 0
-    assert plain.conversations() == []
-    longer = GARDEN | {"chat_messages": [*GARDEN["chat_messages"], wrote(9, "human", "And now?")]}
-    assert plain.import_(written(path, [longer])).messages == 1
-    assert said(plain, "k1") == [("user", "And now?")]
 
 
 def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):

@@ -2,17 +2,12 @@
 
 import json
 from datetime import UTC, datetime
-from itertools import permutations
-from types import SimpleNamespace
 
 import pytest
 from file_samples import every
 from import_samples import written
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Scope
-from memoranda.transfer.foreign_records import read_mcp_memory
-from memoranda.transfer.sources import ImportCounts
 
 KEY = "sk-" + "proj-" + "Ab3" * 12
 MEMORIES = [
@@ -44,7 +39,6 @@ GRAPH = [
     {"type": "entity", "name": "Acme", "entityType": "company", "observations": []},
     {"type": "comment", "text": "x"},
 ]
-ANA = SimpleNamespace(scope=Scope("ana"))
 FACTS = {"Ana Prado works at Acme", "Ana Prado: lives in Lisbon", "Ana Prado: has a dog"}
 
 
@@ -64,19 +58,6 @@ def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, s
     assert (other.content, other.event_time.hour) == ("Likes Porto", 8)
     assert "records that hold secrets: 1" in report.left_out
     assert report.skipped == 1  # It stands twice in the file.
-    again = ana.import_(path)
-    assert (again.records, again.skipped) == (0, 4)
-
-
-def test_what_was_forgotten_of_mem0_stays_forgotten(plain, tmp_path):
-    """A fact that the person forgot or erased does not come back with the next import."""
-    path = written(tmp_path / "mem0.json", MEMORIES[:1])
-    plain.import_(path)
-    (fact,) = plain.records()
-    for erase in (False, True):
-        plain.forget(fact.id, erase=erase)
-        assert plain.import_(path).records == 0
-        assert plain.records() == []
 
 
 def test_a_memory_of_mem0_keeps_its_end(plain, tmp_path):
@@ -102,11 +83,6 @@ def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):
     assert (ana.type, acme.type) == ("person", "organization")
     assert {each.content for each in ana.records} == FACTS
     assert [each.content for each in acme.records] == ["Ana Prado works at Acme"]
-    again = plain.import_(path)
-    assert (again.records, again.skipped) == (0, 4)
-    with path.open("a") as file:
-        file.write("\n" + json.dumps(GRAPH[1] | {"observations": ["sails"]}))
-    assert plain.import_(path).records == 1
 
 
 def test_what_read_graph_returns_is_read_too(plain, tmp_path):
@@ -142,27 +118,5 @@ def test_a_bad_item_is_named_and_passed_over(opened, tmp_path, wordless):
         report = memory.import_(written(tmp_path / "bad.json", bad), form)
         assert report.records == good, complaint
         assert any(complaint in line for line in report.left_out), (complaint, report.left_out)
-
-
-def test_lines_that_a_crash_left_are_passed_over(plain, tmp_path):
-    """Half a line at the end is named, and keeps nothing else out."""
-    path, lines = tmp_path / "memory.jsonl", list(map(json.dumps, GRAPH))
-    path.write_text(f"{lines[0]}\n{lines[1]}\n{lines[2]}\n{lines[1][:40]}")
-    report = plain.import_(path)
-    assert (report.format, report.records) == ("mcp-memory", 3)
-    assert "lines that cannot be read: 1" in report.left_out
     with pytest.raises(InvalidInput, match="item 1: memory must be text"):
-        plain.import_(written(tmp_path / "no.json", [{"id": "x"}]), "mem0")
-
-
-def read(folder, values):
-    """The records that are read of a graph."""
-    path = folder / "graph.jsonl"
-    path.write_text("\n".join(map(json.dumps, values)))
-    return list(read_mcp_memory(path, ANA, ImportCounts()))
-
-
-def test_the_order_of_the_lines_is_of_no_account(tmp_path):
-    """Relations may stand before their entities: the facts are the same."""
-    for order in permutations(GRAPH):
-        assert {each.draft.content for each in read(tmp_path, order)} == FACTS
+        memory.import_(written(tmp_path / "no.json", [{"id": "x"}]), "mem0")

@@ -1,21 +1,103 @@
 """The Markdown memories of other agents, imported into a memory."""
 
-import dataclasses
+import os
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoranda import Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind, Trust
+from memoranda.transfer.markdown_memory import entries, statements
+
+LISBON = ZoneInfo("Europe/Lisbon")
+MEMORY = """\
+---
+name: x
+---
+# Memory
+
+<!-- kept by an agent -->
+(Facts about the user)
+*This file stores important information that should persist across sessions.*
+
+## Food
+- Ana is vegetarian
+  and likes figs
+* [x] she cooks on Sundays
+1. no celery
+
+A paragraph about tea
+on two lines.
+
+| a | table |
+> a quote
+```
+- code is no fact
+```
+
+## People ##
+- **Rita**
+  - birthday: 3 May
+  - Her dog is called Rex, a very old one
+    - eats: everything
+- Bob:
+  - sails
+- [Travel](travel.md) where she went
+@docs/style.md
+"""
+
+
+def test_bullets_and_paragraphs_are_facts_and_their_frame_is_not():
+    """A bullet goes on over its indented lines, and below a name it begins with it."""
+    assert list(statements(MEMORY)) == [
+        ("Ana is vegetarian and likes figs", "Food"),
+        ("she cooks on Sundays", "Food"),
+        ("no celery", "Food"),
+        ("A paragraph about tea on two lines.", "Food"),
+        ("**Rita**", "People"),
+        ("Rita: birthday: 3 May", "People"),
+        ("Rita: Her dog is called Rex, a very old one", "People"),
+        ("Rita: eats: everything", "People"),
+        ("Bob:", "People"),
+        ("Bob: sails", "People"),
+    ]
+
+
+def test_histories_are_entries_with_their_times():
+    """Entries start with a stamp, in brackets or as a heading; a time without a zone is local."""
+    text = (
+        "# History\n\nOnce there was nothing.\n\n"
+        "[2026-07-02 14:30] Talked of lighthouses.\nAnd of ferries.\n\n"
+        "## 2026-07-04T10:00:00.000Z\n\nBooked a cabin.\n\n### 2026-07-05\nSailed.\n"
+        "[2026-02-31 10:00] is no day\n"
+    )
+    assert list(entries(text, LISBON)) == [
+        (None, "Once there was nothing."),
+        (datetime(2026, 7, 2, 13, 30, tzinfo=UTC), "Talked of lighthouses.\nAnd of ferries."),
+        (datetime(2026, 7, 4, 10, tzinfo=UTC), "Booked a cabin."),
+        (datetime(2026, 7, 4, 23, tzinfo=UTC), "Sailed.\n[2026-02-31 10:00] is no day"),
+    ]
+
+
+@given(st.text())
+def test_any_text_can_be_read(text):
+    """No text is a crash, and what is read is not blank."""
+    assert all(said.strip() for said, _ in statements(text))
+    assert all(said.strip() for _, said in entries(text, UTC))
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A workspace with facts, a day's log, a history and a link that leads out."""
-    inner = tmp_path / "workspace" / "memory"
+    """A workspace with facts, a day's log and a history, and with what is none of its memory."""
+    (tmp_path / "private.md").write_text("- a private thing\n")
+    root = tmp_path / "workspace"
+    inner = root / "memory"
     inner.mkdir(parents=True)
-    (inner.parent / "MEMORY.md").write_text(
+    (root / "MEMORY.md").write_text(
         "## Food\n- Ana is vegetarian\n- Ana dislikes celery\n\n## Travel\n- Ana sails\n"
     )
     (inner / "2026-07-03.md").write_text("- Ana chose the ferry to Setúbal\n- Ana sails\n")
@@ -23,9 +105,13 @@ def folder(tmp_path):
         "[2026-07-02 14:30] Talked of lighthouses.\n\n"
         "## 2026-07-04T10:00:00.000Z\n\nBooked a cabin at Cabo da Roca.\n"
     )
-    (tmp_path / "private.md").write_text("- a private thing\n")
-    (inner / "elsewhere.md").symlink_to(tmp_path / "private.md")
-    return inner.parent
+    for name in ("README.md", ".hidden.md"):
+        (root / name).write_text(f"- from {name}\n")
+    (inner / "raw.md").write_bytes(b"\xff\xfe")
+    (inner / "link.md").symlink_to(tmp_path / "private.md")
+    (root / "elsewhere").symlink_to(tmp_path)
+    os.mkfifo(inner / "pipe.md")
+    return root
 
 
 @pytest.fixture
@@ -40,16 +126,17 @@ def contents(memory, **conditions):
 
 
 def test_facts_and_history_come_in_as_what_they_are(memory, folder):
-    """Facts stand on a person's word and never fade; what happened is an agent's, with its time."""
+    """Facts stand on a person's word and never fade; what happened is an agent's, with its time.
+
+    What leads out of the folder, is no file or no text stays out, and is named.
+    """
     report = memory.import_(folder)
-    assert dataclasses.asdict(report) == {
-        "format": "memory-md",
-        "users": ("ana",),
-        "records": 6,
-        "messages": 0,
-        "skipped": 1,
-        "left_out": ("memory/elsewhere.md: leads out of the folder",),
-    }
+    assert (report.format, report.records, report.skipped) == ("memory-md", 6, 1)
+    assert sorted(line[:30] for line in report.left_out) == [
+        "memory/link.md: leads out of t",
+        "memory/pipe.md: is no file of ",
+        "memory/raw.md: 'utf-8' codec c",
+    ]
     food, celery, sails, ferry, talk, cabin = memory.records()
     assert {record.origin for record in memory.records()} == {"import:memory-md"}
     for fact in (food, celery, sails, ferry):
@@ -68,33 +155,10 @@ def test_facts_and_history_come_in_as_what_they_are(memory, folder):
         assert entry.session_id is None
     assert talk.event_time == datetime(2026, 7, 2, 13, 30, tzinfo=UTC)
     assert dict(cabin.metadata) == {"file": "memory/HISTORY.md"}
-
-
-def test_importing_again_adds_nothing(memory, folder):
-    """Twice the same folder, or a part of it, adds nothing; only what is new is added."""
-    memory.import_(folder)
-    before = memory.records()
+    memory.forget(talk.id)
+    memory.correct(celery.id, "Ana loves celery")
     again = memory.import_(folder)
     assert (again.records, again.skipped) == (0, 7)
-    assert memory.import_(folder / "memory" / "HISTORY.md").records == 0
-    (folder / "MEMORY.md").write_text("- Ana is vegetarian\n- Ana has a dog\n")
-    assert memory.import_(folder, "memory-md").records == 1
-    assert memory.records()[:-1] == before
-    assert contents(memory)[-1] == "Ana has a dog"
-
-
-def test_what_was_forgotten_stays_forgotten(memory, folder):
-    """What the person forgot or corrected does not come back with the next import."""
-    memory.import_(folder)
-    food, celery, *_ = memory.records()
-    memory.forget(food.id)
-    memory.correct(celery.id, "Ana loves celery")
-    entry = memory.records(kind="episode")[0]
-    memory.forget(entry.id)
-    assert memory.import_(folder).records == 0
-    assert "Ana is vegetarian" not in contents(memory)
-    assert "Ana dislikes celery" not in contents(memory)
-    assert "Talked of lighthouses." not in contents(memory)
 
 
 def test_what_is_known_already_is_not_doubled(memory, folder):
@@ -115,32 +179,3 @@ def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path
         memory.import_(tmp_path / "notes.txt")
     assert memory.import_(tmp_path / "notes.txt", "memory-md").records == 1
     assert memory.import_(str(folder / "memory")).format == "memory-md"
-
-
-def test_secrets_are_left_out(memory, tmp_path):
-    """Lines that look like secrets stay where they are; how many is said."""
-    (tmp_path / "own").mkdir()
-    key = "sk-" + "proj-" + "Ab3" * 12
-    (tmp_path / "own" / "MEMORY.md").write_text(
-        f"- Ana is vegetarian\n- The key is {key}\n- password: hunter2hunter2\n"
-    )
-    (tmp_path / "own" / "HISTORY.md").write_text(
-        f"[2026-02-27 14:30] Chose Lisbon.\nUsed {key} for it.\n"
-    )
-    report = memory.import_(tmp_path / "own")
-    assert contents(memory, kind="fact") == ["Ana is vegetarian"]
-    assert contents(memory, kind="episode") == []
-    assert report.left_out == ("records that hold secrets: 3",)
-
-
-def test_an_empty_memory_is_refused(memory, tmp_path):
-    """No memory there: the error says what was looked for."""
-    (tmp_path / "empty" / "memory").mkdir(parents=True)
-    (tmp_path / "empty" / "memory" / "x.md").write_bytes(b"\0")
-    (tmp_path / "empty" / "README.md").write_text("- no memory\n")
-    complaint = r"holds no memory to import; looked for MEMORY\.md, CLAUDE\.md"
-    with pytest.raises(InvalidInput, match=complaint):
-        memory.import_(tmp_path / "empty")
-    with pytest.raises(InvalidInput, match="there is no file"):
-        memory.import_(tmp_path / "none.md")
-    assert memory.records() == []

@@ -29,7 +29,6 @@ from memoranda.model.models import (
 )
 from memoranda.model.traces import AgentSession, AgentUsage, AuditTrail, ErasedRecord
 from memoranda.model.usage import Usage
-from memoranda.transfer.foreign_records import session_date
 
 
 def fill(memory):
@@ -119,7 +118,10 @@ def lived(memory):
 
 
 def test_round_trip_gives_the_same_lines(tmp_path):
-    """Export, import into another store and another user, export: the same but the header."""
+    """Export, import into another store and another user, export: the same but the header.
+
+    An export read again, and into the memory it came from, skips every line.
+    """
     with opened() as one, opened(user="ana") as two:
         fill(one)
         lines = exported(one, tmp_path / "one")
@@ -139,6 +141,11 @@ def test_round_trip_gives_the_same_lines(tmp_path):
         assert receipts(two, "trip") == receipts(one, "trip") != []
         assert two._services.store.conversations(two._scope)["trip"].calibration.overhead == 340
         assert two.verify() == []
+        for memory in (one, two):
+            again = memory.import_(tmp_path / "noa.jsonl")
+            told = (again.records, again.messages, again.skipped)
+            assert told == (0, 0, back.records + back.messages)
+            assert exported(memory, tmp_path / "two")[1:] == lines[1:]
 
 
 def test_an_export_holds_every_field(tmp_path):
@@ -171,103 +178,85 @@ def test_an_export_holds_every_field(tmp_path):
     assert all(line["created_at"].endswith("Z") for line in lines if line["type"] == "record")
 
 
-texts = st.text(
-    st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30
-).filter(str.strip)
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(
-            [
-                "remember",
-                "correct",
-                "forget",
-                "confirm",
-                "recall",
-                "add",
-                "pin",
-                "prune",
-                "clear",
-                "end",
-            ]
-        ),
-        texts,
-        st.sampled_from(["a", "b", None]),
-        st.integers(0, 10),
+def chosen(memory, number):
+    """Return the id of one of the records of a memory."""
+    records = every(memory)
+    return records[number % len(records)].id if records else "none"
+
+
+# What is done to a memory and a conversation of it, with a text and a number.
+ACTS = {
+    "remember": lambda memory, chat, text, number: memory.remember(
+        text, session=chat.id, tags=[text], metadata={text: number}
     ),
-    max_size=14,
+    "correct": lambda memory, _chat, text, number: memory.correct(chosen(memory, number), text),
+    "forget": lambda memory, _chat, _text, number: memory.forget(chosen(memory, number)),
+    "confirm": lambda memory, _chat, _text, number: memory.confirm(chosen(memory, number)),
+    "recall": lambda memory, _chat, text, _number: memory.recall(text),
+    "add": lambda _memory, chat, text, number: chat.add(
+        "user", text, timestamp=START + timedelta(seconds=number)
+    ),
+    "pin": lambda _memory, chat, _text, number: chat.pin(chat.messages[number % len(chat)].id),
+    "prune": lambda memory, chat, text, number: prune(
+        memory, chat.id, (0, number % len(talk(memory, chat.id)), text if number % 2 else None)
+    ),
+    "clear": lambda _memory, chat, _text, _number: chat.clear(),
+    "end": lambda _memory, chat, _text, _number: chat.end(),
+}
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30)
+steps = st.tuples(
+    st.sampled_from(list(ACTS)), texts.filter(str.strip), st.sampled_from("ab"), st.integers(0, 10)
 )
 
 
-def act(memory, verb, text, session, number):
-    """Do something to a memory; what it refuses is not done."""
-    records = every(memory)
-    chosen = records[number % len(records)].id if records else "none"
-    chat = memory.conversation(session or "c")
-    match verb:
-        case "remember":
-            memory.remember(text, session=session, tags=[text], metadata={text: number})
-        case "correct" | "forget" | "confirm":
-            arguments = (text,) if verb == "correct" else ()
-            try:
-                getattr(memory, verb)(chosen, *arguments)
-            except (NotFound, InvalidInput):
-                return
-        case "recall":
-            memory.recall(text)
-        case "add":
-            chat.add("user", text, timestamp=START + timedelta(seconds=number))
-        case "pin" if chat.messages:
-            chat.pin(chat.messages[number % len(chat)].id)
-        case "prune" if chat.messages:
-            last = len(talk(memory, chat.id)) - 1
-            first = number % (last + 1)
-            prune(memory, chat.id, (first, last, text if number % 2 else None))
-        case "clear" | "end":
-            getattr(chat, verb)()
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps)
+@given(st.lists(steps, max_size=14))
 def test_any_memory_survives_the_round_trip(tmp_path, done):
     """Whatever was done to a memory, its export can be read back to the same lines."""
     path = tmp_path / "noa.jsonl"
     path.unlink(missing_ok=True)
     with opened() as one, opened() as two:
-        for step in done:
-            act(one, *step)
+        for verb, text, name, number in done:
+            # What is refused, as there is nothing yet to do it to, is not done.
+            with suppress(NotFound, InvalidInput, ZeroDivisionError, KeyError):
+                ACTS[verb](one, one.conversation(name), text, number)
         one.export(path)
         two.import_(path)
         assert exported(two, tmp_path / "two")[1:] == exported(one, tmp_path / "one")[1:]
 
 
-def test_import_adds_nothing_the_second_time(tmp_path):
-    """An export read twice, and into the memory it came from, skips every line."""
+def test_what_was_never_read_is_not_passed_over(tmp_path):
+    """A session of which the store had episodes of its own waits, for these to be read."""
     with opened() as one, opened() as two:
-        fill(one)
+        one.remember("hers", kind="episode", session="s")
+        read = do.advance_session("s", through=0, at=one._services.clock.now(), finished=True)
+        carry_out(one._services.store, one._scope, [read])
         one.export(tmp_path / "noa.jsonl")
-        lines = exported(one, tmp_path / "one")
-        first = two.import_(tmp_path / "noa.jsonl")
-        for memory in (one, two):
-            again = memory.import_(tmp_path / "noa.jsonl")
-            assert (again.records, again.messages) == (0, 0), again
-            assert again.skipped == first.records + first.messages
-            assert exported(memory, tmp_path / "two")[1:] == lines[1:]
+        two.remember("own", kind="episode", session="s")
+        two.import_(tmp_path / "noa.jsonl")
+        (session,) = two._services.store.sessions(two._scope).values()
+        assert (session.through, session.consolidated_at) == (-1, None)
 
 
 def test_import_goes_on_where_it_was_cut_short(tmp_path):
-    """After a failure between two batches, importing again gives the whole."""
-    many = [f"note {number}" for number in range(1_200)]
+    """After a failure between two batches, importing again gives the whole.
+
+    Progress is told for each batch; how much there is in all nobody knows before.
+    """
+    many, told = [f"note {number}" for number in range(1_200)], []
     with opened() as one, opened() as two:
         one.remember_many(many)
         one.export(tmp_path / "noa.jsonl")
 
-        def fail(done, _):
+        def fail(done, total):
+            told.append((done, total))
             if done >= 1_000:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             two.import_(tmp_path / "noa.jsonl", progress=fail)
         assert len(every(two)) == 1_000
+        assert told == [(500, 0), (1_000, 0)]
         report = two.import_(tmp_path / "noa.jsonl")
         assert (report.records, report.skipped) == (200, 1_000)
         assert [record.content for record in every(two)] == many
@@ -353,7 +342,7 @@ def test_plain_lines_are_what_remember_takes(tmp_path):
 
 
 def test_plain_lines_are_added_once(tmp_path):
-    """The same line is the same record, forgotten, erased or not; repeats of an episode count."""
+    """The same line is the same record; repeats of an episode count."""
     lines = [
         {"content": "ok", "session": "s", "kind": "episode"},
         {"content": "ok", "session": "s", "kind": "episode"},
@@ -363,22 +352,9 @@ def test_plain_lines_are_added_once(tmp_path):
     ]
     with opened() as memory:
         memory.import_(written(tmp_path, "notes.jsonl", *lines))
-        memory.forget(every(memory)[3].id)
-        memory.forget(every(memory)[2].id, erase=True)
-        assert memory.import_(tmp_path / "notes.jsonl").skipped == 5
         more = memory.import_(written(tmp_path, "more.jsonl", *lines, lines[0], {"content": "new"}))
         assert (more.records, more.skipped) == (2, 5)
-        assert len(every(memory)) == 6
-        assert len(memory.records()) == 5
-
-
-def test_progress_is_told_for_each_batch(tmp_path):
-    """``done`` grows; how much there is in all nobody knows before."""
-    told = []
-    path = written(tmp_path, "n.jsonl", *({"content": f"note {n}"} for n in range(1_001)))
-    with opened() as memory:
-        memory.import_(path, progress=lambda done, total: told.append((done, total)))
-    assert told == [(500, 0), (1_000, 0), (1_001, 0)]
+        assert len(every(memory)) == 7
 
 
 # LoCoMo
@@ -386,29 +362,20 @@ def test_progress_is_told_for_each_batch(tmp_path):
 
 def test_locomo_conversations_are_users_of_their_own(tmp_path):
     """Turns become episodes with speaker, caption, session, time and dialogue id, in order."""
-    path = written(tmp_path, "l.json", [TALK, {**TALK, "sample_id": "conv-2"}])
+    noon = {**TALK["conversation"], "session_1_date_time": "12:05 PM on 1 May, 2023"}
+    path = written(tmp_path, "l.json", [TALK, {"sample_id": "conv-2", "conversation": noon}])
     with opened() as memory:
         report = memory.import_(path)
         first, second, third = every(memory.as_user("conv-1"))
         assert (report.format, report.users, report.records) == ("locomo", ("conv-1", "conv-2"), 6)
         assert memory.records() == []
-        again = memory.import_(path)
-        assert (again.records, again.skipped) == (0, 6)
+        assert every(memory.as_user("conv-2"))[0].event_time.hour == 12
     assert first.content == "Look! [shares a photo: a red kite]"
     assert first.event_time == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
     assert second.event_time == first.event_time + timedelta(seconds=1)
     assert (second.source_role, second.session_id, second.kind) == ("Tom", "session_1", "episode")
     assert (second.metadata, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
     assert third.event_time == datetime(2023, 9, 13, 0, 9, 1, tzinfo=UTC)
-
-
-def test_dates_of_locomo():
-    """Noon and midnight are right; what is no date is refused."""
-    assert session_date("12:00 pm on 1 May, 2023") == datetime(2023, 5, 1, 12, tzinfo=UTC)
-    assert session_date("12:05 AM on 1 May, 2023") == datetime(2023, 5, 1, 0, 5, tzinfo=UTC)
-    for text in ("1:56 pm on 31 June, 2023", "1:56 pm on 3 Smarch, 2023", "yesterday", None):
-        with pytest.raises(InvalidInput, match="cannot be read"):
-            session_date(text)
 
 
 def test_an_export_of_version_0_2_is_read(tmp_path):

@@ -48,7 +48,14 @@ CUT = {
     "until": "2026-03-02T17:05:00Z",
     "why": "oldest",
 }
+HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": "2026-02-27T14:30:00.123Z"}
+HI = {"role": "user", "content": "Hi", "timestamp": "2026-02-27T14:31:00.000Z"}
+DONE = {"role": "assistant", "content": "Quay 4."}
 BAD_TEXT = {"sample_id": "x", "conversation": {**TALK["conversation"], "session_1": [{"text": 3}]}}
+BAD_DATE = {
+    "sample_id": "x",
+    "conversation": {**TALK["conversation"], "session_1_date_time": "1:56 pm on 31 June, 2023"},
+}
 # What stands in a file, and what is told of it.
 BROKEN = [
     ([""], "holds nothing"),
@@ -69,6 +76,8 @@ BROKEN = [
     ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
     ([{**HEADER, "version": 5}], "version 5 .* upgrade"),
     ([{**HEADER, "version": None}], "version None .* upgrade"),
+    ([{**HEADER, "version": 3}], r"with memoranda 0\.2 and export it again"),
+    ([{**HEADER, "format": "recollect", "version": 1}], r"with memoranda 0\.2"),
     ([HEADER, 3], "line 2: expected an object"),
     ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
     ([HEADER, RECORD, {**RECORD, "kind": "fax"}], "line 3: kind='fax' cannot be used"),
@@ -97,6 +106,15 @@ BROKEN = [
     ([json.dumps([*CHAT, {"role": "user", "content": 3}])], "item 7: content must be text"),
     ([json.dumps([TALK, {"sample_id": "x"}])], "item 2: expected an object"),
     ([json.dumps([TALK, BAD_TEXT])], "session_1, turn 1: speaker must be text"),
+    ([json.dumps(BAD_DATE)], "cannot be read"),
+    ([HEAD, HI, '{"role":"us'], "line 3: not valid JSON"),
+    ([HEAD, HI, {"role": "cat", "content": "x"}], "line 3: role='cat' is unknown"),
+    ([HEAD, HI, {**DONE, "timestamp": "2026-02-27T14:31:00"}], "line 3: .*no time zone"),
+    ([HEAD, HI, {**DONE, "images": [{"url": "ftp://x"}]}], "line 3: the image .*no address"),
+    ([HEAD, "", HI, {**HI, "toolResult": {"callId": "c"}}], "line 4: role='user' cannot"),
+    ([{**HEAD, "createdAt": "today"}, HI], "first line is wrong: createdAt='today' is no"),
+    ([{"_type": "metadata", "created_at": "x"}, HI], "createdAt=None is no time"),
+    ([{**HEAD, "prunings": [{"id": "prn_1"}]}, HI], "first line is wrong: the key at"),
 ]
 
 

@@ -1,8 +1,6 @@
 """Conversations in and out of files: memoranda's own, and those of others."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
 import pytest
 from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
@@ -90,30 +88,6 @@ def test_what_was_erased_or_deleted_since_does_not_come_back(tmp_path):
         assert [item.content for item in talk(memory, "trip")] == ["trip line 1"]
 
 
-def test_imports_at_once_store_each_message_once(tmp_path):
-    """Several processes may import the same file: each adds what is not there yet."""
-    path = tmp_path / "noa.jsonl"
-    with opened() as one:
-        for number in range(30):
-            one.conversation(f"talk-{number}").add("user", f"line {number}")
-        one.export(path)
-    with ExitStack() as stack, ThreadPoolExecutor(4) as threads:
-        handles = [stack.enter_context(opened(location=tmp_path / "m.db")) for _ in range(4)]
-        reports = list(threads.map(lambda memory: memory.import_(path), handles))
-        assert sum(report.messages for report in reports) == 30
-        assert sum(report.records for report in reports) == 30
-
-
-def test_exports_of_former_versions_are_named(tmp_path):
-    """What 0.2 does not write any more is refused with what to do."""
-    old = {"format": "memoranda", "version": 3, "user": "noa"}
-    with opened() as memory:
-        for head in (old, old | {"format": "recollect", "version": 1}):
-            path = written(tmp_path, "old.jsonl", head)
-            with pytest.raises(InvalidInput, match=r"with memoranda 0\.2 and export it again"):
-                memory.import_(path)
-
-
 # OpenAI
 
 
@@ -138,20 +112,6 @@ def test_openai_messages_in_every_shape(tmp_path):
         roles = [item.role for item in messages]
         assert roles == ["system", "user", "assistant", "tool", "assistant"]
         assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
-
-
-def test_a_message_of_openai_that_was_erased_stays_erased(tmp_path):
-    """A file without ids of its own brings nothing back, and its new end is added."""
-    lines = [{"role": "user", "content": f"line {number}"} for number in range(3)]
-    with opened() as memory:
-        memory.import_(written(tmp_path, "chat.jsonl", *lines))
-        (found,) = (item for item in every(memory) if item.content == "line 1")
-        memory.forget(found.id, erase=True)
-        assert memory.import_(tmp_path / "chat.jsonl").messages == 0
-        more = written(tmp_path, "chat.jsonl", *lines, {"role": "user", "content": "line 3"})
-        assert memory.import_(more).messages == 1
-        said = [item.content for item in memory.conversation("chat").messages]
-        assert said == ["line 0", "line 2", "line 3"]
 
 
 def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):

@@ -1,7 +1,6 @@
 """One conversation as a session file: into a memory, out of it, and by itself."""
 
 import json
-import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -94,22 +93,6 @@ def test_a_file_goes_on_by_itself(tmp_path):
         assert chat.messages[-1].content == "one more thing"
 
 
-def test_importing_again_adds_nothing(tmp_path):
-    """Neither into the memory that a file came from, nor into another one."""
-    path = tmp_path / "trip.jsonl"
-    with opened() as one, opened() as two:
-        trip(one)
-        export(one, path)
-        two.import_(path)
-        before = [len(every(memory)) for memory in (one, two)]
-        for memory in (one, two):
-            report = memory.import_(path)
-            assert (report.messages, report.skipped) == (0, 45)
-        assert [len(every(memory)) for memory in (one, two)] == before
-        two.conversation("trip").add("user", "later")
-        assert two.import_(path).messages == 0
-
-
 def test_a_file_of_the_specification_is_recognised(tmp_path):
     """Metadata first: a session, under its key and with its creation; each message an episode."""
     path = written(tmp_path, "any name.jsonl", HEAD, HI, "", {**DONE, "content": " "}, DONE)
@@ -143,32 +126,6 @@ def test_another_conversation_of_that_name_is_left_alone(tmp_path):
         with pytest.raises(InvalidInput, match="another agent's; choose"):
             cook.import_(path)
         assert cook.conversations() == []
-
-
-BROKEN = [
-    ([HEAD, HI, '{"role":"us'], "line 3: not valid JSON"),
-    ([HEAD, HI, {"role": "cat", "content": "x"}], "line 3: role='cat' is unknown"),
-    ([HEAD, HI, {**DONE, "timestamp": "2026-02-27T14:31:00"}], "line 3: .*no time zone"),
-    ([HEAD, HI, {**DONE, "images": [{"url": "ftp://x"}]}], "line 3: the image .*no address"),
-    ([HEAD, "", HI, {**HI, "toolResult": {"callId": "c"}}], "line 4: role='user' cannot"),
-    ([{**HEAD, "createdAt": "today"}, HI], "first line is wrong: createdAt='today' is no"),
-    ([{"_type": "metadata", "created_at": CREATED}, HI], "createdAt=None is no time"),
-    ([{**HEAD, "prunings": [{"id": "prn_1"}]}, HI], "first line is wrong: the key at"),
-]
-
-
-def test_broken_sessions_are_refused_with_their_place(tmp_path):
-    """The error names file and line, and nothing of the file was written."""
-    failures = []
-    with opened() as memory:
-        for lines, complaint in BROKEN:
-            path = written(tmp_path, "bad.jsonl", *lines)
-            with pytest.raises(InvalidInput) as caught:
-                memory.import_(path)
-            if not re.search(rf"bad\.jsonl.*{complaint}", str(caught.value)):
-                failures.append((complaint, str(caught.value)))
-        assert failures == []
-        assert (every(memory), memory.conversations()) == ([], [])
 
 
 def test_a_torn_session_is_refused_as_it_is(tmp_path):
