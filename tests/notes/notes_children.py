@@ -6,7 +6,6 @@ Each line of output is an acknowledgement, written after the call has returned.
 import os
 import signal
 import sys
-from contextlib import suppress
 
 from memoranda.notes import Notes
 
@@ -28,7 +27,7 @@ def append(notes, name, number):
 
 
 def die():
-    """Be killed before or after each call to the operating system, or in the middle of a write.
+    """Be killed before each call to the operating system, or in the middle of a write.
 
     For each line ``STEP WHEN ACTION FOLDER`` of input, a process of its own writes and is killed
     there. The answer is ``killed``, or ``done 0`` if there are fewer steps.
@@ -55,10 +54,7 @@ def arm(step, when):
         def made_or_killed(*args, **kwargs):
             if next(made) != step:
                 return call(*args, **kwargs)
-            if when == "after":
-                with suppress(OSError):
-                    call(*args, **kwargs)
-            elif when == "half" and call.__name__ == "write":
+            if when == "half" and call.__name__ == "write":
                 call(args[0], bytes(args[1])[: len(args[1]) // 2])
             return os.kill(os.getpid(), signal.SIGKILL)
 

@@ -12,7 +12,7 @@ import pytest
 
 from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
-from memoranda.notes.files import LOCK, PART
+from memoranda.notes.files import LOCK
 from memoranda.notes.notes import parse_history
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
@@ -20,6 +20,7 @@ resource = pytest.importorskip("resource", reason="limits of files are those of 
 CHILDREN = Path(__file__).parent / "notes_children.py"
 NEW = "new " * 5_000
 NOBODY = 65534
+MANY = 300
 
 
 def child(*arguments):
@@ -84,9 +85,9 @@ def texts_in(path):
 
 
 def test_two_processes_lose_no_entry(tmp_path, start):
-    """Of 2,000 entries of each of two processes, none is missing, torn or mixed with another."""
+    """Of the entries of each of two processes, none is missing, torn or mixed with another."""
     names = ("ana", "ben")
-    processes = [start("append", name, 2_000) for name in names]
+    processes = [start("append", name, MANY) for name in names]
     go(*processes)
     for process in processes:
         output, _ = process.communicate(timeout=120)
@@ -96,9 +97,9 @@ def test_two_processes_lose_no_entry(tmp_path, start):
         r"## [0-9T:.-]{23}Z\n\n(\w+) (\d+)\n\nwith a second paragraph of \1 \2\n\n", text
     )
     for name in names:
-        assert [int(turn) for who, turn in told if who == name] == list(range(2_000))
-    assert len(Notes(tmp_path).history()) == 4_000
-    assert text.count("\n") == 4_000 * 6
+        assert [int(turn) for who, turn in told if who == name] == list(range(MANY))
+    assert len(Notes(tmp_path).history()) == 2 * MANY
+    assert text.count("\n") == 2 * MANY * 6
 
 
 # Killed
@@ -117,9 +118,7 @@ def steps(process, when, action, folder):
     pytest.fail("the writer never comes to its end")
 
 
-@pytest.mark.parametrize(
-    ("when", "old"), [("before", b""), ("half", b"old\r\ntext"), ("after", b"")]
-)
+@pytest.mark.parametrize(("when", "old"), [("before", b""), ("half", b"old\r\ntext")])
 def test_a_killed_write_leaves_the_old_text_or_the_new(tmp_path, dying, old, when):
     """Killed at any step, a write has happened or not, and the next one works and cleans up."""
     notes = Notes(tmp_path)
@@ -135,7 +134,7 @@ def test_a_killed_write_leaves_the_old_text_or_the_new(tmp_path, dying, old, whe
     assert notes.read_memory() == NEW
 
 
-@pytest.mark.parametrize("when", ["before", "half", "after"])
+@pytest.mark.parametrize("when", ["before", "half"])
 def test_a_killed_append_harms_no_entry(tmp_path, dying, when):
     """Killed at any step, an entry is there or not, or at the worst its first part is.
 
@@ -156,19 +155,6 @@ def test_a_killed_append_harms_no_entry(tmp_path, dying, when):
     assert None in seen
 
 
-def test_a_leftover_is_cleaned_up(tmp_path):
-    """What a crash left of a write is removed by whoever writes next, whatever that is."""
-    notes = Notes(tmp_path)
-    for write in (
-        lambda: notes.append_history("a"),
-        lambda: notes.write_memory("a"),
-        lambda: notes.rewrite(lambda lines: (lines, 0)),
-    ):
-        (tmp_path / PART).write_text("secret", "utf-8")
-        write()
-        assert PART not in contents(tmp_path)
-
-
 # Full disk
 
 
@@ -183,16 +169,20 @@ def room(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize(("size", "old"), [(0, {}), (99, {"MEMORY.md": b"old\r\n"})])
-def test_no_room_for_a_new_text(tmp_path, size, old):
+def test_no_room_for_a_new_text(tmp_path):
     """Wherever the room ends, the old text stays and no part of the new one; later it works."""
     notes = Notes(tmp_path)
-    for name, data in old.items():
-        (tmp_path / name).write_bytes(data)
-    with room(size), pytest.raises(StoreFull, match=r"no space left to write .*MEMORY\.md"):
-        notes.write_memory("new " * 25)
-    assert contents(tmp_path) == old
-    assert notes.write_memory("new " * 25)
+    for name, size, write in (
+        ("MEMORY.md", 0, lambda: notes.write_memory("new " * 25)),
+        ("MEMORY.md", 99, lambda: notes.write_memory("newer" * 20)),
+        ("HISTORY.md", 20, lambda: notes.rewrite(lambda lines: (["b", *lines], 1))),
+    ):
+        before = contents(tmp_path)
+        with room(size), pytest.raises(StoreFull, match=rf"no space left to write .*{name}"):
+            write()
+        assert contents(tmp_path) == before
+        assert write()
+        notes.append_history("a " * 50)
 
 
 @pytest.mark.parametrize("long", ["HISTORY.md", "HISTORY-2026-02.md"])
@@ -210,16 +200,6 @@ def test_no_room_for_an_entry_in_one_of_two_files(tmp_path, long, space):
     assert contents(tmp_path) == before
     notes.append_history_rotated("third " * 20, at=at)
     assert len(notes.history()) == len(notes.search("second")) + 2
-
-
-def test_no_room_to_erase(tmp_path):
-    """A rewrite without room leaves the file as it was."""
-    notes = Notes(tmp_path)
-    notes.append_history("a " * 50)
-    before = contents(tmp_path)
-    with room(20), pytest.raises(StoreFull):
-        notes.rewrite(lambda lines: (["b", *lines], 1))
-    assert contents(tmp_path) == before
 
 
 # Permissions

@@ -50,7 +50,9 @@ def test_every_text_comes_back(tmp_path, text):
 def test_the_first_write_makes_the_folder(notes):
     """Reading makes nothing; the first write makes folders and files that are the owner's alone."""
     assert notes.read_memory() == ""
+    assert notes.history() == notes.search("a") == []
     assert notes.write_memory("") is False
+    assert notes.rewrite(lambda lines: (lines, 0)) == 0
     assert not notes.folder.exists()
     assert notes.write_memory("# Ana\n") is True
     notes.append_history_rotated("met Ana")
