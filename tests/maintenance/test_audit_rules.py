@@ -144,38 +144,26 @@ def test_orphans_rest_on_nothing_any_more():
     assert looked_at(entry("Ana runs.")).clean
 
 
-KEY = "MIIEpAIBAAKCAQEA7bq2kX9zR4t1"
+# Of each kind of secret, what tells most of it; tests/text has all their forms.
 SECRETS = {
-    "a private key": [
-        f"-----BEGIN RSA PRIVATE KEY-----\n{KEY}\n{KEY}\n-----END RSA PRIVATE KEY-----",
-        f"my key: -----BEGIN PRIVATE KEY-----\n{KEY}",
-        f"-----BEGIN OPENSSH PRIVATE KEY----- {KEY} -----END OPENSSH PRIVATE KEY-----",
-    ],
-    "an API key": ["The key is sk-abcdefghijklmnopqrstuvwx.", "sk-proj-Ab12Cd34Ef56Gh78Ij90"],
-    "a token": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"],
-    "a password": ["My password is hunter2.", "password: 'tr0ub4dor&3'", "DB_PASSWORD=s3cret!"],
-    "a PIN or code": ["PIN: 4711"],
-    "a key": ["api_key=9f8e7d6c5b4a", "client secret: 8f14e45fceea167a"],
-    "a secret in an address": ["postgres://ana:s3cretPw@db.example.org/x"],
-    "a card number": ["4111 1111 1111 1111", "Card 5500-0000-0000-0004, thanks"],
+    "a private key": (f"my key: -----BEGIN PRIVATE KEY-----\n{'MIIEpAIB' * 4}", "MIIE"),
+    "an API key": ("The key is sk-abcdefghijklmnopqrstuvwx.", "abcdefghij"),
+    "a password": ("My password is hunter2.", "hunter2"),
+    "a PIN or code": ("PIN: 4711", "4711"),
+    "a card number": ("4111 1111 1111 1111", "1111 1111"),
 }
-TELLING = (
-    *(KEY, "Ab12Cd34", "abcdefghij", "hunter2", "tr0ub", "4711", "9f8e7d", "s3cret", "8f14e45f"),
-    *("1111 1111", "0000-0004"),
-)
 
 
 def test_secrets_are_found_and_never_shown():
     """The finding says what kind of secret it is, and shows nothing of it."""
-    for kind, texts in SECRETS.items():
-        for text in texts:
-            found = looked_at(text)
-            assert kinds(found) == ["secrets"], text
-            (finding,) = found.findings["secrets"]
-            assert finding.why == f"it seems to hold {kind}"
-            assert "[…]" in finding.example
-            assert not [each for each in TELLING if each.casefold() in finding.example.casefold()]
-            assert kinds(looked_at(entry(text, kind=Kind.EPISODE))) == ["secrets"]
+    for kind, (text, telling) in SECRETS.items():
+        found = looked_at(text)
+        assert kinds(found) == ["secrets"], text
+        (finding,) = found.findings["secrets"]
+        assert finding.why == f"it seems to hold {kind}"
+        assert "[…]" in finding.example
+        assert telling not in finding.example
+        assert kinds(looked_at(entry(text, kind=Kind.EPISODE))) == ["secrets"]
 
 
 def test_what_speaks_to_the_model_is_an_injection():

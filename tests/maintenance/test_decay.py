@@ -12,12 +12,12 @@ import pytest
 from analyzers import PlainNames, WordAnalyzer
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ANA, User, insert, record
-from steps import carry_out, do
+from samples import User, record
+from steps import do
 
 from memoranda.maintenance import decay
-from memoranda.model.changes import Fade, Retire, Reweigh, Supersede
-from memoranda.model.models import Kind, Record
+from memoranda.model.changes import Fade, Retire
+from memoranda.model.models import Kind
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 
@@ -31,11 +31,8 @@ STRENGTHS = st.floats(0, 1)
 
 def fact(**fields):
     """Return a fact that fades from the start."""
-    defaults = {"id": "fact_1", "kind": Kind.FACT, "content": "Ana lives in Porto"}
-    times = {"event_time": START, "created_at": START, "strength_at": START}
-    return Record(
-        **{**defaults, **times, "user": "ana", "content_hash": "x", "decay_rate": 0.1, **fields}
-    )
+    known = {"id": "fact_1", "created_at": START, "strength_at": START, "decay_rate": 0.1}
+    return record("Ana lives in Porto", **(known | fields))
 
 
 def applied(item, actions):
@@ -72,14 +69,6 @@ def test_the_curve_is_the_one_of_the_specification():
     assert decay.plan([fact()], START + 35 * DAY)[0].reason == (
         "faded: confidence 0.0302 is below 0.05"
     )
-
-
-@given(facts, DAYS)
-def test_twice_at_one_moment_changes_nothing(item, days):
-    """What a plan left, the next one at the same moment leaves as it is."""
-    now = START + timedelta(days=days)
-    after = applied(item, decay.plan([item], now, THRESHOLD))
-    assert after is None or decay.plan([after], now, THRESHOLD) == []
 
 
 @given(facts, DAYS, DAYS)
@@ -120,22 +109,14 @@ def test_the_day_of_its_end_is_foretold(item, days):
         assert retired == (now > day)
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        fact(decay_rate=0.0),
-        fact(kind=Kind.EPISODE, id="ep_1"),
-        fact(kind=Kind.REFLECTION, id="ref_1"),
-        fact(kind=Kind.CONTEXT, id="ctx_1"),
-    ],
-    ids=["protected", "episode", "reflection", "context"],
-)
-def test_what_does_not_fade_never_does(item):
+def test_what_does_not_fade_never_does():
     """A decay rate of 0 and every kind but facts: no day, no change, after a thousand years."""
-    later = START + 365_000 * DAY
-    assert decay.plan([item], later) == []
-    assert decay.retirement_date(item) is None
-    assert decay.confidence(item, later) == item.confidence
+    others = (Kind.EPISODE, Kind.REFLECTION, Kind.CONTEXT)
+    for item in (fact(decay_rate=0.0), *(fact(kind=kind) for kind in others)):
+        later = START + 365_000 * DAY
+        assert decay.plan([item], later) == []
+        assert decay.retirement_date(item) is None
+        assert decay.confidence(item, later) == item.confidence
 
 
 def test_what_was_superseded_fades_from_what_is_left_of_it():
@@ -148,57 +129,39 @@ def test_what_was_superseded_fades_from_what_is_left_of_it():
     )
 
 
-@pytest.mark.parametrize("zone", ["Europe/Lisbon", "America/New_York", "Australia/Lord_Howe"])
-def test_the_clock_on_the_wall_makes_no_difference(zone):
+def test_the_clock_on_the_wall_makes_no_difference():
     """An hour that a clock skips or has twice is no day's twenty-fourth part more or less."""
-    place = ZoneInfo(zone)
-    start = datetime(2025, 3, 1, tzinfo=place)
-    for days in (1, 40, 250):
-        now = (start.astimezone(UTC) + days * DAY).astimezone(place)
-        item = fact(created_at=start, strength_at=start)
-        assert decay.confidence(item, now) == decay.curve(1.0, 0.1, days)
+    for zone in ("Europe/Lisbon", "America/New_York", "Australia/Lord_Howe"):
+        place = ZoneInfo(zone)
+        start = datetime(2025, 3, 1, tzinfo=place)
+        for days in (1, 40, 250):
+            now = (start.astimezone(UTC) + days * DAY).astimezone(place)
+            item = fact(created_at=start, strength_at=start)
+            assert decay.confidence(item, now) == decay.curve(1.0, 0.1, days)
 
 
-def test_a_store_holds_what_a_plan_says(tmp_path):
-    """In a real store: it fades, is touched, superseded, confirmed, retired; twice is once."""
-    store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
-    born = START
-    items = [
-        record(f"Ana said {name}", id=f"fact_{name}", decay_rate=0.1, created_at=born)
-        for name in ("lonely", "recalled", "replaced", "confirmed")
-    ]
-    carry_out(store, ANA, [insert(item) for item in items])
+def test_in_a_store_each_night_is_counted_once():
+    """What fades is retired in its time, later where it was recalled, and twice is once."""
+    store = SqliteStore(":memory:", analyzer=WordAnalyzer(), names=PlainNames())
+    ana, born = User(store), START
+    lonely, recalled = ana.remember("lonely", "recalled", decay_rate=0.1, created_at=born)
+    ana.remember("for ever", created_at=born)
+
+    def planned(now):
+        decaying = ana.records(Filter(now=now, subset=Subset.DECAYING))
+        return decay.plan(decaying, now, THRESHOLD)
 
     def night(days):
-        now = born + days * DAY
-        actions = decay.plan(
-            store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD
-        )
-        carry_out(store, ANA, actions)
-        assert (
-            decay.plan(store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD)
-            == []
-        )
+        actions = planned(born + days * DAY)
+        ana.apply(*actions)
+        assert planned(born + days * DAY) == []
         return [action.id for action in actions if isinstance(action, Retire)]
 
-    def held(name):
-        return User(store).found(f"fact_{name}").confidence
-
     assert night(10) == []
-    assert [held(item.id[5:]) for item in items] == [pytest.approx(math.exp(-1))] * 4
-    ten = born + 10 * DAY
-    carry_out(store, ANA, [do.RecordAccess(("fact_recalled",), ten)])
-    carry_out(store, ANA, [Supersede("fact_replaced", "fact_lonely", ten, 0.3, "newer")])
-    carry_out(store, ANA, [Reweigh("fact_confirmed", ten, 1.0, 0.0, "confirmed")])
-    assert (held("recalled"), held("replaced"), held("confirmed")) == (1.0, 0.3, 1.0)
-    assert night(20) == []
-    assert held("recalled") == pytest.approx(math.exp(-1))
-    assert held("replaced") == pytest.approx(0.3 * math.exp(-1))
-    assert night(30) == ["fact_lonely", "fact_replaced"]
-    assert night(41) == ["fact_recalled"]
-    assert night(4_000) == []
-    assert held("confirmed") == 1.0
-    assert User(store).found("fact_lonely").valid_until == born + 30 * DAY
+    assert ana.found(lonely).confidence == pytest.approx(math.exp(-1))
+    ana.apply(do.RecordAccess((recalled.id,), born + 10 * DAY))
+    assert [night(days) for days in (30, 41, 4_000)] == [[lonely.id], [recalled.id], []]
+    assert ana.found(lonely).valid_until == born + 30 * DAY
     store.close()
 
 

@@ -10,52 +10,16 @@ from steps import carry_out
 from memoranda.entities.pipeline import EntityReading
 from memoranda.maintenance.service import A_NIGHT, ENRICHED, FEW, plan_enrichment
 from memoranda.model.changes import Enrich
-from memoranda.model.models import Kind, Mention, Record
+from memoranda.model.models import Mention
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 
 NOW = datetime(2026, 1, 2, 2, tzinfo=UTC)
 
 
-def stored(number, kind=Kind.FACT, content="Zoe met Ana", **fields):
-    """Return a record that was never enriched."""
-    return Record(
-        id=f"{kind.prefix}_{number}",
-        kind=kind,
-        content=content,
-        content_hash="x",
-        user="ana",
-        event_time=NOW,
-        created_at=NOW,
-        **fields,
-    )
-
-
-def capitals(text):
-    """Find every word with a capital letter."""
-    found, start = [], 0
-    for word in text.split():
-        start = text.index(word, start)
-        if word[0].isupper():
-            found.append(Mention(word, "person", start, start + len(word)))
-    return EntityReading(found)
-
-
-def test_each_record_is_linked_to_what_was_found_in_it():
-    """One action a record, with all its mentions."""
-    planned, failed = plan_enrichment(
-        [stored(1), stored(2, Kind.EPISODE, "Bo sings")], capitals, NOW
-    )
-    assert planned == [
-        Enrich("fact_1", NOW, (Mention("Zoe", "person", 0, 3), Mention("Ana", "person", 8, 11))),
-        Enrich("ep_2", NOW, (Mention("Bo", "person", 0, 2),)),
-    ]
-    assert failed == {}
-
-
 def test_where_nothing_was_found_the_record_is_stamped_too():
     """It is not read again every night."""
-    assert plan_enrichment([stored(1)], lambda _: EntityReading([]), NOW) == (
+    assert plan_enrichment([record("Zoe", id="fact_1")], lambda _: EntityReading([]), NOW) == (
         [Enrich("fact_1", NOW, ())],
         {},
     )
@@ -65,9 +29,10 @@ def test_a_record_that_could_not_be_read_waits_for_another_night():
     """It is not stamped, the others are."""
 
     def read(text):
-        return EntityReading([], ("spacy", "llm")) if "bad" in text else capitals(text)
+        return EntityReading([], ("spacy", "llm") if "bad" in text else ())
 
-    records = [stored(1, content="bad"), stored(2), stored(3, content="bad, too")]
+    texts = ("bad", "good", "bad, too")
+    records = [record(text, id=f"fact_{number}") for number, text in enumerate(texts, 1)]
     planned, failed = plan_enrichment(records, read, NOW)
     assert [action.id for action in planned] == ["fact_2"]
     wrong = "spacy, llm failed on it; it is read again next time"

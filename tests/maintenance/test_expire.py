@@ -4,7 +4,6 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from analyzers import PlainNames, WordAnalyzer
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from steps import carry_out
 
 from memoranda.maintenance.service import cutoffs, plan_expiry
 from memoranda.model.changes import Retire
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind
 from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
 from memoranda.store.sqlite import SqliteStore
@@ -34,20 +33,8 @@ ZONES = (
 
 def kept(kind, created, retention=None, **fields):
     """Return a record as it was stored under a policy."""
-    times = {"event_time": created, "created_at": created}
     end = None if retention is None else retention.end(kind, created)
-    return Record(
-        **{
-            "id": f"{kind.prefix}_{created.isoformat()}",
-            "kind": kind,
-            "content": "x",
-            "content_hash": "x",
-            "user": "ana",
-            "valid_until": end,
-            **times,
-            **fields,
-        }
-    )
+    return record("x", kind=kind, created_at=created, **({"valid_until": end} | fields))
 
 
 def actions(*planned):
@@ -62,7 +49,7 @@ def reasons(*planned):
 
 def kinds(*planned):
     """Return how many records of each kind end."""
-    return Counter(record.kind for record, _ in plan_expiry(*planned))
+    return Counter(each.kind for each, _ in plan_expiry(*planned))
 
 
 def test_what_ended_by_itself_is_retired_with_its_reason():
@@ -108,36 +95,6 @@ def test_facts_end_only_where_the_policy_says_so():
     assert actions(facts, MONTH, NOW) == []
     year = Retention(UTC, {Kind.FACT: 364 * DAY})
     assert len(actions(facts, year, NOW)) == 2
-
-
-@pytest.mark.parametrize(
-    ("zone", "created", "end"),
-    [
-        # Summer time begins, or ends, in the course of the day.
-        ("Europe/Lisbon", "2026-03-29T00:30+00:00", "2026-03-29T23:00+00:00"),
-        ("Europe/Lisbon", "2026-10-25T00:30+01:00", "2026-10-26T00:00+00:00"),
-        ("America/New_York", "2026-03-08T01:30-05:00", "2026-03-09T04:00+00:00"),
-        ("America/New_York", "2026-11-01T01:30-04:00", "2026-11-02T05:00+00:00"),
-        ("Asia/Kathmandu", "2026-06-01T23:59+05:45", "2026-06-01T18:15+00:00"),
-        # There is no midnight: the day ends where the clock jumps to one o'clock.
-        ("Africa/Cairo", "2024-04-25T23:30+02:00", "2024-04-25T22:00+00:00"),
-        ("America/Sao_Paulo", "2018-11-03T22:00-03:00", "2018-11-04T03:00+00:00"),
-        # 23:00 comes twice: the day ends after the second.
-        ("America/Sao_Paulo", "2018-02-17T23:30-02:00", "2018-02-18T03:00+00:00"),
-        # Midnight comes twice: the day ends with the first.
-        ("America/Havana", "2025-11-01T23:30-04:00", "2025-11-02T04:00+00:00"),
-        # The day after is left out of the calendar.
-        ("Pacific/Apia", "2011-12-29T12:00-10:00", "2011-12-30T10:00+00:00"),
-    ],
-)
-def test_context_ends_at_the_midnight_of_the_user(zone, created, end):
-    """To the millisecond, also where the clock is moved that day."""
-    retention = Retention(ZoneInfo(zone))
-    item = kept(Kind.CONTEXT, datetime.fromisoformat(created).astimezone(UTC), retention)
-    last = datetime.fromisoformat(end)
-    assert item.valid_until == last
-    assert actions([item], retention, last - timedelta(milliseconds=1)) == []
-    assert len(actions([item], retention, last)) == 1
 
 
 @given(

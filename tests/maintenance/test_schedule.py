@@ -1,6 +1,5 @@
 """The schedule: each run once for each user, what fails again, and nothing stops the loop."""
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from threading import Event
@@ -126,15 +125,6 @@ def test_a_user_for_whom_it_fails_is_tried_again_an_hour_later(begin, store, clo
     assert [run.failed for each in schedules for run in each.step()] == [{}]
     assert made == [*USERS, "ben"]
     assert store.job_runs()[0].counts == {"faded": 3}
-
-
-def test_processes_divide_the_users(begin):
-    """At once, each user is in one hand; who is killed is followed when the lease ends."""
-    made = []
-    with ThreadPoolExecutor(3) as pool:
-        runs = list(pool.map(lambda each: each.step(), [begin(made.append) for _ in range(3)]))
-    assert sorted(made) == USERS
-    assert sum(run.count for ran in runs for run in ran) == 3
 
 
 def test_the_user_of_a_killed_process_is_taken_over(begin, store, clock):
