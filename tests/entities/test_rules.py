@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.ports import EntityExtractor
@@ -18,53 +18,42 @@ def found(text: str) -> list[tuple[str, str]]:
     return [(mention.text, mention.type) for mention in EXTRACTOR.extract(text)]
 
 
-@each_row(
-    ("text", "mark", "kind"),
-    [
-        ("ask @ana_b, please", "@ana_b", "mention"),
-        ("ask @ana.", "@ana", "mention"),
-        ("so #happy!", "#happy", "hashtag"),
-        ("le #café", "#café", "hashtag"),
-        ("#हिन्दी में", "#हिन्दी", "hashtag"),
-        ("今日 #記憶", "#記憶", "hashtag"),
-        ("#facade is a word", "#facade", "hashtag"),
-        ("write bob.smith+x@mail.example.com.", "bob.smith+x@mail.example.com", "email"),
-        ("see https://example.com/a?b=c#d.", "https://example.com/a?b=c#d", "url"),
-        ("(see https://example.com/x)", "https://example.com/x", "url"),
-        ("at https://e.org/wiki/Foo_(bar)).", "https://e.org/wiki/Foo_(bar)", "url"),
-        ("www.example.com, then", "www.example.com", "url"),
-        ("on 2023-05-08 we", "2023-05-08", "date"),
-        ("on 8 May 2023 we", "8 May 2023", "date"),
-        ("on May 8th, 2023 we", "May 8th, 2023", "date"),
-        ("on 08/05/2023 we", "08/05/2023", "date"),
-        ("in May 2023 we", "May 2023", "date"),
-        ("am 8. Mai 2023 war", "8. Mai 2023", "date"),
-        ("el 8 de mayo de 2023", "8 de mayo de 2023", "date"),
-        ("在2023年5月8日", "2023年5月8日", "date"),
-    ],
-)
+@each_row
 def test_marks_have_a_form_of_their_own(text: str, mark: str, kind: str):
-    """Addresses, tags and dates are found whole, without the sentence's punctuation."""
+    """Addresses, tags and dates are found whole, without the sentence's punctuation.
+
+    ask @ana_b, please | @ana_b | mention
+    ask @ana. | @ana | mention
+    so #happy! | #happy | hashtag
+    le #café | #café | hashtag
+    #हिन्दी में | #हिन्दी | hashtag
+    今日 #記憶 | #記憶 | hashtag
+    #facade is a word | #facade | hashtag
+    write bob.smith+x@mail.example.com. | bob.smith+x@mail.example.com | email
+    see https://example.com/a?b=c#d. | https://example.com/a?b=c#d | url
+    (see https://example.com/x) | https://example.com/x | url
+    at https://e.org/wiki/Foo_(bar)). | https://e.org/wiki/Foo_(bar) | url
+    www.example.com, then | www.example.com | url
+    on 2023-05-08 we | 2023-05-08 | date
+    on 8 May 2023 we | 8 May 2023 | date
+    on May 8th, 2023 we | May 8th, 2023 | date
+    on 08/05/2023 we | 08/05/2023 | date
+    in May 2023 we | May 2023 | date
+    am 8. Mai 2023 war | 8. Mai 2023 | date
+    el 8 de mayo de 2023 | 8 de mayo de 2023 | date
+    在2023年5月8日 | 2023年5月8日 | date
+    """
     assert found(text) == [(mark, kind)]
 
 
-@each_row(
-    "text",
-    [
-        "#include <stdio.h>",
-        "the colours #fff and #a1b2c3",
-        "issue #123",
-        "# heading",
-        "in c# it is",
-        "2023-13-45",
-        "45/45/2023",
-        "we may 5 of us come and march 10 miles",
-        "npm i @types/node",
-        "10:30 at 3.5 km",
-    ],
-)
+@each_text
 def test_what_only_looks_like_a_mark(text: str):
-    """Code, colours, numbers and impossible dates are no marks."""
+    """Code, colours, numbers and impossible dates are no marks.
+
+    #include <stdio.h> | the colours #fff and #a1b2c3 | issue #123 | # heading | in c# it is
+    2023-13-45 | 45/45/2023 | we may 5 of us come and march 10 miles | npm i @types/node
+    10:30 at 3.5 km
+    """
     assert found(text) == []
 
 
@@ -126,39 +115,21 @@ def test_names_in_conversation(text: str, expected: list[tuple[str, str]]):
     assert found(text) == expected
 
 
-@each_row(
-    "text",
-    [
-        "I think I'm OK.",
-        "Absolutely! Painting helps. Running too.",
-        "Congrats! What happened? Did you see it?",
-        "See you on Monday, or in June.",
-        "Happy Birthday! Good luck!",
-        "THIS IS SO COOL",
-        "OK SO THIS IS SHOUTED BY NASA",
-        "# The Long Heading\ntext",
-        "**Bold Label**: text",
-        "```\nclass Foo(Bar): pass\n```",
-        "call `Foo.Bar` now",
-        "Define the steps. Navigate to it.",
-        "A B C",
-        "snake_Case and Snake_Case",
-        "Der Hund und das Haus sind mit der Katze",
-        "我昨天去了北京",
-        'he said "Yes"',
-        "it's 5 PM, LOL",
-        "Hahaha! Nooo. Hmm, Ahhh",
-        "We love Italian food and Greek Festivals",
-        "i will mark the rose with jack, may chase bill",
-        "open /home/melanie/twitter.txt or x=london",
-        "melanie.py imports london_bridge",
-        "Official Music Video Now Out For Free Download Today",
-        "Going now. Doing fine.",
-        "",
-    ],
-)
+@each_text
 def test_no_name_rather_than_a_wrong_one(text: str):
-    """Sentence openers, shouting, headings, code and German nouns are no names."""
+    """Sentence openers, shouting, headings, code and German nouns are no names.
+
+    I think I'm OK. | Absolutely! Painting helps. Running too.
+    Congrats! What happened? Did you see it? | See you on Monday, or in June.
+    Happy Birthday! Good luck! | THIS IS SO COOL | OK SO THIS IS SHOUTED BY NASA
+    # The Long Heading⏎text | **Bold Label**: text | ```⏎class Foo(Bar): pass⏎```
+    call `Foo.Bar` now | Define the steps. Navigate to it. | A B C | snake_Case and Snake_Case
+    Der Hund und das Haus sind mit der Katze | 我昨天去了北京 | he said "Yes" | it's 5 PM, LOL
+    Hahaha! Nooo. Hmm, Ahhh | We love Italian food and Greek Festivals
+    i will mark the rose with jack, may chase bill | open /home/melanie/twitter.txt or x=london
+    melanie.py imports london_bridge | Official Music Video Now Out For Free Download Today
+    Going now. Doing fine.
+    """
     assert found(text) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.facts.requests import (
     WHERE_ALONE,
@@ -136,95 +136,9 @@ STANDING = [
     "I don't want you to use emojis.",
     "Whenever we talk about money, use Swiss francs.",
 ]
+
+
 # Instructions where a message says nothing else.
-ALONE = [
-    "No need to say hello, just get to the point.",
-    "Default to TypeScript for code examples.",
-    "Skip the pleasantries.",
-    "One question at a time, please.",
-    "Max five bullet points.",
-    "Explain things as if I were ten.",
-    "Prices in euros please.",
-    "For recipes, give weights in grams.",
-    "No politics please.",
-    "Don't make things up.",
-    "I like it when you give examples.",
-    "Would you mind keeping answers short?",
-    "Sign my emails as Meg.",
-    "Just Bill is fine.",
-    "I'd prefer it if you explained things step by step.",
-    "I'd rather you told me the truth first.",
-    "Could you please always go step by step?",
-    "Every recipe has to be nut-free.",
-    "Emails to my boss should always be formal.",
-    "Two sentences is plenty for an answer.",
-    "Answer first, explanation after.",
-    "Check the dates before you give them to me.",
-    "I can't stand emojis, leave them out.",
-    "It's Kate, not Katherine please.",
-    "You mustn't schedule anything on Saturdays.",
-    "Only give me vegan recipes.",
-    "Could we speak Polish?",
-    "Nobody calls me William, it's Bill.",
-]
-WITHHELD = [
-    "Don't store this anywhere: I failed the audition.",
-    "I was fired in May. Please don't keep that.",
-    "This stays between us: I'm leaving.",
-    "I'd rather you didn't remember this: I'm adopted.",
-    "My brother is on parole, but that's off the record.",
-    "Leave this out of my profile: I'm in therapy.",
-    "No need to save this, but my room is 204.",
-]
-NO_REQUEST = [
-    "Onthoud je adem!",
-    "Merk dir den Weg!",
-    "Speichere das Dokument.",
-    "Salva o documento",
-    "Retiens ton souffle !",
-    "Quando arrivo a casa, dimmi cosa cucinare.",
-    "Importante riunione domani.",
-    "Ti ricordi di me?",
-    "Souviens-toi de la fois où on a parlé de Rome.",
-    "Il faut toujours arroser le matin.",
-    "Mais comme toujours, il pleut.",
-    "Do you remember the name of that cafe?",
-    "I can never remember her birthday.",
-    "Remember when we flew to Oslo?",
-    "Remember me?",
-    "I always answer in French at work.",
-    "Never mind.",
-    "Always wanted to see Petra.",
-    "Call me later.",
-    "My aunt says never trust a thin cook.",
-    "When I was ten, I never used a phone.",
-    "I forgot to note the number.",
-    "Save the file and restart.",
-    "Give me a list of museums.",
-    "Always look on the bright side.",
-    "Reply to Tom that I'm busy.",
-    "Explain it in simple words.",
-    "Write to my landlord in German.",
-    "You always answer so quickly!",
-    "I want the answers to the quiz.",
-    "No worries at all.",
-    "No need to rush.",
-    "Save me a seat!",
-    "You should know better.",
-    "Use this recipe.",
-    "Show me links to cheap flights.",
-    "Avoid the A40, there was a crash.",
-    "We shipped it, keeping in mind that time was short.",
-    "I'd rather you didn't change it.",
-    "I'd appreciate it if you sent me the list.",
-    "It's Tuesday, not Monday please.",
-    "If I ever ask, would you lie to me?",
-    "I save it because I like it.",
-    "The recipe has to be ready by six.",
-    "Verify the totals before you send the report.",
-]
-
-
 @each_row(("sentence", "statements"), ASKED)
 def test_what_is_asked_is_read_in_its_own_words(sentence, statements):
     """Each statement of a request is a sentence of its own, without what only leads to it."""
@@ -244,25 +158,64 @@ def test_a_lasting_instruction_is_one(sentence):
     assert not is_for_once(sentence, "en")
 
 
-@each_row("sentence", ALONE)
+@each_text
 def test_an_instruction_that_lasts_where_it_stands_alone_is_one(sentence):
-    """How answers are to be is an instruction where a message says nothing else."""
+    """How answers are to be is an instruction where a message says nothing else.
+
+    No need to say hello, just get to the point. | Default to TypeScript for code examples.
+    Skip the pleasantries. | One question at a time, please. | Max five bullet points.
+    Explain things as if I were ten. | Prices in euros please. | For recipes, give weights in grams.
+    No politics please. | Don't make things up. | I like it when you give examples.
+    Would you mind keeping answers short? | Sign my emails as Meg. | Just Bill is fine.
+    I'd prefer it if you explained things step by step. | I'd rather you told me the truth first.
+    Could you please always go step by step? | Every recipe has to be nut-free.
+    Emails to my boss should always be formal. | Two sentences is plenty for an answer.
+    Answer first, explanation after. | Check the dates before you give them to me.
+    I can't stand emojis, leave them out. | It's Kate, not Katherine please.
+    You mustn't schedule anything on Saturdays. | Only give me vegan recipes.
+    Could we speak Polish? | Nobody calls me William, it's Bill.
+    """
     request = find_request(sentence, question=sentence.endswith("?"))
     assert request is not None
     assert request.kind in WHERE_ALONE
     assert not is_for_once(sentence, "en")
 
 
-@each_row("text", WITHHELD)
+@each_text
 def test_what_is_to_be_kept_out_of_memory_is_seen(text):
-    """A person may ask in many words that something is not remembered."""
+    """A person may ask in many words that something is not remembered.
+
+    Don't store this anywhere: I failed the audition. | I was fired in May. Please don't keep that.
+    This stays between us: I'm leaving. | I'd rather you didn't remember this: I'm adopted.
+    My brother is on parole, but that's off the record.
+    Leave this out of my profile: I'm in therapy. | No need to save this, but my room is 204.
+    """
     assert find_withheld(text) is not None
     assert find_withheld("The gap between us and them is small, don't you think?") is None
 
 
-@each_row("sentence", NO_REQUEST)
+@each_text
 def test_what_only_looks_like_a_request_is_none(sentence):
-    """Memories of one's own, idioms and habits ask nothing of memory."""
+    """Memories of one's own, idioms and habits ask nothing of memory.
+
+    Onthoud je adem! | Merk dir den Weg! | Speichere das Dokument. | Salva o documento
+    Retiens ton souffle ! | Quando arrivo a casa, dimmi cosa cucinare. | Importante riunione domani.
+    Ti ricordi di me? | Souviens-toi de la fois où on a parlé de Rome.
+    Il faut toujours arroser le matin. | Mais comme toujours, il pleut.
+    Do you remember the name of that cafe? | I can never remember her birthday.
+    Remember when we flew to Oslo? | Remember me? | I always answer in French at work. | Never mind.
+    Always wanted to see Petra. | Call me later. | My aunt says never trust a thin cook.
+    When I was ten, I never used a phone. | I forgot to note the number.
+    Save the file and restart. | Give me a list of museums. | Always look on the bright side.
+    Reply to Tom that I'm busy. | Explain it in simple words. | Write to my landlord in German.
+    You always answer so quickly! | I want the answers to the quiz. | No worries at all.
+    No need to rush. | Save me a seat! | You should know better. | Use this recipe.
+    Show me links to cheap flights. | Avoid the A40, there was a crash.
+    We shipped it, keeping in mind that time was short. | I'd rather you didn't change it.
+    I'd appreciate it if you sent me the list. | It's Tuesday, not Monday please.
+    If I ever ask, would you lie to me? | I save it because I like it.
+    The recipe has to be ready by six. | Verify the totals before you send the report.
+    """
     assert find_request(sentence, question=sentence.endswith("?")) is None
 
 

@@ -1,21 +1,20 @@
 """Facts as notes and programs write them, in the third person or with nobody named."""
 
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.facts.reader import Speaker, read_written_facts
 
-NOTES = [
-    ("Lives in Porto", "home", "Porto"),
-    ("Works at Brennan Ag.", "employer", "Brennan Ag"),
-    ("Is vegetarian", "diet", "vegetarian"),
-    ("Has a dog named Rex", "pet", "Rex"),
-    ("The user lives in Porto", "home", "Porto"),
-]
 
-
-@each_row(("note", "attribute", "value"), NOTES)
+@each_row
 def test_a_note_without_subject_is_of_the_user(note, attribute, value):
-    """It states the same as one that names them."""
+    """It states the same as one that names them.
+
+    Lives in Porto | home | Porto
+    Works at Brennan Ag. | employer | Brennan Ag
+    Is vegetarian | diet | vegetarian
+    Has a dog named Rex | pet | Rex
+    The user lives in Porto | home | Porto
+    """
     (fact,) = read_written_facts(note)
     assert (fact.subject, fact.attribute, fact.value) == ("user", attribute, value)
 
@@ -30,7 +29,10 @@ def test_a_note_is_of_the_speaker_who_is_meant():
     )
 
 
-@each_row("text", ["Is it late?", "Has the report been sent?", "Likes and dislikes"])
+@each_text
 def test_a_question_or_a_heading_is_no_note(text):
-    """A verb at the beginning alone makes no statement."""
+    """A verb at the beginning alone makes no statement.
+
+    Is it late? | Has the report been sent? | Likes and dislikes
+    """
     assert read_written_facts(text) == ()

@@ -76,12 +76,6 @@ BOTH_STAY = [
     ),
     ("Leo hates his old car.", "Leo's old car is red."),
 ]
-HALF = [
-    ("Leo lives in Oslo and has three dogs and a boat.", "Leo lives in Rome."),
-    ("Leo is using Vue 2.7, Jest 28 and Sass for the shop.", "Leo upgraded to Jest 29."),
-    ("The user's name is Cory and the user walks dogs.", "The user's name is Blake."),
-    ("Leo is studying law, plays chess at the club and works at Lumen.", "Leo now works at Orbit."),
-]
 CHANGED = [
     ("Zara lives in Porto.", "Zara moved to Ghent on 4 May 2024."),
     ("Zara moved to Porto in 2019.", "Zara moved to Ghent in 2024."),
@@ -114,21 +108,6 @@ CHANGED = [
     ("Kim has never eaten sushi.", "Kim tried sushi in Osaka in May 2024."),
     ("Kim uses Trello for planning.", "Kim switched from Trello to Notion."),
 ]
-DENIED = [
-    ("Kim has written several Vue tests.", "Kim has never written any Vue tests."),
-    ("Kim eats meat.", "Kim never eats meat."),
-    ("Kim enjoys video games.", "Kim does not like video games."),
-    ("Kim loves opera.", "Kim can't stand opera."),
-    ("The team won on Friday.", "The team lost on Friday."),
-    ("Kim's wedding is in Ghent.", "Actually, Kim's wedding is in Porto."),
-]
-GOES_ON = [
-    (
-        "As for Ada, Ada has been helping at an animal shelter.",
-        "Ada is still helping at the animal shelter.",
-    ),
-    ("The user has been using Redis 7 for caching.", "The user is using Redis 7 for caching."),
-]
 
 
 def judge(old, new, *, category=None, at=NEW):
@@ -147,9 +126,15 @@ def test_what_does_not_exclude_the_other_stays(old, new, category):
         assert relation not in {Relation.UPDATE, Relation.CONTRADICTION}
 
 
-@each_row(("old", "new"), HALF)
+@each_row
 def test_what_is_over_in_part_is_not_ended(old, new):
-    """The rest of what it says would be lost."""
+    """The rest of what it says would be lost.
+
+    Leo lives in Oslo and has three dogs and a boat. | Leo lives in Rome.
+    Leo is using Vue 2.7, Jest 28 and Sass for the shop. | Leo upgraded to Jest 29.
+    The user's name is Cory and the user walks dogs. | The user's name is Blake.
+    Leo is studying law, plays chess at the club and works at Lumen. | Leo now works at Orbit.
+    """
     assert judge(old, new).relation is Relation.NONE
 
 
@@ -160,15 +145,28 @@ def test_what_is_over_is_seen(old, new, category):
     assert judge(old, new, category=category).relation is Relation.UPDATE
 
 
-@each_row(("old", "new"), DENIED)
+@each_row
 def test_what_is_denied_is_seen(old, new):
-    """Both cannot be true."""
+    """Both cannot be true.
+
+    Kim has written several Vue tests. | Kim has never written any Vue tests.
+    Kim eats meat. | Kim never eats meat.
+    Kim enjoys video games. | Kim does not like video games.
+    Kim loves opera. | Kim can't stand opera.
+    The team won on Friday. | The team lost on Friday.
+    Kim's wedding is in Ghent. | Actually, Kim's wedding is in Porto.
+    """
     assert judge(old, new).relation is Relation.CONTRADICTION
 
 
-@each_row(("old", "new"), GOES_ON)
+@each_row
 def test_what_goes_on_is_the_same_on_any_day(old, new):
-    """It was filed under event, but it is no happening of a day."""
+    """It was filed under event, but it is no happening of a day.
+
+    As for Ada, Ada has been helping at an animal shelter.
+    | Ada is still helping at the animal shelter.
+    The user has been using Redis 7 for caching. | The user is using Redis 7 for caching.
+    """
     assert judge(old, new, category=Category.EVENT).relation is Relation.DUPLICATE
 
 

@@ -197,13 +197,6 @@ APART = [
     ("Zoe moved the meeting to Friday.", "Zoe moved to Chicago."),
     ("The API limit is 1000 calls per day.", "The API limit is 60 calls per minute."),
 ]
-BEYOND = [
-    # What excludes the older fact here takes knowledge of the world, or of grammar.
-    ("Maria is reading Dune.", "Maria finished Dune and is reading Emma now."),
-    ("The user prefers email over phone calls.", "The user now prefers phone calls over email."),
-    ("Sam uses an Android phone.", "Sam switched to an iPhone."),
-    ("Sam is vegetarian.", "Sam eats meat every day."),
-]
 PAIRS = [
     *((old, new, Relation.UPDATE) for old, new in UPDATES),
     *((old, new, Relation.CONTRADICTION) for old, new in CONTRADICTIONS),
@@ -223,53 +216,46 @@ def test_pairs_of_facts_are_told_apart(old, new, relation):
     assert judge(old, new).relation is relation
 
 
-@each_row(("old", "new"), BEYOND)
+@each_row
 def test_what_rules_cannot_know_is_left_alone(old, new):
-    """Where a model would see a change, the rules keep both, and never take them for one."""
+    """Where a model would see a change, the rules keep both, and never take them for one.
+
+    # What excludes the older fact here takes knowledge of the world, or of grammar.
+    Maria is reading Dune. | Maria finished Dune and is reading Emma now.
+    The user prefers email over phone calls. | The user now prefers phone calls over email.
+    Sam uses an Android phone. | Sam switched to an iPhone.
+    Sam is vegetarian. | Sam eats meat every day.
+    """
     assert judge(old, new).relation is Relation.NONE
 
 
-@each_row(
-    ("old", "new"),
-    [
-        (
-            "My sister Dana lives in Leeds and we want to visit her over Easter, any good trains?",
-            "Dana has moved to Bristol, so we need other trains from London for the visit.",
-        ),
-        (
-            "I work at Contoso as a data analyst and I'd like to negotiate my salary.",
-            "I started a new job at Fabrikam this month, and I want to make a good impression.",
-        ),
-        (
-            "Our standup is on Monday at 9 am and I keep being late, how can I get better at it?",
-            "Our standup has been moved to Tuesday at 10 am, so how should I plan my morning?",
-        ),
-        (
-            "I drive a Volvo V70 and it makes a strange noise when I brake. What could it be?",
-            "I bought a Tesla last week, what should I know about charging at home?",
-        ),
-        (
-            "My rent is 900 euros and I'm wondering whether to move to a cheaper place.",
-            "They put my rent up to 980 euros, can I do something about that?",
-        ),
-    ],
-)
+@each_row
 def test_a_message_changes_what_an_older_one_states_of_an_attribute(old, new):
-    """Whatever else they say, and in whatever words the newer one tells the new value."""
+    """Whatever else they say, and in whatever words the newer one tells the new value.
+
+    My sister Dana lives in Leeds and we want to visit her over Easter, any good trains?
+    | Dana has moved to Bristol, so we need other trains from London for the visit.
+    I work at Contoso as a data analyst and I'd like to negotiate my salary.
+    | I started a new job at Fabrikam this month, and I want to make a good impression.
+    Our standup is on Monday at 9 am and I keep being late, how can I get better at it?
+    | Our standup has been moved to Tuesday at 10 am, so how should I plan my morning?
+    I drive a Volvo V70 and it makes a strange noise when I brake. What could it be?
+    | I bought a Tesla last week, what should I know about charging at home?
+    My rent is 900 euros and I'm wondering whether to move to a cheaper place.
+    | They put my rent up to 980 euros, can I do something about that?
+    """
     assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.UPDATE
 
 
-@each_row(
-    ("old", "new"),
-    [
-        ("My appointment is on March 3 at 9.", "My appointment is on April 9, for the eyes."),
-        ("I drive a Volvo.", "My wife drives a Tesla and I like it."),
-        ("My rent is 900 euros.", "My gym costs 40 euros, is that too much?"),
-        ("I live in Leeds and love it.", "I lived in Oslo when I was a student."),
-    ],
-)
+@each_row
 def test_a_message_about_something_else_changes_nothing(old, new):
-    """Another appointment, another person, another price, another time."""
+    """Another appointment, another person, another price, another time.
+
+    My appointment is on March 3 at 9. | My appointment is on April 9, for the eyes.
+    I drive a Volvo. | My wife drives a Tesla and I like it.
+    My rent is 900 euros. | My gym costs 40 euros, is that too much?
+    I live in Leeds and love it. | I lived in Oslo when I was a student.
+    """
     assert RuleJudge().judge(Statement(old, OLD), Statement(new, NEW)).relation is Relation.NONE
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
@@ -339,9 +339,12 @@ def test_a_protected_fact_gives_way_to_a_clear_word_alone(content, category, ver
     assert len(of(made, Insert)) == 1
 
 
-@each_row("speaker", ["assistant", "agent", "tool"])
+@each_text
 def test_a_machine_never_retires_what_a_person_said(speaker):
-    """Whichever of them is the later one (law 10)."""
+    """Whichever of them is the later one (law 10).
+
+    assistant | agent | tool
+    """
     memory = Memory()
     memory.learn([claim("Ana lives in Oslo.", day=5)])
     later = memory.learn([claim("Ana moved to Lisbon.", day=9, speaker=speaker)])

@@ -97,48 +97,44 @@ def test_another_name_is_another_fact(picked, names):
     assert same(first, second, 1.0) == (names[0] == names[1])
 
 
-@each_row(
-    ("one", "other", "why"),
-    [
-        ("Ana likes tea", "Ana dislikes tea", "opposite"),
-        ("Ben can swim", "Ben cannot swim", "negation"),
-        ("Ana plays violin", "Ana used to play violin", "negation"),
-        ("Ana moved to Lisbon", "Ana plans to move to Lisbon", "negation"),
-        ("Ana eats fish", "Ana only eats fish", "negation"),
-        ("Ana's mother likes tea", "Ana likes tea", "person"),
-        ("He likes tea", "She likes tea", "person"),
-        ("Ana's tea shop is old", "Ana's shop is old", "owner"),
-        ("Ana loves Ben", "Ben loves Ana", "name"),
-        ("She prefers tea over milk", "She prefers milk over tea", "order"),
-        ("the bus from oslo to bergen", "the bus from bergen to oslo", "order"),
-        ("It grew from 5 to 10", "It grew from 10 to 5", "number"),
-        ("The exam is on May 5", "The exam is on May 6", "number"),
-        ("用户喜欢喝绿茶和咖啡", "用户不喜欢喝绿茶和咖啡", "negation"),
-        ("Das Büro ist offen", "Das Büro ist nicht offen", "negation"),
-    ],
-)
+@each_row
 def test_what_keeps_two_apart_is_named(one, other, why):
-    """The reason is one of a few words, and no likeness of vectors overrules it."""
+    """The reason is one of a few words, and no likeness of vectors overrules it.
+
+    Ana likes tea | Ana dislikes tea | opposite
+    Ben can swim | Ben cannot swim | negation
+    Ana plays violin | Ana used to play violin | negation
+    Ana moved to Lisbon | Ana plans to move to Lisbon | negation
+    Ana eats fish | Ana only eats fish | negation
+    Ana's mother likes tea | Ana likes tea | person
+    He likes tea | She likes tea | person
+    Ana's tea shop is old | Ana's shop is old | owner
+    Ana loves Ben | Ben loves Ana | name
+    She prefers tea over milk | She prefers milk over tea | order
+    the bus from oslo to bergen | the bus from bergen to oslo | order
+    It grew from 5 to 10 | It grew from 10 to 5 | number
+    The exam is on May 5 | The exam is on May 6 | number
+    用户喜欢喝绿茶和咖啡 | 用户不喜欢喝绿茶和咖啡 | negation
+    Das Büro ist offen | Das Büro ist nicht offen | negation
+    """
     assert find_difference(one, other) == why
     assert not same(one, other, 1.0)
 
 
-@each_row(
-    ("one", "other"),
-    [
-        ("Ana has two cats", "Ana has 2 cats"),
-        ("The budget is 1,200 euros", "The budget is 1200 euros"),
-        ("It weighs 2.50 kg", "It weighs 2.5 kg"),
-        ("Ana left on May 7, 2023", "Ana left on 2023-05-07"),
-        ("Ana left on the 7th of May", "Ana left on May 7th"),
-        ("Ana doesn't smoke", "Ana does not smoke"),
-        ("Ana can't swim", "Ana cannot swim"),
-        ("My favourite colour is green", "My favorite color is green"),
-        ("José wohnt in Köln", "Jose\u0301 wohnt in Ko\u0308ln"),
-    ],
-)
+@each_row
 def test_one_value_in_two_spellings_is_one(one, other):
-    """Numbers, dates, contractions and accents are compared by what they mean."""
+    """Numbers, dates, contractions and accents are compared by what they mean.
+
+    Ana has two cats | Ana has 2 cats
+    The budget is 1,200 euros | The budget is 1200 euros
+    It weighs 2.50 kg | It weighs 2.5 kg
+    Ana left on May 7, 2023 | Ana left on 2023-05-07
+    Ana left on the 7th of May | Ana left on May 7th
+    Ana doesn't smoke | Ana does not smoke
+    Ana can't swim | Ana cannot swim
+    My favourite colour is green | My favorite color is green
+    José wohnt in Köln | José wohnt in Köln
+    """
     assert same(one, other)
 
 

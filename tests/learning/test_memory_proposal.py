@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.learning.claims import Category, Turn
 from memoranda.learning.llm.memory_proposal import read_proposal
@@ -131,25 +131,26 @@ def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
 PROPOSED = ">I would add: The user lives in Delft. The user works at Contoso. Shall I?"
 
 
-@each_row(
-    "answer",
-    [
-        "Yes.", "ok", "Sounds good, save it.", "Go ahead.", "Agreed!", "Looks good to me.",
-        "Please do.", "Ja, bitte.", "In Ordnung.", "Vale, perfecto.", "D'accord.", "Va bene.",
-        "Akkoord.", "Pode ser.", "お願いします", "可以",
-    ],
-)  # fmt: skip
+@each_text
 def test_what_a_person_accepted_is_kept(answer):
-    """Lines that were proposed and agreed to, in whatever words, are claims with an attribute."""
+    """Lines that were proposed and agreed to, in whatever words, are claims with an attribute.
+
+    Yes. | ok | Sounds good, save it. | Go ahead. | Agreed! | Looks good to me. | Please do.
+    Ja, bitte. | In Ordnung. | Vale, perfecto. | D'accord. | Va bene. | Akkoord. | Pode ser.
+    お願いします | 可以
+    """
     update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
     found = propose(update, PROPOSED, answer)
     facts = [(claim.fact.attribute, claim.fact.value) for claim in found]
     assert facts == [("home", "Delft"), ("employer", "Contoso")]
 
 
-@each_row("answer", ["No, don't.", "What's the weather?", "Yes, but not the job.", "Later.", "Hm."])
+@each_text
 def test_what_nobody_accepted_as_a_whole_is_dropped(answer):
-    """A refusal, another subject, and an agreement to a part that cannot be told apart."""
+    """A refusal, another subject, and an agreement to a part that cannot be told apart.
+
+    No, don't. | What's the weather? | Yes, but not the job. | Later. | Hm.
+    """
     update = f"{MEMORY}- The user lives in Delft.\n- The user works at Contoso.\n"
     assert propose(update, PROPOSED, answer) == []
 

@@ -101,30 +101,28 @@ def test_what_was_not_said_is_dropped(text, content):
     assert kept(text, content) is None
 
 
-@each_row(
-    ("text", "content"),
-    [
-        ("I'm a vegetarian.", "The user is a vegetarian."),
-        ("I have two bikes and a kayak.", "The user has 2 bikes and a kayak."),
-        ("My rent is 1,500 euros.", "The user's rent is 1500 euros."),
-        ("Gate twenty-three at 9:30.", "The user's gate is 23, at 9:30."),
-        ("I moved to Lisbon last year.", "The user moved to Lisbon in 2022."),
-        ("I moved here four years ago.", "The user moved here in 2019."),
-        ("Yesterday I ran a marathon.", "The user ran a marathon on 1 June 2023."),
-        ("Today we signed the lease.", "The user signed a lease on 2 June 2023."),
-        ("Моя сестра живёт в Риге.", "Сестра пользователя живёт в Риге."),
-        ("私はベジタリアンです。", "ユーザーはベジタリアンです。"),
-        ("Mi hermana vive en Málaga.", "La hermana del usuario vive en Malaga."),
-        ("We picked Postgres.", "The user uses Postgres."),
-        ("Ana moved to Porto.", "Ana lives in Porto."),
-        ("Ich arbeite als Schulleiter.", "Der Nutzer arbeitet als Schulleiter."),
-        ("Meine Tochter ist Ärztin.", "Die Tochter der Nutzerin ist Ärztin."),
-        ("Ich wohne in Lübeck.", "Der Nutzer wohnt in Lübeck."),
-        ("Please never book flights before nine.", "The user wants no flights before nine."),
-    ],
-)
+@each_row
 def test_what_was_said_is_kept(text, content):
-    """Other words, digits for words, resolved days and other languages hold."""
+    """Other words, digits for words, resolved days and other languages hold.
+
+    I'm a vegetarian. | The user is a vegetarian.
+    I have two bikes and a kayak. | The user has 2 bikes and a kayak.
+    My rent is 1,500 euros. | The user's rent is 1500 euros.
+    Gate twenty-three at 9:30. | The user's gate is 23, at 9:30.
+    I moved to Lisbon last year. | The user moved to Lisbon in 2022.
+    I moved here four years ago. | The user moved here in 2019.
+    Yesterday I ran a marathon. | The user ran a marathon on 1 June 2023.
+    Today we signed the lease. | The user signed a lease on 2 June 2023.
+    Моя сестра живёт в Риге. | Сестра пользователя живёт в Риге.
+    私はベジタリアンです。 | ユーザーはベジタリアンです。
+    Mi hermana vive en Málaga. | La hermana del usuario vive en Malaga.
+    We picked Postgres. | The user uses Postgres.
+    Ana moved to Porto. | Ana lives in Porto.
+    Ich arbeite als Schulleiter. | Der Nutzer arbeitet als Schulleiter.
+    Meine Tochter ist Ärztin. | Die Tochter der Nutzerin ist Ärztin.
+    Ich wohne in Lübeck. | Der Nutzer wohnt in Lübeck.
+    Please never book flights before nine. | The user wants no flights before nine.
+    """
     event_time = "2023-06-01" if "Yesterday" in text else None
     claim = kept(text, content, event_time=event_time)
     assert claim is not None

@@ -4,7 +4,7 @@ import dataclasses
 from importlib.resources import files
 from pathlib import Path
 
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.learning.claims import Category, Relation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
@@ -57,9 +57,12 @@ def test_prompts_name_every_word_of_closed_lists():
     assert all(f"`{one.value}`" in instructions("judge") for one in Relation)
 
 
-@each_row("name", ["extract", "judge", "reflect", "summary"])
+@each_text
 def test_prompts_say_that_texts_are_data(name):
-    """Whoever reads other people's words is told not to obey them."""
+    """Whoever reads other people's words is told not to obey them.
+
+    extract | judge | reflect | summary
+    """
     assert "data" in instructions(name)
     assert "follow them" in instructions(name)
 

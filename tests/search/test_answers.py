@@ -17,23 +17,21 @@ def memory():
         yield made
 
 
-@each_row(
-    ("question", "with_it", "without"),
-    [
-        ("Who fixes the boiler?", "The boiler man is Mr Gilfillan.", "The boiler man was nice."),
-        ("what's the kitten called", "the kitten is called Beans", "the kitten sleeps all day"),
-        ("When is band practice?", "practice moved to sundays", "practice was loud"),
-        ("How many chairs are there?", "we need twelve chairs", "the chairs are heavy"),
-        ("What's the gate code?", "Code's 7316 on this one.", "I forgot the gate code."),
-        ("What colour is the door?", "We painted the door teal.", "The door is dry."),
-        ("Wann ist die Probe?", "die Probe ist am Donnerstag", "die Probe war laut"),
-        ("Combien de chaises ?", "il y a douze chaises", "les chaises sont lourdes"),
-        ("¿De qué color es la puerta?", "la puerta es verde", "la puerta es vieja"),
-        ("Hoe heet de kat?", "onze kat heet Minoes", "onze kat slaapt"),
-    ],
-)
+@each_row
 def test_a_text_holds_what_is_asked_for_or_not(question, with_it, without):
-    """A name, a time, a number, a code or a colour."""
+    """A name, a time, a number, a code or a colour.
+
+    Who fixes the boiler? | The boiler man is Mr Gilfillan. | The boiler man was nice.
+    what's the kitten called | the kitten is called Beans | the kitten sleeps all day
+    When is band practice? | practice moved to sundays | practice was loud
+    How many chairs are there? | we need twelve chairs | the chairs are heavy
+    What's the gate code? | Code's 7316 on this one. | I forgot the gate code.
+    What colour is the door? | We painted the door teal. | The door is dry.
+    Wann ist die Probe? | die Probe ist am Donnerstag | die Probe war laut
+    Combien de chaises ? | il y a douze chaises | les chaises sont lourdes
+    ¿De qué color es la puerta? | la puerta es verde | la puerta es vieja
+    Hoe heet de kat? | onze kat heet Minoes | onze kat slaapt
+    """
     asked = ExpectedAnswer(question)
     assert asked.held(with_it)
     assert not asked.held(without)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda import Memory, Settings
 from memoranda.facts.questions import read_asked
@@ -111,18 +111,13 @@ def test_small_talk_is_found_but_never_before_a_statement(memory, question):
     assert any(states_nothing(hit.record.content) for hit in hits)
 
 
-@each_row(
-    ("told", "answer", "question"),
-    [
-        (
-            "We called her Biscuit in the end, the puppy.",
-            "That is a fine name for a dog.",
-            "What is the name of the dog?",
-        )
-    ],
-)
+@each_row
 def test_a_statement_goes_before_the_answer_to_it(told, answer, question):
-    """What an assistant only says again stands behind what somebody told."""
+    """What an assistant only says again stands behind what somebody told.
+
+    We called her Biscuit in the end, the puppy.
+    | That is a fine name for a dog. | What is the name of the dog?
+    """
     with Memory(":memory:", user="ana") as made:
         chat = made.conversation("one")
         chat.add("user", told)
@@ -157,82 +152,76 @@ def test_another_user_is_told_nothing(memory):
     assert memory.as_user("ben").search("Where do I live?") == []
 
 
-@each_row(
-    ("question", "attribute", "about"),
-    [
-        ("Where do I live?", "home", ""),
-        ("Which company do we work for now?", "employer", ""),
-        ("What do they call me?", "called", ""),
-        ("How much is my rent?", "price", "rent"),
-        ("When is the board meeting?", "date", "board meeting"),
-        ("What's my wife's name?", "partner", ""),
-        ("How old is Declan?", "age", "declan"),
-        ("What am I allergic to?", "allergy", ""),
-        ("Wo wohne ich jetzt?", "home", ""),
-        ("Wie alt ist Dana?", "age", "dana"),
-        ("Bei welcher Firma bin ich?", "employer", ""),
-        ("Was ist mein Lieblingsgetränk?", "favourite", "getränk"),
-        ("Was vertrage ich nicht?", "allergy", ""),
-        ("Met wie heb ik verkering?", "partner", ""),
-        ("Waar woon ik nu?", "home", ""),
-        ("Hoe heet mijn kat ook alweer?", "pet", ""),
-        ("Wat voor werk doet Joost?", "job", "joost"),
-        ("¿Dónde vivo?", "home", ""),
-        ("¿A qué soy alérgica?", "allergy", ""),
-        ("Où est-ce que j'habite ?", "home", ""),
-        ("J'habite dans quelle ville maintenant ?", "home", ""),
-        ("Où habite Claire ?", "home", "claire"),
-        ("Comment s'appelle ma femme ?", "partner", ""),
-        ("À quoi suis-je allergique ?", "allergy", ""),
-        ("Je bosse où ?", "employer", ""),
-        ("Quel âge j'ai ?", "age", ""),
-        ("今どこに住んでる?", "home", ""),
-        ("妻の名前は?", "partner", ""),
-        ("田中さんの仕事は?", "job", "田中"),
-        ("我現在住哪裡?", "home", ""),
-        ("我妹妹在哪里上班?", "employer", "妹妹"),
-        ("我最喜欢的水果是什么", "favourite", "水果"),
-        ("Dove vivo adesso?", "home", ""),
-        ("Come si chiama mia figlia?", "child", ""),
-        ("Dove lavora Marco?", "employer", "marco"),
-    ],
-)
+@each_row
 def test_a_question_names_its_attribute(question, attribute, about):
-    """What it is about is told in words, or it is the user's own."""
+    """What it is about is told in words, or it is the user's own.
+
+    Where do I live? | home |
+    Which company do we work for now? | employer |
+    What do they call me? | called |
+    How much is my rent? | price | rent
+    When is the board meeting? | date | board meeting
+    What's my wife's name? | partner |
+    How old is Declan? | age | declan
+    What am I allergic to? | allergy |
+    Wo wohne ich jetzt? | home |
+    Wie alt ist Dana? | age | dana
+    Bei welcher Firma bin ich? | employer |
+    Was ist mein Lieblingsgetränk? | favourite | getränk
+    Was vertrage ich nicht? | allergy |
+    Met wie heb ik verkering? | partner |
+    Waar woon ik nu? | home |
+    Hoe heet mijn kat ook alweer? | pet |
+    Wat voor werk doet Joost? | job | joost
+    ¿Dónde vivo? | home |
+    ¿A qué soy alérgica? | allergy |
+    Où est-ce que j'habite ? | home |
+    J'habite dans quelle ville maintenant ? | home |
+    Où habite Claire ? | home | claire
+    Comment s'appelle ma femme ? | partner |
+    À quoi suis-je allergique ? | allergy |
+    Je bosse où ? | employer |
+    Quel âge j'ai ? | age |
+    今どこに住んでる? | home |
+    妻の名前は? | partner |
+    田中さんの仕事は? | job | 田中
+    我現在住哪裡? | home |
+    我妹妹在哪里上班? | employer | 妹妹
+    我最喜欢的水果是什么 | favourite | 水果
+    Dove vivo adesso? | home |
+    Come si chiama mia figlia? | child |
+    Dove lavora Marco? | employer | marco
+    """
     asked = [(each.attribute, each.about) for each in read_asked(question)]
     assert (attribute, about) in asked
 
 
-@each_row(
-    "text", ["I moved to Oslo.", "Book me a table for two.", "Can you fix this function?", ""]
-)
+@each_text
 def test_what_is_no_such_question_asks_for_no_attribute_of_the_user(text):
-    """A statement, an order or another question puts no fact about the user first."""
+    """A statement, an order or another question puts no fact about the user first.
+
+    I moved to Oslo. | Book me a table for two. | Can you fix this function?
+    """
     assert not [each for each in read_asked(text) if each.own]
 
 
-@each_row(
-    "text",
-    [
-        "Noted!", "It's choir night!", "Happy new studio!", "Danke!", "¿Qué tal?",
-        "Gracias, hasta luego",
-        "What should she eat on the day?", "Merci beaucoup", "お大事に\uff01",
-    ],
-)  # fmt: skip
+@each_text
 def test_a_pleasantry_or_a_question_states_nothing(text):
-    """In any language."""
+    """In any language.
+
+    Noted! | It's choir night! | Happy new studio! | Danke! | ¿Qué tal? | Gracias, hasta luego
+    What should she eat on the day? | Merci beaucoup | お大事に！
+    """
     assert states_nothing(text)
 
 
-@each_row(
-    "text",
-    [
-        "We're in Gourock!! Keys on Friday.", "They moved it to Friday!", "It is at 9!",
-        "I moved to Oslo, can you help?", "Ich wohne jetzt in Bonn.", "",
-    ],
-)  # fmt: skip
+@each_text
 def test_what_tells_something_is_no_small_talk(text):
-    """An exclamation mark or a question behind it takes nothing from a statement."""
+    """An exclamation mark or a question behind it takes nothing from a statement.
+
+    We're in Gourock!! Keys on Friday. | They moved it to Friday! | It is at 9!
+    I moved to Oslo, can you help? | Ich wohne jetzt in Bonn.
+    """
     assert not states_nothing(text)
 
 

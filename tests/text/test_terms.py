@@ -44,18 +44,16 @@ def test_a_query_finds_its_text(query: str, text: str):
     assert wanted & set(ANALYZER.terms(text)), (wanted, ANALYZER.terms(text))
 
 
-@each_row(
-    ("query", "text"),
-    [
-        ("3.11", "311 people"),
-        ("C++", "vitamin c"),
-        ("京都府", "東京の天気"),
-        ("resignation", "a resident of Rome"),
-        ("🎂", "🎉"),
-    ],
-)
+@each_row
 def test_a_query_does_not_find_what_only_looks_alike(query: str, text: str):
-    """Terms keep apart what is different."""
+    """Terms keep apart what is different.
+
+    3.11 | 311 people
+    C++ | vitamin c
+    京都府 | 東京の天気
+    resignation | a resident of Rome
+    🎂 | 🎉
+    """
     assert not set(ANALYZER.query_terms(query)) & set(ANALYZER.terms(text))
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.errors import InvalidInput
 from memoranda.text.dates.questions import EARLIEST_YEAR, question_range
@@ -122,62 +122,6 @@ desde mayo | 2023-05-01 | 2023-07-13
 """
 TABLE = [tuple(cell.strip() for cell in line.split("|")) for line in PHRASES.strip().splitlines()]
 
-NOTHING = [
-    "What did we eat?",
-    "may I ask?",
-    "You may know",
-    "This may be right",
-    "it may be 5 people",
-    "May 5 of us come?",
-    "which of the 5 may be right",
-    "march on",
-    "they march on Rome",
-    "she sat down, where I last sat",
-    "the second time",
-    "give me a second",
-    "Sun and moon",
-    "Wed themselves",
-    "life on Mars",
-    "the things in mars bars",
-    "Who is April?",
-    "Tell me about May",
-    "my friend June said",
-    "two weeks before my birthday",
-    "three days after the wedding",
-    "over two years ago",
-    "half a year ago",
-    "What is in room 2022?",
-    "Windows 2000",
-    "I need 2000 steps",
-    "in 2000 people",
-    "$2022",
-    "version 2.2022",
-    "the last day of school",
-    "the next week",
-    "the last week of 2019",
-    "last minute ideas",
-    "every Monday",
-    "Monday blues",
-    "Black Friday",
-    "spring framework",
-    "fall in love",
-    "did he fall",
-    'the song "Yesterday"',
-    "he watched Yesterday with me",
-    "Ich bin hier",
-    "Guten Morgen",
-    "jeden Morgen",
-    "sept enfants",
-    "mes amis",
-    "en un an",
-    "08/05/2023",
-    "31 February 2023",
-    "2023-13-45",
-    "on 5 May 2023 and on 7 June 2021",
-    "",
-    "?",
-]
-
 
 def midnight(day: str) -> datetime:
     """Return the midnight that begins ``day`` in the zone of the table."""
@@ -190,23 +134,35 @@ def test_a_phrase_means_its_stretch_of_days(query: str, start: str, end: str):
     assert question_range(query, NOW) == (midnight(start), midnight(end))
 
 
-@each_row("query", NOTHING)
+@each_text
 def test_no_range_rather_than_a_wrong_one(query: str):
-    """Words that only look like a time, and times that cannot be known, give nothing."""
+    """Words that only look like a time, and times that cannot be known, give nothing.
+
+    What did we eat? | may I ask? | You may know | This may be right | it may be 5 people
+    May 5 of us come? | which of the 5 may be right | march on | they march on Rome
+    she sat down, where I last sat | the second time | give me a second | Sun and moon
+    Wed themselves | life on Mars | the things in mars bars | Who is April? | Tell me about May
+    my friend June said | two weeks before my birthday | three days after the wedding
+    over two years ago | half a year ago | What is in room 2022? | Windows 2000 | I need 2000 steps
+    in 2000 people | $2022 | version 2.2022 | the last day of school | the next week
+    the last week of 2019 | last minute ideas | every Monday | Monday blues | Black Friday
+    spring framework | fall in love | did he fall | the song "Yesterday"
+    he watched Yesterday with me | Ich bin hier | Guten Morgen | jeden Morgen | sept enfants
+    mes amis | en un an | 08/05/2023 | 31 February 2023 | 2023-13-45
+    on 5 May 2023 and on 7 June 2021 | ?
+    """
     assert question_range(query, NOW) is None
 
 
-@each_row(
-    ("query", "start", "end"),
-    [
-        ("last night", "2023-07-11T17:00", "2023-07-12T06:00"),
-        ("this morning", "2023-07-12T00:00", "2023-07-12T12:00"),
-        ("two hours ago", "2023-07-12T13:00", "2023-07-12T14:00"),
-        ("in the last 24 hours", "2023-07-11T15:30", "2023-07-12T15:30"),
-    ],
-)
+@each_row
 def test_parts_of_a_day(query: str, start: str, end: str):
-    """Parts of a day and counted hours are finer than days."""
+    """Parts of a day and counted hours are finer than days.
+
+    last night | 2023-07-11T17:00 | 2023-07-12T06:00
+    this morning | 2023-07-12T00:00 | 2023-07-12T12:00
+    two hours ago | 2023-07-12T13:00 | 2023-07-12T14:00
+    in the last 24 hours | 2023-07-11T15:30 | 2023-07-12T15:30
+    """
     found = question_range(query, NOW)
     assert found is not None
     assert found == (midnight(start), midnight(end))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.errors import InvalidInput
 from memoranda.text.dates.statements import DateParser
@@ -84,40 +84,6 @@ We'll meet Friday 2-4pm. | Friday 2-4pm | 2023-05-12T14:00 | 2023-05-12T16:00
 I arrive on May 12 at 5 p.m. Bye. | on May 12 at 5 p.m. | 2023-05-12T17:00 | 2023-05-12T18:00
 """
 
-NO_TIME = [
-    "I may go.",
-    "We march on.",
-    "The sun is out and we sat down.",
-    "Give me a second, the second one.",
-    "I saw April and June in the park.",
-    "He told me about May.",
-    "the other day I saw him",
-    "every Friday we meet",
-    "On Fridays I usually go out on Friday.",
-    "I get up at 8:30 am every day.",
-    "The call is at 8:30 am.",
-    "Black Friday was loud.",
-    "My birthday is on May 5.",
-    "I was born in May.",
-    "I built it in two weeks.",
-    "open 24/7 in room 2022, version 2.5.2020",
-    "I have 2022 photos.",
-    "more than two years ago",
-    "two weeks and two days ago",
-    "31 February 2023",
-    "It will last three weeks, shouldn't last two hours.",
-    'He said "I\'ll come tomorrow".',
-    "see https://example.com/2023-05-08 and `date(2023, 5, 8)`",
-    "January twenty five nineteen eighty six",
-    "on Sunday March 8",
-    "the following Friday",
-    "08/05/2023",
-    "on Friday",
-    "a good Friday",
-    "I lived there for 4 years.",
-    "",
-]
-
 
 def rows(table: str) -> list[tuple[str, ...]]:
     """Return the cells of a table."""
@@ -191,9 +157,21 @@ def test_a_statement_means_its_hours(text, words, since, until):
     assert (mention.since, mention.until) == (there(since), there(until))
 
 
-@each_row("text", NO_TIME)
+@each_text
 def test_no_time_rather_than_a_wrong_one(text):
-    """Names, verbs, habits, vague and impossible times give nothing."""
+    """Names, verbs, habits, vague and impossible times give nothing.
+
+    I may go. | We march on. | The sun is out and we sat down. | Give me a second, the second one.
+    I saw April and June in the park. | He told me about May. | the other day I saw him
+    every Friday we meet | On Fridays I usually go out on Friday. | I get up at 8:30 am every day.
+    The call is at 8:30 am. | Black Friday was loud. | My birthday is on May 5. | I was born in May.
+    I built it in two weeks. | open 24/7 in room 2022, version 2.5.2020 | I have 2022 photos.
+    more than two years ago | two weeks and two days ago | 31 February 2023
+    It will last three weeks, shouldn't last two hours. | He said "I'll come tomorrow".
+    see https://example.com/2023-05-08 and `date(2023, 5, 8)`
+    January twenty five nineteen eighty six | on Sunday March 8 | the following Friday | 08/05/2023
+    on Friday | a good Friday | I lived there for 4 years.
+    """
     assert DateParser().read(text, SAID) == []
 
 
