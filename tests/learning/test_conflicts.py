@@ -405,7 +405,7 @@ def test_the_first_verb_tells_what_happened_from_what_is(text, aspect):
 
 FACTS = [
     "Ana lives in Oslo.", "Ana moved to Lisbon in May 2023.", "Ben works at Acme.",
-    "Ben no longer works at Acme.", "The deadline is April 5.", "The deadline was moved to April 9.",
+    "Ben no longer works at Acme.", "The deadline is May 5.", "The deadline was moved to May 9.",
     "I have never used Flask routes.", "I implemented three routes with Flask.",
     "Ana hates olives.", "Ana likes olives.",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a question asks for by its attribute: the fact that holds now comes first."""
+"""What a question asks for: the fact that holds now, or a text that tells it, comes first."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +7,7 @@ from tables import each_row, each_text
 
 from memoranda import Memory, Settings
 from memoranda.facts.questions import read_asked
+from memoranda.search.answers import ExpectedAnswer
 from memoranda.testing.clocks import FrozenClock
 from memoranda.text.small_talk import states_nothing
 
@@ -19,137 +20,102 @@ SESSIONS = [
 ]
 
 
+def knowing(*sessions):
+    """Return Ana's memory of sessions, ten days apart; a session is a turn or several."""
+    clock = FrozenClock(BEGIN)
+    made = Memory(":memory:", user="ana", settings=Settings(timezone="UTC"), clock=clock)
+    for number, turns in enumerate(sessions):
+        chat = made.conversation(f"session-{number}")
+        for text in [turns] if isinstance(turns, str) else turns:
+            chat.add("user", text)
+        chat.end()
+        made.consolidate()
+        clock.advance(timedelta(days=10))
+    return made
+
+
 @pytest.fixture(scope="module")
 def memory():
     """A memory of four sessions, in which home and manager changed."""
-    clock = FrozenClock(BEGIN)
-    settings = Settings(timezone="UTC")
-    with Memory(":memory:", user="ana", settings=settings, clock=clock) as made:
-        for number, turns in enumerate(SESSIONS):
-            clock.set(BEGIN + timedelta(days=10 * number))
-            chat = made.conversation(f"session-{number}")
-            for text in turns:
-                chat.add("user", text)
-            chat.end()
-            made.consolidate()
-        clock.set(BEGIN + timedelta(days=60))
+    with knowing(*SESSIONS) as made:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("question", "value"),
-    [
-        ("Where do I live?", "Gourock"),
-        ("Which town do we live in these days?", "Gourock"),
-        ("whereabouts am I living now", "Gourock"),
-        ("Who is my boss?", "Shona"),
-        ("who do I report to", "Shona"),
-        ("What's the name of my manager?", "Shona"),
-        ("Where does my sister live?", "Oslo"),
-        ("Where is Dana living?", "Oslo"),
-        ("What's my sister called?", "Dana"),
-    ],
-)
-@pytest.mark.parametrize("kind", [None, "fact"])
-def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value, kind):
-    """In whatever words it is asked, of memory as a whole or of facts alone."""
-    assert value in memory.search(question, kind=kind, limit=3)[0].record.content
+@each_row
+def test_the_value_that_holds_now_is_in_the_first_hit(memory, question, value):
+    """In whatever words it is asked, of memory as a whole or of facts alone; a model reads it, too.
 
-
-@pytest.mark.parametrize(
-    ("question", "told"), [("who do i report to", "Shona"), ("Where do I live?", "Gourock")]
-)
-def test_the_answer_is_recalled_however_it_was_worded(memory, question, told):
-    """A model reads it even where it shares neither words nor meaning with the question."""
-    first = memory.search(question, limit=1)[0]
-    assert told in first.record.content
-    assert "attribute" in first.why.arms
-    assert told in memory.recall(question, budget=500).text
-
-
-def test_of_many_instructions_only_the_one_that_is_asked_about_goes_first():
-    """The others are not what was asked, nor newer news of it."""
-    turns = [
-        "From now on give me temperatures in Celsius.",
-        "From now on end each answer with a joke, please.",
-        "You can drop the jokes at the end of your answers, I have had my fill.",
-    ]
-    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as made:
-        for number, text in enumerate(turns):
-            chat = made.conversation(f"session-{number}")
-            chat.add("user", text)
-            chat.end()
-            made.consolidate()
-        first = made.search("Do I want a joke at the end of your answers?")[0]
-        assert "joke" in first.record.content
-
-
-def test_what_is_so_answers_before_what_is_not():
-    """Asked for allergies, the one that is there comes before the one that is denied."""
-    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as memory:
-        chat = memory.conversation("session")
-        chat.add("user", "I'm allergic to peanuts.")
-        chat.add("user", "I'm allergic to latex.")
-        chat.add("user", "I'm not allergic to peanuts any more.")
-        chat.end()
-        memory.consolidate()
-        first = memory.search("What am I allergic to?", kind="fact", limit=1)[0].record.content
-        assert "latex" in first
+    Where do I live? | Gourock
+    Which town do we live in these days? | Gourock
+    whereabouts am I living now | Gourock
+    Who is my boss? | Shona
+    who do I report to | Shona
+    What's the name of my manager? | Shona
+    Where does my sister live? | Oslo
+    Where is Dana living? | Oslo
+    What's my sister called? | Dana
+    """
+    for kind in (None, "fact"):
+        first = memory.search(question, kind=kind, limit=3)[0]
+        assert value in first.record.content
+        assert "attribute" in first.why.arms
+    assert value in memory.recall(question, budget=500).text
 
 
 def test_who_asks_for_the_past_is_not_given_the_present(memory):
-    """A question about how it was puts nothing first."""
+    """A question about how it was puts nothing first; nor does it for another user."""
     first = memory.search("Where did I live before?", limit=1)[0].record.content
     assert "Gourock" not in first
+    assert memory.as_user("ben").search("Where do I live?") == []
 
 
-@pytest.mark.parametrize("question", ["Where do I live?", "Who is my boss?"])
+@each_text
 def test_small_talk_is_found_but_never_before_a_statement(memory, question):
-    """It is a factor in the score: nothing is left out for it."""
+    """It is a factor in the score: nothing is left out for it.
+
+    Where do I live? | Who is my boss?
+    """
     hits = memory.search(question, limit=50)
     assert not states_nothing(hits[0].record.content)
     assert any(states_nothing(hit.record.content) for hit in hits)
 
 
-@each_row
-def test_a_statement_goes_before_the_answer_to_it(told, answer, question):
-    """What an assistant only says again stands behind what somebody told.
-
-    We called her Biscuit in the end, the puppy.
-    | That is a fine name for a dog. | What is the name of the dog?
-    """
-    with Memory(":memory:", user="ana") as made:
-        chat = made.conversation("one")
-        chat.add("user", told)
-        chat.add("assistant", answer)
-        found = [hit.record.content for hit in made.search(question, kind="episode")]
-        assert found == [told, answer]
-
-
-def test_only_a_new_number_goes_before_the_fact_that_holds():
-    """A later turn that speaks of another change is no answer."""
-    with Memory(":memory:", user="ana") as made:
-        for number, text in enumerate(
-            ["I drive a Kia Niro.", "She now has to drive over to us, since her car moved."]
-        ):
-            chat = made.conversation(f"session-{number}")
-            chat.add("user", text)
-            chat.end()
-            made.consolidate()
-        assert "Kia" in made.search("What car am I driving?")[0].record.content
-
-
 def test_no_statement_is_shown_beside_the_fact_that_stands_for_it(memory):
     """A fact that is put first takes the place of its turns."""
     hits = memory.search("Where is Dana living?", limit=50)
-    ids = [hit.record.id for hit in hits]
-    for hit in hits:
-        assert not set(hit.record.source_ids) & set(ids) or hit.record.kind != "fact"
+    ids = {hit.record.id for hit in hits}
+    facts = [hit.record for hit in hits if hit.record.kind == "fact"]
+    assert facts
+    assert not [fact for fact in facts if ids & set(fact.source_ids)]
 
 
-def test_another_user_is_told_nothing(memory):
-    """What is known of one user puts nothing first for another."""
-    assert memory.as_user("ben").search("Where do I live?") == []
+@each_row
+def test_the_first_hit_is_what_was_asked_for(sessions, question, told):
+    """Of sessions, parted by a stroke.
+
+    # Of many instructions only the one that is asked about goes first.
+    From now on give me temperatures in Celsius. / End each answer with a joke from now on.
+    | Do I want a joke at the end of your answers? | joke
+    # What is so answers before what is not.
+    I'm allergic to peanuts. / I'm allergic to latex. / I'm not allergic to peanuts any more.
+    | What am I allergic to? | latex
+    # A later turn that speaks of another change is no answer.
+    I drive a Kia Niro. / She now has to drive over to us, since her car moved.
+    | What car am I driving? | Kia
+    """
+    with knowing(*sessions.split(" / ")) as memory:
+        assert told in memory.search(question, limit=1)[0].record.content
+
+
+def test_an_instruction_is_found_with_what_it_is_about_until_it_is_revoked():
+    """The turn that gave it, too; once it is forgotten, neither counts for more than others."""
+    question = "Which libraries are used in this project?"
+    rule = "Always name the version when I ask about libraries."
+    with knowing([rule, "The project has been late for weeks."]) as memory:
+        (given,) = (each for each in memory.records(kind="fact") if each.attribute == "instruction")
+        assert "instruction" in memory.search(question)[0].why.arms
+        memory.forget(given.id)
+        assert all("instruction" not in hit.why.arms for hit in memory.search(question))
 
 
 @each_row
@@ -192,15 +158,14 @@ def test_a_question_names_its_attribute(question, attribute, about):
     Come si chiama mia figlia? | child |
     Dove lavora Marco? | employer | marco
     """
-    asked = [(each.attribute, each.about) for each in read_asked(question)]
-    assert (attribute, about) in asked
+    assert (attribute, about) in [(each.attribute, each.about) for each in read_asked(question)]
 
 
 @each_text
 def test_what_is_no_such_question_asks_for_no_attribute_of_the_user(text):
     """A statement, an order or another question puts no fact about the user first.
 
-    I moved to Oslo. | Book me a table for two. | Can you fix this function?
+    I moved to Oslo. | Book me a table for two. | Can you fix this function? | ⏎
     """
     assert not [each for each in read_asked(text) if each.own]
 
@@ -210,7 +175,7 @@ def test_a_pleasantry_or_a_question_states_nothing(text):
     """In any language.
 
     Noted! | It's choir night! | Happy new studio! | Danke! | ¿Qué tal? | Gracias, hasta luego
-    What should she eat on the day? | Merci beaucoup | お大事に！
+    What should she eat on the day? | Merci beaucoup | お大事に!
     """
     assert states_nothing(text)
 
@@ -220,22 +185,66 @@ def test_what_tells_something_is_no_small_talk(text):
     """An exclamation mark or a question behind it takes nothing from a statement.
 
     We're in Gourock!! Keys on Friday. | They moved it to Friday! | It is at 9!
-    I moved to Oslo, can you help? | Ich wohne jetzt in Bonn.
+    I moved to Oslo, can you help? | Ich wohne jetzt in Bonn. | ⏎
     """
     assert not states_nothing(text)
 
 
-def test_an_instruction_is_found_with_what_it_is_about_until_it_is_revoked():
-    """The turn that gave it, too; once it is forgotten, neither counts for more than others."""
-    question = "Which libraries are used in this project?"
-    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC")) as memory:
-        chat = memory.conversation("work")
-        chat.add("user", "Always name the version when I ask about libraries.")
-        chat.add("user", "The project has been late for weeks.")
-        chat.end()
-        memory.consolidate()
-        (given,) = (each for each in memory.records(kind="fact") if each.attribute == "instruction")
-        arms = [set(hit.why.arms) for hit in memory.search(question)]
-        assert "instruction" in arms[0]
-        memory.forget(given.id)
-        assert all("instruction" not in hit.why.arms for hit in memory.search(question))
+@each_row
+def test_a_text_holds_what_is_asked_for_or_not(question, with_it, without):
+    """A name, a time, a number, a code or a colour; the name in the question is no answer.
+
+    Who fixes the boiler? | The boiler man is Mr Gilfillan. | The boiler man was nice.
+    what's the kitten called | the kitten is called Beans | the kitten sleeps all day
+    When is band practice? | practice moved to sundays | practice was loud
+    How many chairs are there? | we need twelve chairs | the chairs are heavy
+    What's the gate code? | Code's 7316 on this one. | I forgot the gate code.
+    What colour is the door? | We painted the door teal. | The door is dry.
+    Wann ist die Probe? | die Probe ist am Donnerstag | die Probe war laut
+    Combien de chaises ? | il y a douze chaises | les chaises sont lourdes
+    ¿De qué color es la puerta? | la puerta es verde | la puerta es vieja
+    Hoe heet de kat? | onze kat heet Minoes | onze kat slaapt
+    What is Archie's school called? | It's Kadina Primary for Archie. | It rained at Archie's.
+    """
+    asked = ExpectedAnswer(question)
+    assert asked.held(with_it)
+    assert not asked.held(without)
+
+
+def first_said(question, *turns):
+    """Return the episode that a question finds first, of (role, text) nine days apart."""
+    clock = FrozenClock(BEGIN)
+    with Memory(":memory:", user="ana", settings=Settings(timezone="UTC"), clock=clock) as memory:
+        for number, (role, text) in enumerate(turns):
+            clock.advance(timedelta(days=9))
+            memory.remember(text, kind="episode", role=role, session=f"session-{number}")
+        return memory.search(question, kind="episode")[0].record.content
+
+
+def test_who_told_it_goes_before_who_says_it_again():
+    """The assistant answers only where it is asked what it said."""
+    said = (
+        ("assistant", "The oven takes forty minutes."),
+        ("user", "Slow, that oven: forty minutes."),
+    )
+    assert first_said("How many minutes does the oven take?", *said) == said[1][1]
+    assert first_said("How many minutes did you say the oven takes?", *said) == said[0][1]
+    with knowing() as memory:
+        chat = memory.conversation("one")
+        chat.add("user", "We called her Biscuit in the end, the puppy.")
+        chat.add("assistant", "That is a fine name for a dog.")
+        found = memory.search("What is the name of the dog?", kind="episode")
+        assert [hit.record.source_role for hit in found] == ["user", "assistant"]
+
+
+@each_row
+def test_what_tells_of_a_change_goes_before_what_it_changes(question, old, new):
+    """However much less like the question it is.
+
+    who's my endocrinologist
+    | dr Fortier is my endo | new endo, Fortier left so i've been handed to dr Whelan
+    What's the code for the shed gate?
+    | Remember the shed gate code. 2290. | New shed, new gate. Code's 7316 now.
+    """
+    said = [("user", text) for text in (old, new, "The kettle is broken again.")]
+    assert first_said(question, *said) == new

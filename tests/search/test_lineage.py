@@ -1,8 +1,8 @@
 """Lineage: a fact and its sources are one piece of evidence; what was replaced stands behind."""
 
-from datetime import UTC
-
 import pytest
+from retrieving import adds_up
+from retrieving import found as find
 from samples import ANA, LATER, record
 from steps import carry_out
 
@@ -11,7 +11,6 @@ from memoranda.model.changes import Close, Insert, Supersede
 from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.search.index import UserIndex
-from memoranda.search.search import Ranking, Retriever
 
 QUESTION = "Where does Ana live?"
 
@@ -54,16 +53,7 @@ def supersede(memory, facts):
 
 def found(memory, *, kinds=(), question=QUESTION, **ranking):
     """Search everything under a ranking of the test's own."""
-    parts = memory._services
-    searcher = Retriever(
-        store=parts.store,
-        analyzer=parts.retriever.analyzer,
-        extractor=parts.extractor,
-        derivations=parts.derivations,
-        zone=UTC,
-        ranking=Ranking(**ranking),
-    )
-    return searcher.search(ANA, question, Filter(now=LATER, kinds=kinds), limit=50)
+    return find(memory, question, where=Filter(now=LATER, kinds=kinds), **ranking)
 
 
 def ids(hits):
@@ -82,13 +72,14 @@ def test_a_fact_lends_its_evidence_to_the_turn_it_was_drawn_from(memory, told):
     assert lent
     for hit in hits:
         assert (hit.score > plain[hit.record.id]) == (hit in lent)
-        shares = sum(arm.share for arm in hit.why.arms.values())
-        factors = hit.why.recency * hit.why.confidence * hit.why.precedence
-        assert hit.score == pytest.approx(shares * factors, abs=1e-6)
+        assert adds_up(hit)
 
 
 def test_no_statement_is_shown_twice_unless_asked_for(memory, told):
-    """``better`` shows a fact or its source, ``apart`` both, ``off`` the turns alone."""
+    """``better`` shows a fact or its source, ``apart`` both, ``off`` the turns alone.
+
+    Who asks for facts gets facts alone, however they are shown elsewhere.
+    """
     turns, facts = told
     every = {each.id for each in (*turns, *facts)}
     assert set(ids(found(memory, facts="apart"))) == every
@@ -96,11 +87,6 @@ def test_no_statement_is_shown_twice_unless_asked_for(memory, told):
     better = set(ids(found(memory, facts="better")))
     for said, fact in zip(turns, facts, strict=False):
         assert len({said.id, fact.id} & better) == 1
-
-
-def test_who_asks_for_facts_gets_facts(memory, told):
-    """``kind="fact"`` finds facts alone, however they are shown elsewhere."""
-    _, facts = told
     for how in ("source", "better", "apart", "off"):
         assert set(ids(found(memory, kinds=(Kind.FACT,), facts=how))) == {f.id for f in facts}
 
@@ -115,10 +101,8 @@ def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory):
 def test_facts_change_no_statistics(memory, told):
     """That a fact repeats the words of a turn makes them no more common."""
     turns, _ = told
-    plain = Memory(
-        ":memory:", user="ana", settings=Settings(timezone="UTC", embedding={"model": "none"})
-    )
-    with plain:
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with Memory(":memory:", user="ana", settings=chosen) as plain:
         carry_out(plain._services.store, ANA, [Insert(said) for said in turns])
         alone = {hit.record.id: hit.score for hit in found(plain, question="Ana in Porto")}
     hits = found(memory, facts="off", question="Ana in Porto")
@@ -126,23 +110,17 @@ def test_facts_change_no_statistics(memory, told):
     assert with_facts == pytest.approx(alone)
 
 
-def test_what_replaced_a_fact_goes_before_it(memory, told):
-    """Of two facts that answer, the replaced one stands behind, and its reasons say so."""
-    _, (old, new) = told
+def test_what_replaced_a_fact_goes_before_it_and_so_does_its_turn(memory, told):
+    """The replaced one and its source stand behind, and its reasons say so."""
+    (before, now, _), (old, new) = told
+    assert ids(found(memory)).index(before.id) < ids(found(memory)).index(now.id)
     supersede(memory, (old, new))
+    order = ids(found(memory))
+    assert order.index(now.id) < order.index(before.id)
     hits = found(memory, kinds=(Kind.FACT,))
     assert ids(hits) == [new.id, old.id]
     assert hits[1].why.precedence < 1
     assert hits[1].record.superseded_by == new.id
-
-
-def test_the_turn_of_what_replaced_goes_before_the_turn_of_the_replaced(memory, told):
-    """The sources of a replaced fact rank below those of what took its place."""
-    (before, now, _), facts = told
-    assert ids(found(memory)).index(before.id) < ids(found(memory)).index(now.id)
-    supersede(memory, facts)
-    order = ids(found(memory))
-    assert order.index(now.id) < order.index(before.id)
 
 
 def test_who_asks_for_the_past_gets_no_precedence(memory, told):
