@@ -52,12 +52,11 @@ def test_rows_hold_what_ranking_needs(memory, store):
     assert table["until"][3] < NEVER
     assert table["confidence"].tolist() == [0.5, 1, 1, 1]
     assert np.all(np.diff(table["ordinal"]) > 0)
-    assert (rows.beside(1, 1), rows.beside(2, 1), rows.beside(2, -1), rows.beside(0, 1)) == (
-        2,
-        None,
-        1,
-        None,
-    )
+    beside = [rows.beside(row, step) for row, step in ((1, 1), (2, 1), (2, -1), (0, 1))]
+    assert beside == [2, None, 1, None]
+    ordinals = table["ordinal"].tolist()
+    assert rows.found([ordinals[1], 10_000, -5, ordinals[0]])[0].tolist() == [1, 0]
+    assert rows.found([])[0].tolist() == []
 
 
 def test_rows_handed_out_stay_what_they_were(memory, store):
@@ -72,17 +71,22 @@ def test_rows_handed_out_stay_what_they_were(memory, store):
     assert before.table["ordinal"][0] == after.table["ordinal"][0]
 
 
-def test_vectors_come_when_they_are_made(memory, store):
-    """A row without a vector has zeros, until the vector is there."""
+def test_vectors_come_when_they_are_made_and_go_with_their_record(memory, store):
+    """A row without a vector has zeros; after an erasure neither row nor vector is left."""
     index = UserIndex()
-    memory.remember("one")
+    first = memory.remember("one")
     assert not index.rows(store, SCOPE).vectors.codes.any()
     memory.embed_pending()
     vectors = index.rows(store, SCOPE).vectors
     assert vectors.codes.shape == (1, 16)
     assert np.linalg.norm(vectors.dequantize(0)) == pytest.approx(1, abs=1e-2)
-    memory.remember("two")
+    second = memory.remember("two")
     assert index.rows(store, SCOPE).vectors.codes.any(axis=1).tolist() == [True, False]
+    memory.forget(first.id, erase=True)
+    rows = index.rows(store, SCOPE)
+    found = store.get(SCOPE, rows.table["ordinal"].tolist())
+    assert [record.id for record in found.values()] == [second.id]
+    assert (len(rows.vectors), rows.vectors.codes.any()) == (1, False)
 
 
 @settings(max_examples=examples(10), deadline=None)
@@ -122,19 +126,6 @@ def test_episodes_without_a_session_are_one_talk_while_little_time_passes():
             assert [rows.beside(row, 1) for row in range(5)] == [1, 3, None, None, None]
 
 
-def test_what_is_erased_is_gone_from_the_rows(memory, store):
-    """After an erasure neither row nor vector is left."""
-    index = UserIndex()
-    first, second = memory.remember_many(["one", "two"])
-    memory.embed_pending()
-    assert len(index.rows(store, SCOPE)) == 2
-    memory.forget(first.id, erase=True)
-    rows = index.rows(store, SCOPE)
-    found = store.get(SCOPE, rows.table["ordinal"].tolist())
-    assert [record.id for record in found.values()] == [second.id]
-    assert len(rows.vectors) == 1
-
-
 def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path):
     """Who reads an older moment may learn what came later, and others lose nothing for it."""
     chosen = Settings(timezone="UTC", embedding={"model": "none"})
@@ -163,38 +154,21 @@ def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path):
         assert len(index.rows(store, SCOPE)) == 2
 
 
-def test_places_leave_out_what_is_not_there(memory, store):
-    """Ordinals beyond the rows are passed over."""
-    memory.remember_many(["one", "two"])
-    rows = UserIndex().rows(store, SCOPE)
-    ordinals = rows.table["ordinal"].tolist()
-    assert rows.found([ordinals[1], 10_000, -5, ordinals[0]])[0].tolist() == [1, 0]
-    assert rows.found([])[0].tolist() == []
-
-
-def test_another_user_has_an_index_of_his_own(memory, store):
-    """Law 6: the rows of a user are the user's."""
-    memory.remember("one")
-    memory.as_user("bob").remember_many(["two", "three"])
-    cache = IndexCache()
-    assert len(cache.of("ana").rows(store, SCOPE)) == 1
-    assert len(cache.of("bob").rows(store, Scope("bob"))) == 2
-    assert len(cache.of("eve").rows(store, Scope("eve"))) == 0
-    assert cache.of("ana") is cache.of("ana")
-
-
-def test_the_cache_keeps_the_users_asked_last(memory, store):
-    """Beyond its limit the least recently asked goes; the newest always stays."""
-    for user in ("ana", "bob", "eve"):
-        memory.as_user(user).remember("one")
-    cache = IndexCache(megabytes=0)
-    first = cache.of("ana")
+def test_each_user_has_an_index_and_the_cache_keeps_those_asked_last(memory, store):
+    """Law 6: the rows of a user are the user's. Beyond its limit the least recently asked goes."""
+    for user, number in (("ana", 1), ("bob", 2), ("eve", 3)):
+        memory.as_user(user).remember_many([f"thing {each}" for each in range(number)])
+    large, small = IndexCache(), IndexCache(megabytes=0)
+    for user, number in (("ana", 1), ("bob", 2), ("eve", 3), ("zoe", 0)):
+        assert len(large.of(user).rows(store, Scope(user))) == number
+        assert large.of(user) is large.of(user)
+    first = small.of("ana")
     first.rows(store, SCOPE)
-    cache.of("bob").rows(store, Scope("bob"))
-    cache.of("eve")
-    assert cache.of("ana") is not first
-    cache.clear()
-    assert len(cache.of("eve").rows(store, Scope("eve"))) == 1
+    small.of("bob").rows(store, Scope("bob"))
+    small.of("eve")
+    assert small.of("ana") is not first
+    small.clear()
+    assert len(small.of("eve").rows(store, Scope("eve"))) == 3
 
 
 def test_threads_may_read_while_records_come(memory, store):
