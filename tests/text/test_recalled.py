@@ -46,19 +46,17 @@ def test_a_block_says_which_contents_it_told():
     assert found.told == ("Ana is vegetarian",)
 
 
-@each_row(
-    ("text", "contents"),
-    [
-        (LINE, ["Ana is vegetarian"]),
-        ("- [2026-05-01 12:00, agent, confidence 0.4, fact_01] I run", ["I run"]),
-        ("- [x] a task of a list", []),
-        ("- [2026-05-01] a diary", []),
-        ("said - [2026-05-01 12:00, user] within a line", []),
-    ],
-)
-def test_lines_of_recall_have_a_form_of_their_own(text, contents):
-    """Lists, diaries and tasks that a person writes are not taken for recalled records."""
-    assert lines(text) == contents
+@each_row
+def test_lines_of_recall_have_a_form_of_their_own(text, content):
+    """Lists, diaries and tasks that a person writes are not taken for recalled records.
+
+    - [2026-05-01 12:00, user] Ana is vegetarian | Ana is vegetarian
+    - [2026-05-01 12:00, agent, confidence 0.4, fact_01] I run | I run
+    - [x] a task of a list |
+    - [2026-05-01] a diary |
+    said - [2026-05-01 12:00, user] within a line |
+    """
+    assert lines(text) == ([content] if content else [])
 
 
 def test_only_lines_of_known_records_go():
@@ -70,19 +68,11 @@ def test_only_lines_of_known_records_go():
 
 def test_a_quote_of_what_was_recalled_is_use_and_not_news():
     """The quoted words go, in any case and spacing; the record is named; other words stay."""
-    recalled = {
-        "fact_1": "Ana is allergic to nuts.",
-        "fact_2": "Tea",
-        "fact_3": "Bo lives in Rome.",
-    }
+    recalled = {"fact_1": "Ana is allergic to nuts.", "fact_2": "Tea", "fact_3": "Bo is in Rome."}
     text, used = without_quotes("You said: ana is  allergic\nto nuts. Tea? Yes.", recalled)
     assert (text, used) == ("You said:  Tea? Yes.", ("fact_1",))
-
-
-def test_part_of_a_longer_word_is_no_quote():
-    """What only begins or ends like a record was said by someone."""
-    text = "We saw that Ana is allergic to nutshells"
-    assert without_quotes(text, {"fact_1": "Ana is allergic to nuts"}) == (text, ())
+    longer = "We saw that Ana is allergic to nutshells"
+    assert without_quotes(longer, {"fact_1": "Ana is allergic to nuts"}) == (longer, ())
 
 
 @given(text=st.text(), contents=st.lists(st.text(), max_size=3))

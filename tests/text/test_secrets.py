@@ -8,7 +8,7 @@ import string
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.text.secrets import HIDDEN, find_secrets, mask_secrets, mentions_secret, secret_kind
 
@@ -103,80 +103,59 @@ def test_each_kind_of_secret_is_found_and_masked(kind, said, secret):
     assert find_secrets(masked) == ()
 
 
-NO_SECRETS = [
-    "The user forgot the password.",
-    "The password is required.",
-    "The password policy is strict.",
-    "The password was changed yesterday, and is now stronger.",
-    "The user's password manager is Bitwarden.",
-    "The password is in the drawer.",
-    "password: str, user: str",
-    "password = getpass()",
-    "password=${DB_PASSWORD}",
-    "Das Passwort ist abgelaufen.",
-    "La contraseña es segura.",
-    "Le mot de passe est obligatoire.",
-    "The passwordless login has 12 steps.",
-    "The secret is patience.",
-    "The pin is in the drawer.",
-    "The token limit is 128000 tokens, as in gpt-4o-mini.",
-    "The order number is 1234 5678 9012 3456.",
-    "Order 4111 1111 1111 1111 was sent.",
-    "Order A7K2-99X1-BB3D-2024 and parcel 1Z999AA10123456784.",
-    "The user's phone is +351 912 345 678, or 0170 1234567.",
-    "ISBN 978-3-16-148410-0 is a good book.",
-    "The commit is d89d461a2b3c4d5e6f708192a3b4c5d6e7f80910.",
-    "Fixed in 3f2a9c1; git revert d89d461a2b3c4d5e6f708192a3b4c5d6e7f80910",
-    "its sha256 is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "id 550e8400-e29b-41d4-a716-446655440000",
-    "550e8400-e29b-41d4-a716-446655440000",
-    "DE12 ABCD EFGH IJKL, and AT99 1234 5678 9012 3456 are none.",
-    "aGVsbG8gd29ybGQgYWdhaW4gYW5kIGFnYWlu is Base64 for some words.",
-    "Donaudampfschifffahrtsgesellschaftskapitänsmütze",
-    "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz2024",
-    "https://example.org/join?room=daily&id=AbCd12EfGh34IjKl56MnOp78",
-    "The server listens on http://localhost:8080/path@version.",
-    "/usr/lib/python3.11/site-packages/x86_64-linux-gnu/v2/Main4.swift",
-    "src/App2/Views3/LoginScreen4Controller5.swift",
-    "v1.2.3-rc4+build.20240115",
-    "2024-01-15T10:30:00Z, 20240115T103000Z",
-    "iPhone15ProMax256GB and GalaxyS24Ultra512GB",
-    "Write to ana@example.org.",
-    "The user has a skill-based job and a risk-averse-investment-plan.",
-    "The user takes a task-oriented-management-course on sk-learn-based-models.",
-    "0000 0000 0000 0000",
-    "Basic understanding of chemistry is enough.",
-    "They walk, talk, and laugh about what they can still remember from that year.",
-    ", ".join(f"Person{number}" for number in range(20)),
-]
-
-
-@each_row("text", NO_SECRETS)
+@each_text
 def test_what_only_looks_like_a_secret_is_left_alone(text):
-    """Words about secrets, numbers that identify things, names of files, addresses, long words."""
+    """Words about secrets, numbers that identify things, names of files, addresses, long words.
+
+    The user forgot the password. | The password is required. | The password policy is strict.
+    The password was changed yesterday, and is now stronger.
+    The user's password manager is Bitwarden. | The password is in the drawer.
+    password: str, user: str | password = getpass() | password=${DB_PASSWORD}
+    Das Passwort ist abgelaufen. | La contraseña es segura. | Le mot de passe est obligatoire.
+    The passwordless login has 12 steps. | The secret is patience. | The pin is in the drawer.
+    The token limit is 128000 tokens, as in gpt-4o-mini. | The order number is 1234 5678 9012 3456.
+    Order 4111 1111 1111 1111 was sent. | Order A7K2-99X1-BB3D-2024 and parcel 1Z999AA10123456784.
+    The user's phone is +351 912 345 678, or 0170 1234567. | ISBN 978-3-16-148410-0 is a good book.
+    The commit is d89d461a2b3c4d5e6f708192a3b4c5d6e7f80910.
+    Fixed in 3f2a9c1; git revert d89d461a2b3c4d5e6f708192a3b4c5d6e7f80910
+    its sha256 is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+    id 550e8400-e29b-41d4-a716-446655440000 | 550e8400-e29b-41d4-a716-446655440000
+    DE12 ABCD EFGH IJKL, and AT99 1234 5678 9012 3456 are none.
+    aGVsbG8gd29ybGQgYWdhaW4gYW5kIGFnYWlu is Base64 for some words.
+    Donaudampfschifffahrtsgesellschaftskapitänsmütze
+    Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz2024
+    https://example.org/join?room=daily&id=AbCd12EfGh34IjKl56MnOp78
+    The server listens on http://localhost:8080/path@version.
+    /usr/lib/python3.11/site-packages/x86_64-linux-gnu/v2/Main4.swift
+    src/App2/Views3/LoginScreen4Controller5.swift | v1.2.3-rc4+build.20240115
+    2024-01-15T10:30:00Z, 20240115T103000Z | iPhone15ProMax256GB and GalaxyS24Ultra512GB
+    Write to ana@example.org. | The user has a skill-based job and a risk-averse-investment-plan.
+    The user takes a task-oriented-management-course on sk-learn-based-models. | 0000 0000 0000 0000
+    Basic understanding of chemistry is enough.
+    They walk, talk, and laugh about what they can still remember from that year.
+    Person0, Person1, Person2, Person3, Person4, Person5, Person6, Person7, Person8, Person9
+    """
     assert find_secrets(text) == ()
     assert mask_secrets(text) == text
 
 
-PIECES = st.sampled_from(
-    [said.format(secret) for _, said, secret in TABLE]
-    + [secret for _, _, secret in TABLE]
-    + [
-        "password",
-        " is ",
-        ": ",
-        "pin ",
-        "[…]",
-        "\n",
-        " ",
-        '"',
-        "://a:b",
-        "sk-",
-        "İ",
-        "key=",
-        "4111",
-    ]
-)
+SIGNS = [
+    "password",
+    " is ",
+    ": ",
+    "pin ",
+    "[…]",
+    "\n",
+    " ",
+    '"',
+    "://a:b",
+    "sk-",
+    "İ",
+    "key=",
+    "4111",
+]
+SAID = [said.format(secret) for _, said, secret in TABLE]
+PIECES = st.sampled_from([*SAID, *(secret for _, _, secret in TABLE), *SIGNS])
 
 
 @given(st.lists(PIECES | st.text(max_size=8), max_size=6).map("".join))

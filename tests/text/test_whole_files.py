@@ -19,23 +19,15 @@ def broken():
     raise ValueError(message)
 
 
-def test_a_new_file_is_its_owners_alone(tmp_path):
-    """It holds all parts, in their order, and nobody else can read it."""
+def test_a_new_file_is_its_owners_alone_and_an_old_one_keeps_its_permissions(tmp_path):
+    """It holds all parts, in their order; who may read the old file may read the new one."""
     path = tmp_path / "a.txt"
     assert write_whole(path, [b"one ", b"two"])
-    assert path.read_bytes() == b"one two"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert names(tmp_path) == ["a.txt"]
-
-
-def test_a_file_keeps_its_permissions(tmp_path):
-    """Who may read the old file may read the new one."""
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"old")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"one two", 0o600)
     path.chmod(0o640)
     assert write_whole(path, [b"new"])
-    assert path.read_bytes() == b"new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o640)
+    assert names(tmp_path) == ["a.txt"]
 
 
 @pytest.mark.parametrize("name", [None, "part"])

@@ -7,14 +7,14 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, read_table
 
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.dates.wording import absolute_wording
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
 
-SENTENCES = """
+TABLE = read_table("""
 I went to Rome yesterday. | I went to Rome on 7 May 2023.
 Yesterday I went to Rome. | On 7 May 2023 I went to Rome.
 yesterday I went to Rome | on 7 May 2023 I went to Rome
@@ -78,19 +78,13 @@ Mein Bruder ist am 8. Januar gestorben. | Mein Bruder ist am 8. Januar gestorben
 Meine Tochter hat am 8. Mai Geburtstag. | Meine Tochter hat am 8. Mai Geburtstag.
 Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
 El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
-"""
-TABLE = [[cell.strip() for cell in line.split("|")] for line in SENTENCES.strip().splitlines()]
+""")
 
 
 @each_row(("text", "full"), TABLE)
 def test_a_sentence_says_its_times_in_full(text, full):
-    """Relative times become absolute ones with the right preposition; absolute ones stay."""
+    """Relative times become absolute ones, which nothing that is said later changes."""
     assert DateParser().resolve(text, SAID) == full
-
-
-@each_row("full", [row[1] for row in TABLE])
-def test_a_full_sentence_means_the_same_at_any_time(full):
-    """What was resolved once is changed by nothing that is said later."""
     assert DateParser().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
 
 
