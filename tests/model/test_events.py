@@ -2,15 +2,23 @@
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from memoranda.model.events import Events
 
 
-def test_subscribers_are_called_in_order():
+@pytest.fixture
+def events():
+    """Three kinds of events without subscribers."""
+    return Events("remembered", "forgotten", "counted")
+
+
+def test_subscribers_are_called_in_order(events):
     """All subscribers of a name are told, in the order in which they came; others are not."""
-    events, heard = Events("remembered", "forgotten", "counted"), []
+    heard = []
+    events.emit("remembered", 6)
     events.on("remembered", lambda event: heard.append(("first", event.name, event.subject)))
     events.on("forgotten", lambda _: heard.append("never"))
     events.on("remembered", lambda event: heard.append(("second", event.name, event.subject)))
@@ -18,14 +26,9 @@ def test_subscribers_are_called_in_order():
     assert heard == [("first", "remembered", 7), ("second", "remembered", 7)]
 
 
-def test_nobody_listens():
-    """An event without subscribers does nothing."""
-    Events("remembered", "forgotten", "counted").emit("remembered", 7)
-
-
-def test_a_failing_subscriber_harms_nobody(caplog):
+def test_a_failing_subscriber_harms_nobody(events, caplog):
     """Its exception is logged and reaches neither the other subscribers nor the caller."""
-    events, heard = Events("remembered", "forgotten", "counted"), []
+    heard = []
 
     def fail(_):
         message = "broken subscriber"
@@ -40,9 +43,8 @@ def test_a_failing_subscriber_harms_nobody(caplog):
     assert caplog.text.count("broken subscriber") == 2
 
 
-def test_an_interrupt_is_not_swallowed():
+def test_an_interrupt_is_not_swallowed(events):
     """Ctrl+C in a subscriber stops the program as anywhere else."""
-    events = Events("remembered", "forgotten", "counted")
 
     def interrupt(_):
         raise KeyboardInterrupt
@@ -52,9 +54,9 @@ def test_an_interrupt_is_not_swallowed():
         events.emit("remembered", 7)
 
 
-def test_subscribing_from_a_subscriber():
+def test_subscribing_from_a_subscriber(events):
     """A subscriber may subscribe another, which hears the next event; and may emit."""
-    events, heard = Events("remembered", "forgotten", "counted"), []
+    heard = []
 
     def first(event):
         if event.subject == 0:
@@ -66,9 +68,9 @@ def test_subscribing_from_a_subscriber():
     assert heard == [1]
 
 
-def test_threads_subscribe_and_emit_at_once():
+def test_threads_subscribe_and_emit_at_once(events):
     """No subscriber is lost when threads subscribe and emit together."""
-    events, heard = Events("remembered", "forgotten", "counted"), []
+    heard = []
     barrier = threading.Barrier(8)
 
     def work():
@@ -77,10 +79,7 @@ def test_threads_subscribe_and_emit_at_once():
             events.on("counted", heard.append)
             events.emit("forgotten", None)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        assert all(done is None for done in pool.map(lambda _: work(), range(8)))
     events.emit("counted", None)
     assert len(heard) == 800
