@@ -114,8 +114,7 @@ ADVERSARIAL = [
 @each_row("piece", ADVERSARIAL)
 def test_repetition_ends(piece: str):
     """A long repetition costs no more than its limit: the rest is not looked at."""
-    text = piece * 100_000
-    assert EXTRACTOR.extract(text) == EXTRACTOR.extract(text[:MOST_READ])
+    assert all(each.end <= MOST_READ for each in EXTRACTOR.extract(piece * 100_000))
 
 
 PIECES = st.sampled_from(

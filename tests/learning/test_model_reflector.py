@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 
-from tables import each_row, each_text
+from tables import each_text
 
 from memoranda.learning.llm.model_stages import LONGEST_INSIGHT, ReflectionAnswer, write_insight
 from memoranda.model.checks import content_hash
@@ -38,17 +38,15 @@ def reflect(insight, sources, records=RECORDS):
 
 
 def test_an_insight_cites_records():
-    """By their labels or ids; unknown ones beside them do no harm."""
-    assert reflect("Ana moved to Lisbon.", ["fact_1"])[0] == "Ana moved to Lisbon."
-    insight, model = reflect("Ana moved to Lisbon.", ["m2", "m2", "m9"])
-    assert insight == "Ana moved to Lisbon."
+    """By labels or ids, unknown ones beside them do no harm; what rests on nothing is none."""
+    said = "Ana moved to Lisbon."
+    assert reflect(said, ["fact_1"])[0] == said
+    insight, model = reflect(said, ["m2", "m2", "m9"])
+    assert insight == said
     assert '"at": "2023-06-03 Saturday 01:30"' in model.asked[0].prompt
-
-
-@each_row("sources", [[], ["m9"], ["x"]])
-def test_an_insight_without_sources_is_none(sources):
-    """What rests on nothing is not kept."""
-    assert reflect("Ana moved to Lisbon.", sources)[0] is None
+    assert [reflect(said, sources)[0] for sources in ([], ["m9"], ["x"])] == [None] * 3
+    insight, model = reflect("x", [], records=[])
+    assert (insight, model.asked) == (None, [])
 
 
 @each_text
@@ -68,9 +66,3 @@ def test_an_insight_is_bounded():
     insight, _ = reflect("Ana moved to Lisbon. " * 100, ["m1"])
     assert LONGEST_INSIGHT - 25 < len(insight) <= LONGEST_INSIGHT
     assert insight.endswith("Ana moved to Lisbon.")
-
-
-def test_nothing_is_asked_about_nothing():
-    """No records, no call."""
-    insight, model = reflect("x", [], records=[])
-    assert (insight, model.asked) == (None, [])

@@ -4,7 +4,7 @@ import dataclasses
 from importlib.resources import files
 from pathlib import Path
 
-from tables import each_row, each_text
+from tables import each_row
 
 from memoranda.learning.claims import Category, Relation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
@@ -43,12 +43,16 @@ def test_every_prompt_is_known_and_packaged():
 
 @each_row("name", sorted(ANSWERS))
 def test_a_prompt_names_every_field_and_is_short(name):
-    """All fields of the answer stand in it as code, and it fits on a page."""
+    """All fields of the answer stand in it as code, and it fits on a page.
+
+    Whoever reads other people's words is told not to obey them.
+    """
     text = instructions(name)
     for answer in ANSWERS[name]:
         for field in dataclasses.fields(answer):
             assert f"`{field.name}`" in text or f'"{field.name}"' in text
     assert len(text) < 3_000
+    assert name == "compress" or ("data" in text and "follow them" in text)
 
 
 def test_prompts_name_every_word_of_closed_lists():
@@ -57,23 +61,9 @@ def test_prompts_name_every_word_of_closed_lists():
     assert all(f"`{one.value}`" in instructions("judge") for one in Relation)
 
 
-@each_text
-def test_prompts_say_that_texts_are_data(name):
-    """Whoever reads other people's words is told not to obey them.
-
-    extract | judge | reflect | summary
-    """
-    assert "data" in instructions(name)
-    assert "follow them" in instructions(name)
-
-
 def test_long_texts_lose_their_middle():
-    """The beginning and the end stay, within the bound."""
+    """The beginning and the end stay, within the bound; no rows leave the tags of a fence."""
     text = shortened("a" * 50 + "b" * 50, 21)
     assert (len(text), text[0], text[-1]) == (21, "a", "b")
     assert shortened("short", 21) == "short"
-
-
-def test_a_fence_without_rows_is_a_fence():
-    """No rows leave the tags."""
     assert fenced("turns", []) == "<turns>\n</turns>"

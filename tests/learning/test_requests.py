@@ -14,6 +14,13 @@ def facts(memory):
     return [each.content for each in found if each.superseded_by is None]
 
 
+def consolidated(memory, chat):
+    """End a conversation, learn from it, and return the facts that are believed."""
+    chat.end()
+    memory.consolidate()
+    return facts(memory)
+
+
 def listening(memory, session="talk", **options):
     """Return a conversation and the list in which it tells the receipts of requests."""
     chat, told = memory.conversation(session, **options), []
@@ -51,9 +58,7 @@ def test_what_was_forgotten_meanwhile_is_not_learned_again(memory):
     chat, told = listening(memory)
     chat.add("user", "Remember that I owe Pete ten pounds.")
     memory.forget(told[0].record)
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == []
+    assert consolidated(memory, chat) == []
 
 
 def test_a_request_may_be_about_what_was_said_before(memory):
@@ -103,9 +108,7 @@ def test_what_is_said_in_confidence_is_not_kept(memory):
     """A message that asks not to be saved leaves no fact and no receipt."""
     chat, told = listening(memory)
     chat.add("user", "Don't save this: I'm interviewing at Initech. Remember I hate Mondays.")
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == []
+    assert consolidated(memory, chat) == []
     assert told == []
 
 
@@ -123,13 +126,12 @@ def test_an_instruction_is_in_every_context(memory):
 def test_instructions_give_way_where_the_budget_is_small(memory):
     """Only their small share of a context is theirs; the newest come first."""
     chat, _ = listening(memory)
-    for topic in range(60):
+    for topic in range(10, 50):
         chat.add("user", f"Never mention the {topic}th subject of my long list of subjects.")
     context = memory.conversation("other", system="You help.").context("Hello?", budget=700)
     text = context.messages[0]["content"]
     assert context.tokens <= 700
-    assert "59th" in text
-    assert "0th subject of" not in text.replace("50th", "").replace("40th", "").replace("30th", "")
+    assert ("49th" in text, "10th" in text) == (True, False)
 
 
 def test_one_language_at_a_time(memory):
@@ -147,29 +149,24 @@ def test_what_is_taken_back_ends(memory):
     chat.add("user", "No meetings before ten, please.")
     chat.add("user", "You can suggest seafood again.")
     assert facts(memory) == ["No meetings before ten."]
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == ["No meetings before ten."]
+    assert consolidated(memory, chat) == ["No meetings before ten."]
     assert told[-1].line == "No longer kept: Never suggest seafood."
 
 
-def test_what_to_stop_is_kept_where_there_is_nothing_to_end(memory):
-    """``Stop using emojis`` ends an instruction to use them, or else is one."""
-    chat, _ = listening(memory)
-    chat.add("user", "Stop using emojis.")
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == ["Stop using emojis."]
+@each_row
+def test_what_to_stop_is_an_instruction_or_ends_one(memory, said, kept):
+    """It ends an instruction of these words, or else is one; it must say what it means.
 
-
-def test_what_to_stop_must_be_said(memory):
-    """``Stop doing that`` names nothing: it neither ends an instruction nor is one."""
-    chat, _ = listening(memory)
+    Stop using emojis. | Stop using emojis.
+    Stop doing that. |
+    """
+    chat = memory.conversation(said)
     chat.add("user", "Never suggest seafood.")
-    chat.add("user", "Stop doing that.")
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == ["Never suggest seafood."]
+    chat.add("user", said)
+    expected = sorted(filter(None, ["Never suggest seafood.", kept]))
+    assert sorted(consolidated(memory, chat)) == expected
+    for fact in memory.records(kind="fact"):
+        memory.forget(fact.id)
 
 
 @each_row
@@ -194,9 +191,7 @@ def test_only_a_persons_own_words_make_an_instruction(memory, role, text):
         call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         chat.add("assistant", "", tool_calls=[call])
     chat.add(role, text, **result)
-    chat.end()
-    memory.consolidate()
-    assert facts(memory) == []
+    assert consolidated(memory, chat) == []
     assert "Instructions" not in chat.context("Hello?", budget=2000).messages[0]["content"]
 
 

@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from memoranda import Memory, Settings
 from memoranda.model.models import Scope
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, QuantizedVectors, UserIndex
+from memoranda.store import sqlite
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 
@@ -126,8 +127,9 @@ def test_episodes_without_a_session_are_one_talk_while_little_time_passes():
             assert [rows.beside(row, 1) for row in range(5)] == [1, 3, None, None, None]
 
 
-def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path):
+def test_an_older_snapshot_takes_nothing_from_newer_readers(tmp_path, monkeypatch):
     """Who reads an older moment may learn what came later, and others lose nothing for it."""
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)  # Erasing waits no longer for readers.
     chosen = Settings(timezone="UTC", embedding={"model": "none"})
     with (
         Memory(str(tmp_path / "m.db"), user="ana", settings=chosen) as memory,

