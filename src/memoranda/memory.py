@@ -848,14 +848,14 @@ class Memory:
         return self._services.store.verify()
 
     def rebuild(self) -> list[str]:
-        """Derive index, entity links and vector queue anew; return what was different."""
-        found = self._services.store.rebuild(self._services.extractor)
+        """Derive index and counts anew, queue vectors and names; return what was different."""
+        found = self._services.store.rebuild()
         self._services.forget_index()
         return found
 
     def purge(self) -> bool:
         """Overwrite what erased text left in free space; false while others read the file."""
-        return self._services.wipe(large=True) is None
+        return self._services.wipe() is None
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""

@@ -32,7 +32,7 @@ from memoranda.records.drafts import RecordPlanner, Retention, show_read
 from memoranda.records.erasing import Eraser, FileEraser
 from memoranda.records.service import RecordService
 from memoranda.settings.parsing import names
-from memoranda.store.locations import is_server, open_store
+from memoranda.store.locations import medium, open_store
 
 if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
@@ -53,7 +53,7 @@ log = logging.getLogger("memoranda.consolidate")
 
 EVENTS = ("remembered", "corrected", "forgotten")
 OUT_OF_REACH = (
-    "no row holds it, but the files of a server are out of reach: memoranda doctor --purge writes "
+    "no row holds it, but the files of a server are out of reach: VACUUM (FULL), run there, writes "
     "its tables anew; its log, archives, replicas and backups are whoever's runs it"
 )
 # What is made on first use, and then shared by all users of a store.
@@ -415,20 +415,16 @@ class Services:
         """Link pending records to their entities, whichever agent stored them."""
         self.derivations.finish(scope.whole_user, ENTITIES)
 
-    def wipe(self, *, large: bool = False) -> str | None:
-        """Remove erased text from what is in memory and from free space; say why it could not.
-
-        Args:
-            large: also where others would have to wait for long.
-        """
+    def wipe(self) -> str | None:
+        """Remove erased text from what is in memory and from free space; say why it could not."""
         if self.embedder is not None:
             self.embedder.clear()
         self.forget_index()
-        return self.store.purge(large=large)
+        return self.store.purge()
 
     def wipe_erased(self) -> str | None:
         """Wipe as :meth:`wipe`; of a server say that its files are out of reach."""
-        return self.wipe() or (OUT_OF_REACH if is_server(self.store.location) else None)
+        return self.wipe() or (OUT_OF_REACH if medium(self.store.location) == "server" else None)
 
     def close(self) -> None:
         """Stop the background work and release the store."""

@@ -233,6 +233,12 @@ class User:
         chosen = vector(1, 2, 3, 4) if row is None else row
         self.apply(do.put_vectors(MODEL, {item.id: chosen for item in items}))
 
+    def link(self) -> None:
+        """Link the records that wait for it to the names in them."""
+        waiting = self.records(Filter.at_any_time(waiting=ENTITIES))
+        found = {item.id: tuple(EXTRACTOR.extract(item.content)) for item in waiting}
+        self.apply(do.link_entities(found))
+
     def open_conversation(self, name: str, **fields: Any) -> ConversationInfo:
         """Create a conversation and return what was asked for."""
         info = ConversationInfo(id=name, **({"created_at": _next_moment()} | fields))
@@ -315,6 +321,13 @@ class User:
     def everything(self) -> list[object]:
         """Return all that the reads of a store tell about a user."""
         return [*self._indexed(items=True), *self._indexed(items=False), *self.visible()]
+
+    def underived(self) -> list[object]:
+        """Return all that they tell but what is derived of names, and when it was."""
+        told = self.visible()
+        records = [replace(item, enriched_at=None) for item in self.records(ALL)]
+        index = self._indexed(items=True), self._indexed(items=False)
+        return [records, *index, *told[:2], *told[3:6], *told[11:]]
 
     def memories(self) -> list[object]:
         """Return all that they tell to who asks for no items."""

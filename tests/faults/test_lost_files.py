@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from analyzers import PlainNames, WordAnalyzer
 from samples import User
 
 from memoranda.errors import StoreError, StoreReadOnly
+from memoranda.store.sqlite import SqliteStore
 
 
 def take_away(path, how):
@@ -53,43 +56,21 @@ def test_a_reader_finds_no_other_file(open_store, path):
         User(store).page()
 
 
-@pytest.fixture
-def read_only(path, monkeypatch):
-    """Make the folder and the file such that nobody can write them; root is only told so."""
-
-    def protect():
-        path.chmod(0o400)
-        path.parent.chmod(0o500)
-        if os.geteuid() == 0:
-            monkeypatch.setattr(os, "access", lambda *_: False)
-
-    yield protect
-    path.parent.chmod(0o700)
-    path.chmod(0o600)
-
-
-def test_a_memory_in_a_folder_that_cannot_be_written_is_read(open_store, path, read_only):
-    """It lists, searches and counts, and says of a write that there is no permission."""
-    store = open_store()
-    User(store).remember("tea")
-    store.close()
-    read_only()
-    store = open_store()
-    assert User(store).page() == ["tea"]
-    assert store.verify() == []
-    with pytest.raises(StoreReadOnly, match="permissions"):
-        User(store).remember("cake")
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_what_a_killed_process_left_is_not_passed_over(open_store, path, read_only):
-    """A log that cannot be read there is told of: without it, what was stored last would lack."""
-    store = open_store()
-    User(store).remember("tea")
-    copied = [(suffix, Path(f"{path}{suffix}").read_bytes()) for suffix in ("", "-wal")]
-    store.close()
-    for suffix, content in copied:
-        Path(f"{path}{suffix}").write_bytes(content)
-    read_only()
-    with pytest.raises(StoreReadOnly, match=r"memory\.db-wal.*copy both"):
-        open_store()
+def test_a_folder_that_cannot_be_written_is_told():
+    """A log could not be written there: the error says so, and nothing is made."""
+    parts = {"analyzer": WordAnalyzer(), "names": PlainNames()}
+    with TemporaryDirectory() as folder:
+        path, root = Path(folder, "memory.db"), os.geteuid() == 0
+        SqliteStore(path, **parts).close()
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        if root:
+            os.seteuid(65534)
+        try:
+            with pytest.raises(StoreReadOnly, match="permissions of the file and its folder"):
+                SqliteStore(path, **parts)
+        finally:
+            if root:
+                os.seteuid(0)
+            path.parent.chmod(0o700)
+        assert list(path.parent.iterdir()) == [path]

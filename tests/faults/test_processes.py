@@ -5,7 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from samples import ALL, ANA, EXTRACTOR, User
+from samples import ALL, ANA, User
 
 from .running import finish, go, ready
 
@@ -42,7 +42,7 @@ def test_acknowledged_writes_survive_a_kill(start, open_store):
         store.close()
     store = open_store()
     assert len(acknowledged) <= len(stored_ids(store)) <= len(acknowledged) + ROUNDS
-    assert store.rebuild(EXTRACTOR) == []
+    assert store.rebuild() == []
 
 
 def test_processes_share_a_file_from_the_start(start, open_store):

@@ -147,8 +147,8 @@ def test_without_the_extra_the_remedy_is_told(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("location", "complaint"),
     [
-        ("chroma://", "names no folder"),
-        ("chroma:///", "names no folder"),
+        ("chroma://", "is unknown"),
+        ("chroma:///", "is unknown"),
         ("chroma:/srv/memory", "is unknown; use a file"),
         ("chroma://~nobody-of-this-name/memory", "cannot be used"),
         ("chroma+http://ana:tiger@localhost:8000/shop", "is unknown"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from analyzers import PlainNames, WordAnalyzer
 from chromadb.config import Settings as ChromaSettings
-from samples import ANA, BEN, DIMENSIONS, EXTRACTOR, MODEL, User, cut, moment, pruning, vector
+from samples import ANA, BEN, DIMENSIONS, MODEL, User, cut, moment, pruning, vector
 from steps import carry_out, do
 
 from memoranda import Memory, Settings
@@ -177,7 +177,7 @@ def test_rows_that_others_changed_are_found_and_put_right(opened, folder):
         rows.delete(ids=[three.id])
         rows.add(ids=["x"], embeddings=[vector(*range(1, 385))], documents=["theirs"])
     store = opened()
-    store.rebuild(EXTRACTOR)
+    store.rebuild()
     assert store.verify() == []
     store.close()
     found = memories(folder)

@@ -20,7 +20,7 @@ from memoranda.rendering import notes as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.serving.existing import require_user
-from memoranda.store.locations import is_server, place
+from memoranda.store.locations import medium, place
 
 MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
 ACCEPT = "memoranda notes sync --accept-removals"
@@ -37,7 +37,8 @@ def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
     Raises:
         ConfigError: they would be gone when the command ends.
     """
-    if is_server(place(session.shared.db, session.settings)) and not session.settings.notes.folder:
+    kind = medium(place(session.shared.db, session.settings))
+    if kind == "server" and not session.settings.notes.folder:
         raise ConfigError(NO_FOLDER)
     memory = session.memory(writes=writes, all_users=True)
     if not writes and not memory.notes.folder.exists():

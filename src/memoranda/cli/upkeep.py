@@ -91,7 +91,7 @@ def doctor(
 
     Args:
         reembed: Make every vector anew, with the present model.
-        rebuild: Derive index, links and vector queue anew; touches nothing else.
+        rebuild: Derive index and counts anew, and queue vectors and names; touches nothing else.
         purge: Overwrite what erased text left in the files.
 
     Examples:
@@ -108,7 +108,7 @@ def doctor(
     if rebuild:
         different = memory.rebuild()
         session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-    unpurged = services_of(memory).wipe(large=True) if purge else None
+    unpurged = services_of(memory).wipe() if purge else None
     if unpurged is not None:
         session.warn(unpurged)
     if reembed:

@@ -32,7 +32,7 @@ from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.parsing import names
 from memoranda.settings.settings import Settings
-from memoranda.store.locations import file_of, is_server, medium
+from memoranda.store.locations import file_of, medium
 from memoranda.store.sql.store import Store
 
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
@@ -113,7 +113,7 @@ class Doctor:
         yield "python", lambda: (True, f"{platform.python_version()}, {platform.system()}", None)
         if file is not None:
             yield medium(store.location), partial(_file, file, store)
-        elif is_server(store.location):
+        elif medium(store.location) == "server":
             detail = f"{store.location}, {store.size():,} bytes of records at least"
             yield "server", lambda: (True, detail, None)
 

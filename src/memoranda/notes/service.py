@@ -16,7 +16,7 @@ from memoranda.model.notes import MEMORY_FILE, NotesBase
 from memoranda.notes.sync import NotesSyncState, SyncedNotes
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
-from memoranda.store.locations import file_of, is_folder, is_server
+from memoranda.store.locations import file_of, medium
 from memoranda.store.sql.store import Store
 from memoranda.text.patterns import compile_pattern
 
@@ -55,7 +55,7 @@ class OpenNotes(dict[Scope, NotesSyncState]):
             with state.lock:
                 if state.folder is None:
                     continue
-                if is_server(store.location):
+                if medium(store.location) == "server":
                     with suppress(StoreError), store.write(scope) as tx:
                         tx.keep_notes_base(NotesBase(state.folder.name))
                 state.folder.cleanup()
@@ -156,7 +156,7 @@ class NotesService:
                 folder = folder / USERS / name
         elif file is None:
             return None
-        elif is_folder(location):
+        elif medium(location) == "folder":
             folder = file.expanduser() / INSIDE / name
         else:
             folder = file.expanduser().with_name(f"{file.stem}{FOLDER}") / name

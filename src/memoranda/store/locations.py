@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 FOLDER = "chroma://"
-POSTGRES = ("postgresql://", "postgres://")
+SERVER = ("postgresql://", "postgres://")
 # What is no file, but an address with too few slashes.
 NEARLY = ("chroma:", "postgresql:", "postgres:")
 # What libpq takes beside addresses, and would be the name of a file.
@@ -46,9 +46,10 @@ def place(location: str | Path | None, settings: Settings) -> str:
         message = f"location={given!r:.80} is no path; use a file or :memory:"
         raise ConfigError(message)
     text = str(given)
-    if text.startswith(FOLDER):
-        return f"{FOLDER}{_folder(text)}"
-    if is_server(text) or text == MEMORY:
+    path = text.removeprefix(FOLDER)
+    if path != text and path.strip("/ "):
+        return f"{FOLDER}{_expand(path).absolute()}"
+    if text == MEMORY or medium(text) == "server":
         return text
     is_address = "://" in text or text.startswith(NEARLY) or any(key in text for key in KEYWORDS)
     if isinstance(given, str) and is_address:
@@ -59,46 +60,33 @@ def place(location: str | Path | None, settings: Settings) -> str:
             f"postgresql://user@host/database or chroma:///folder"
         )
         raise ConfigError(message)
-    return str(Path(text).expanduser())
+    return str(_expand(text))
 
 
-def _folder(text: str) -> Path:
-    """Return the folder that ``chroma://`` names, from the root on.
+def _expand(path: str) -> Path:
+    """Return a path with the folder of the user that it begins with.
 
     Raises:
-        ConfigError: the location names none.
+        ConfigError: there is no such user.
     """
-    path = text.removeprefix(FOLDER)
-    if not path.strip("/ "):
-        message = f"location {text!r} names no folder; use chroma:///folder, or chroma://~/folder"
-        raise ConfigError(message)
     try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:  # There is no such user.
-        message = f"location {text!r} cannot be used: {error}"
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        message = f"location {path!r} cannot be used: {error}"
         raise ConfigError(message) from error
+
+
+def medium(place: str) -> str:
+    """Return what a :func:`place` is: a ``file``, a ``folder`` of Chroma or a ``server``."""
+    if place.startswith(FOLDER):
+        return "folder"
+    return "server" if place.startswith(SERVER) else "file"
 
 
 def file_of(place: str) -> Path | None:
     """Return the file or folder of this machine that a :func:`place` is, if it is one."""
-    if is_folder(place):
-        return Path(place.removeprefix(FOLDER))
-    return None if place == MEMORY or is_server(place) else Path(place)
-
-
-def is_folder(place: str) -> bool:
-    """Return whether a :func:`place` is a folder that Chroma keeps its files in."""
-    return place.startswith(FOLDER)
-
-
-def is_server(place: str) -> bool:
-    """Return whether a :func:`place` is on a server."""
-    return place.startswith(POSTGRES)
-
-
-def medium(place: str) -> str:
-    """Return what a :func:`place` is: a file, a folder or a server."""
-    return "folder" if is_folder(place) else "server" if is_server(place) else "file"
+    is_none = place == MEMORY or medium(place) == "server"
+    return None if is_none else Path(place.removeprefix(FOLDER))
 
 
 def open_store(location: str | Path | None, settings: Settings, names: NameMatcher) -> Store:
@@ -109,7 +97,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
-    if is_folder(path):
+    if path.startswith(FOLDER):
         folder = Path(path.removeprefix(FOLDER))
         opened: Store = _chroma().ChromaStore.share(folder, analyzer=TermAnalyzer(), names=names)
         return opened
@@ -121,7 +109,7 @@ def open_store(location: str | Path | None, settings: Settings, names: NameMatch
         "busy_timeout": settings.storage.busy_timeout,
         "power_safe": settings.storage.durability == "power",
     }
-    if is_server(path):
+    if path.startswith(SERVER):
         if not find_spec("psycopg_pool"):
             raise MissingExtra("a store on PostgreSQL (postgresql://)", "postgres")
         from memoranda.store.postgres import PostgresStore  # noqa: PLC0415 - extra `postgres`

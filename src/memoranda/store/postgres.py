@@ -16,7 +16,7 @@ import psycopg
 from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memoranda import errors
 from memoranda.model.models import Scope
@@ -33,6 +33,7 @@ from memoranda.store.sql.database import (
     Row,
     SqlConnection,
     Values,
+    tables,
 )
 from memoranda.store.sql.reads import matching
 from memoranda.store.sql.store import TAKE_TURN, Store, known_user
@@ -56,18 +57,11 @@ LOCK_ALL = "LOCK TABLE users IN EXCLUSIVE MODE"
 # Processes that open a new database at once: one of them makes the schema. And one of those that
 # find a large user prepares the search.
 LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(1835363695)"
-LOCK_INDEXING = "SELECT pg_try_advisory_lock(1835363696)"
-UNLOCK_INDEXING = "SELECT pg_advisory_unlock(1835363696)"
+LOCK_INDEXING = "SELECT pg_try_advisory_xact_lock(1835363696)"
 NEXT_KEYS = "SELECT nextval('record_keys') FROM generate_series(1, :count)"
 STEPS = "CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)"
 IS_THERE = "SELECT to_regclass('schema_steps') IS NOT NULL"
 DONE = "SELECT coalesce(max(number), 0) FROM schema_steps"
-TABLES = """
-SELECT string_agg(CAST(CAST(c.oid AS regclass) AS text), ', ') FROM pg_class c
-JOIN pg_class r ON r.oid = to_regclass('records')
-    AND r.relnamespace = c.relnamespace AND r.relowner = c.relowner
-WHERE c.relkind = 'r'
-"""
 LOST = (
     errors.StoreUnreachable,
     "the connection was lost; look whether what was being stored is there before you try again",
@@ -129,7 +123,7 @@ MACROS = {
     "least": "least(",
     "greatest": "greatest(",
 }
-DIALECT = Dialect("postgres.sql", MACROS, TYPES, whole=7)
+DIALECT = Dialect("postgres.sql", MACROS, TYPES, step=7)
 # What stands in a list is looked up in an index, as an array; else the planner would rather walk
 # through all that a user has.
 IN_LIST = re.compile(r"(?<!NOT )\bIN \(@(ints|texts)\((:\w+)\)\)")
@@ -274,8 +268,7 @@ class PostgresStore(Store):
             psycopg.connect(self._address).close()
             self._open_pool()
         try:
-            if self._is_behind():
-                self._migrate()
+            self._migrate()
             self._begin_with(analyzer, names)
         except BaseException:
             self.close()
@@ -312,22 +305,19 @@ class PostgresStore(Store):
 
     # Schema
 
-    def _is_behind(self) -> bool:
-        """Return whether the schema is not there, or not the newest."""
-        newest = len(DIALECT.schema())
-        with self._lend() as connection:
-            done = connection.value(DONE) if connection.value(IS_THERE) else 0
-        if done > newest:
-            message = f"{self.location} has schema {done}; pip install -U memoranda to upgrade"
-            raise errors.SchemaTooNew(message)
-        return bool(done < newest)
-
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
+        newest = len(DIALECT.schema())
         with self._lend() as connection, connection.raw.transaction():
-            connection.run(LOCK_SCHEMA)
-            connection.run(STEPS)
-            done = connection.value(DONE)
+            done = connection.value(DONE) if connection.value(IS_THERE) else 0
+            if done > newest:
+                message = f"{self.location} has schema {done}; pip install -U memoranda to upgrade"
+                raise errors.SchemaTooNew(message)
+            if done == newest:
+                return
+            for sql in (LOCK_SCHEMA, STEPS):
+                connection.run(sql)
+            done = connection.value(DONE)  # Another process may have been quicker.
             steps: list[Any] = DIALECT.schema(done)
             for number, sql in enumerate(steps, done + 1):
                 connection.raw.execute(sql)
@@ -358,9 +348,6 @@ class PostgresStore(Store):
         except UnicodeEncodeError as error:
             message = f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 can hold"
             raise errors.InvalidInput(message) from error
-        except PoolClosed:
-            self._require_open()
-            raise
         except psycopg.Error as error:
             raise self._error_of(error) from error
 
@@ -434,7 +421,7 @@ class PostgresStore(Store):
             users = postgres_large.users_to_index(connection, self._exact_up_to)
         if not users:
             return 0
-        with self._lend() as connection:
+        with self._lend() as connection, connection.raw.transaction():
             if not connection.value(LOCK_INDEXING):
                 return 0  # Another process does it.
             try:
@@ -444,23 +431,14 @@ class PostgresStore(Store):
                 if not self._told_unable:
                     log.warning("%s; %s", error, postgres_large.NEEDED)
                 self._told_unable, users = True, []
-            finally:
-                connection.run(UNLOCK_INDEXING)
         return len(users)
 
     # Upkeep
 
-    def _purge(self, *, large: bool) -> str | None:
-        """Free the place of what was erased.
-
-        Args:
-            large: also write the tables anew, while nobody else uses them, so that no page holds
-                what was erased until something is written over it.
-        """
+    def _purge(self) -> None:
+        """Free the place of what was erased."""
         with self._lend() as connection:
-            how = "VACUUM (FULL)" if large else "VACUUM"
-            connection.run(f"{how} {connection.value(TABLES)}")
-        return None
+            connection.run(f"VACUUM {', '.join((*tables(), 'record_terms'))}")
 
     def backup(self, path: str) -> None:
         """Refuse: the server's own tool makes a backup that anybody can restore."""

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -22,7 +22,7 @@ import apsw
 
 from memoranda import errors
 from memoranda.model.models import Scope
-from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
 from memoranda.store.sql.database import (
     BUSY_TIMEOUT,
@@ -47,15 +47,17 @@ BUSY = (
 # Seconds that a purge waits for readers.
 PATIENCE = 5.0
 STATEMENT_CACHE = 200
-CHECKPOINT_PAGES = 2_000
 # Seconds between two looks at a lock that another process has.
 ASK_EVERY = 0.001
-SETUP = (
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",
-    "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -8192",
-)
+SETUP = """
+PRAGMA foreign_keys = ON;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8192;
+PRAGMA synchronous = {};
+PRAGMA wal_autocheckpoint = 2000;
+PRAGMA journal_mode = WAL;
+"""
 # How a line begins that tells of damage which no row made anew could mend.
 DAMAGE = "SQLite"
 INDEX = "full-text index"
@@ -193,8 +195,7 @@ class Fts5:
     def remove(self, connection: SqlConnection, user: int, keys: Sequence[int]) -> None:
         """Take records of a user out."""
         del user
-        rows = [{"key": key} for key in keys]
-        connection.run_many("DELETE FROM records_fts WHERE rowid = :key", rows)
+        connection.run_many("DELETE FROM records_fts WHERE rowid = :key", [(key,) for key in keys])
 
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
@@ -255,23 +256,6 @@ def create_private(path: str) -> None:
     except (OSError, ValueError) as error:
         message = f"{path:.200} cannot be created or written: {error}; choose another place"
         raise errors.StoreReadOnly(message) from error
-
-
-def file_address(path: str) -> str:
-    """Return by which name SQLite opens a file, also one in a folder that cannot be written.
-
-    There it can make no index of the log beside the file, and nobody changes the file meanwhile.
-
-    Raises:
-        StoreReadOnly: a log is there, which can only be read where its index can be made.
-    """
-    if os.access(path, os.W_OK) or os.access(Path(path).parent, os.W_OK):
-        return path
-    log = Path(f"{path}-wal")
-    if log.exists() and log.stat().st_size:
-        message = f"{path} cannot be read without writing, as a killed process left {log.name}"
-        raise errors.StoreReadOnly(f"{message}; copy both to another folder, and open the copy")
-    return f"{Path(path).as_uri()}?immutable=1"
 
 
 class SqliteStore(Store):
@@ -351,19 +335,16 @@ class SqliteStore(Store):
 
     @contextmanager
     def _lend_writer(self, patience: float | None = None) -> Iterator[SqliteConnection]:
-        self._take_turn(patience)
+        """Lend the writing connection once no other thread of this process has it."""
+        if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
+            message = f"{self.location}: another thread of this process writes to it; try again"
+            raise errors.StoreBusy(message)
         try:
             with self._errors:
                 self._require_open()
                 yield self._writer
         finally:
             self._write_lock.release()
-
-    def _take_turn(self, patience: float | None) -> None:
-        """Wait until no other thread of this process writes; whoever did so releases the lock."""
-        if not self._write_lock.acquire(timeout=-1 if patience is None else patience):
-            message = f"{self.location}: another thread of this process writes to it; try again"
-            raise errors.StoreBusy(message)
 
     @contextmanager
     def _lend(self) -> Iterator[SqliteConnection]:
@@ -390,19 +371,16 @@ class SqliteStore(Store):
     def _open(self) -> SqliteConnection:
         with self._errors:
             # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
-            name = self.location if self.in_memory else file_address(self.location)
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
-            raw = apsw.Connection(name, flags=flags, statementcachesize=STATEMENT_CACHE)
+            raw = apsw.Connection(
+                self.location, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENT_CACHE
+            )
             try:
                 # Else SQLite plans anew for every other value of a range or a limit.
                 raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 wait_fairly(raw, self.busy_timeout)
-                for pragma in SETUP:
-                    self._patiently(raw, pragma)
-                self._version(raw)
-                if name == self.location and not self.in_memory:
-                    self._enter_wal(raw)
-                self._require_same_file()
+                self._set_up(raw)
+                if not self.in_memory:
+                    self._require_same_file()
             except BaseException:
                 raw.close()
                 raise
@@ -410,31 +388,28 @@ class SqliteStore(Store):
             self._every.add(opened)
             return opened
 
-    def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
-        # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
-        # that open it together must try again.
-        deadline = time.monotonic() + self.busy_timeout
-        while True:
+    def _set_up(self, raw: apsw.Connection) -> None:
+        """Prepare a connection to a database of ours.
+
+        SQLite calls no busy handler while a file changes to WAL or is recovered: processes that
+        open it together must try again.
+        """
+        pragmas = SETUP.format("FULL" if self.power_safe else "NORMAL")
+        deadline, mode = time.monotonic() + self.busy_timeout, None
+        while mode is None:
             try:
-                return raw.execute(pragma).get
+                self._version(raw)
+                mode = raw.execute(pragmas).fetchall()[-1][0]
             except apsw.BusyError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.005)
-
-    def _enter_wal(self, raw: apsw.Connection) -> None:
-        mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
-        if mode != "wal":
+        if mode not in {"wal", "memory"}:
             message = f"{self.location} cannot be shared (journal mode {mode}); use a local disk"
             raise errors.StoreError(message)
-        level = "FULL" if self.power_safe else "NORMAL"
-        raw.execute(f"PRAGMA synchronous = {level}")
-        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
     def _require_same_file(self) -> None:
         """Refuse to go on with a file that was deleted, moved or replaced: nobody would find it."""
-        if self.in_memory:
-            return
         with suppress(OSError):
             found = os.stat(self.location)  # noqa: PTH116 - half the time
             self._file = self._file or found
@@ -471,27 +446,18 @@ class SqliteStore(Store):
     ) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
         del scope  # A file has one writer.
-        self._take_turn(patience)
-        connection = self._writer
-        # As `_lend_writer`, without another generator: every write passes here.
-        try:
-            with self._errors:
-                self._require_open()
-                try:
-                    if patience is None:
-                        self._begin(connection)
-                    else:
-                        with self._waiting(connection, patience):
-                            self._begin(connection)
-                    yield connection
-                    self._commit(connection)
+        with self._lend_writer(patience) as connection:
+            try:
+                with nullcontext() if patience is None else self._waiting(connection, patience):
+                    self._begin(connection)
+                yield connection
+                self._commit(connection)
+                if not self.in_memory:
                     self._require_same_file()
-                except BaseException:
-                    if connection.raw.in_transaction:
-                        connection.raw.execute("ROLLBACK")
-                    raise
-        finally:
-            self._write_lock.release()
+            except BaseException:
+                if connection.raw.in_transaction:
+                    connection.raw.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def _waiting(self, connection: SqliteConnection, patience: float) -> Iterator[None]:
@@ -524,11 +490,10 @@ class SqliteStore(Store):
             bring_up_to_date(connection.raw, DIALECT.schema(), self.location)
 
     def size(self) -> int:
-        """Return the bytes of the database and its write-ahead log."""
+        """Return the bytes of the database, without its write-ahead log."""
         with self.read() as connection:
-            raw, log = connection.raw, Path(f"{self.location}-wal")
-            size = int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
-            return size + (log.stat().st_size if not self.in_memory and log.exists() else 0)
+            raw = connection.raw
+            return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
@@ -545,21 +510,19 @@ class SqliteStore(Store):
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
         return found
 
-    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+    def rebuild(self) -> list[str]:
         """Make the derived rows of a sound file anew; return what was different.
 
         Raises:
             NotADatabase: SQLite finds the file damaged, which no row made anew could mend.
         """
-        with self.read() as connection:
-            damage = [line for line in self.problems(connection) if line.startswith(DAMAGE)]
+        damage = [line for line in self.verify() if line.startswith(DAMAGE)]
         if damage:
             raise errors.NotADatabase(DAMAGED.format(path=self.location, error=damage[0]))
-        return super().rebuild(extractor)
+        return super().rebuild()
 
-    def _purge(self, *, large: bool) -> str | None:
+    def _purge(self) -> str | None:
         """Rewrite the index and the file without what was erased, unless others read it."""
-        del large
         with self._lend_writer() as connection:
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
             connection.raw.execute("VACUUM")

@@ -112,9 +112,9 @@ class TranscriptContract(Contract):
         thought: dict[str, Any] = {"role": "assistant", "raw": {"type": "reasoning"}}
         (before, _) = ana.say("trip", "", "", **thought)
         ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), ids=(before.id,)))
-        asked = ana.say("trip", "so?")
+        question, item = ana.remember("so?", "yes")
+        asked = ana.say("trip", "so?", record_id=question.id)
         ana.say("trip", "", "", **thought)
-        (item,) = ana.remember("yes")
         ana.say("trip", "yes", role="assistant", record_id=item.id)
         ana.say("trip", "", **thought)
         ana.erase(item)

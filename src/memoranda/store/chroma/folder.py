@@ -258,8 +258,7 @@ class Journal:
     def __init__(self, folder: ChromaFolder) -> None:
         """Keep them in a collection of their own."""
         self._folder = folder
-        self.number = 0
-        self._snapshot_size = self._commits_size = 0
+        self.number = self._snapshot_size = self._commits_size = 0
 
     def read(self, newest_schema: int) -> Iterator[tuple[int, bytes, bool]]:
         """Yield the last snapshot and the commits after it, in order.
@@ -274,7 +273,22 @@ class Journal:
         first = max(self._folder.ids(JOURNAL, where={"snapshot": True}), default="")
         heads = [each for each in self._folder.ids(JOURNAL) if each.isdigit() and each >= first]
         for key, _, row in sorted(self._folder.rows(JOURNAL, heads)):
-            yield self._entry(key, row, newest_schema)
+            try:
+                schema, is_snapshot = row["schema"], row["snapshot"]
+                if not is_snapshot and row["number"] != self.number + 1:
+                    raise ValueError(f"entry {self.number + 1} is missing")  # noqa: TRY301
+                parts = [f"{key}-{part}" for part in range(1, row["parts"])]
+                pieces = {each: it["patch"] for each, _, it in self._folder.rows(JOURNAL, parts)}
+                text = row["patch"] + "".join(pieces[each] for each in parts)
+                patch = b64decode(text, validate=True)
+            except (KeyError, ValueError, TypeError) as error:
+                message = f"{self._folder}: the journal cannot be read ({error}); restore a backup"
+                raise errors.NotADatabase(message) from error
+            if schema > newest_schema:
+                message = f"{self._folder} has schema {schema}; pip install -U memoranda to upgrade"
+                raise errors.SchemaTooNew(message)
+            self._count(row["number"], len(text), is_snapshot=is_snapshot)
+            yield schema, patch, is_snapshot
 
     def append(self, schema: int, patch: bytes, is_snapshot: bool = False) -> None:  # noqa: FBT001, FBT002 - as `read` yields them
         """Commit an entry; where it fails, it is not there.
@@ -306,24 +320,6 @@ class Journal:
         self.number = number
         self._commits_size = 0 if is_snapshot else self._commits_size + size
         self._snapshot_size = size if is_snapshot else self._snapshot_size
-
-    def _entry(self, key: str, row: Any, newest_schema: int) -> tuple[int, bytes, bool]:
-        try:
-            number, schema, is_snapshot = row["number"], row["schema"], row["snapshot"]
-            if schema > newest_schema:
-                message = f"{self._folder} has schema {schema}; pip install -U memoranda to upgrade"
-                raise errors.SchemaTooNew(message)
-            if not is_snapshot and number != self.number + 1:
-                raise ValueError(f"entry {self.number + 1} is missing")  # noqa: TRY301
-            parts = [f"{key}-{part}" for part in range(1, row["parts"])]
-            pieces = {each: held["patch"] for each, _, held in self._folder.rows(JOURNAL, parts)}
-            text = row["patch"] + "".join(pieces[each] for each in parts)
-            patch = b64decode(text, validate=True)
-        except (KeyError, ValueError, TypeError) as error:
-            message = f"{self._folder}: the journal cannot be read ({error}); restore a backup"
-            raise errors.NotADatabase(message) from error
-        self._count(number, len(text), is_snapshot=is_snapshot)
-        return schema, patch, is_snapshot
 
     def _remove_before(self, number: int) -> None:
         self._folder.call(JOURNAL, "delete", where={"number": {"$lt": number}})

@@ -78,28 +78,21 @@ class Memories:
         found = self._folder.call(MEMORIES, "get", limit=1, include=["embeddings"])["embeddings"]
         if len(found) and len(found[0]) != dimensions:  # All embeddings of a collection have one.
             self._folder.drop(MEMORIES)
-            for ids in batches(list(self.foreign), PAGE):
-                held = [self.foreign[each] for each in ids]
-                values = {
-                    "ids": list(ids),
-                    "documents": [text for text, _ in held],
-                    "metadatas": [metadata or None for _, metadata in held],
-                    "embeddings": [np.zeros(dimensions, np.float32)] * len(held),
-                }
-                self._folder.call(MEMORIES, "add", **values)
+            zeros = np.zeros(dimensions, np.float32)
+            foreign = self.foreign.items()
+            self._add([(key, text, held or None, zeros) for key, (text, held) in foreign])
             changed = dict.fromkeys((row[0] for row in connection.all(ACTIVE)), True)
-        for ids in batches(list(changed), PAGE):
-            # A row that is written over would keep metadata that the record has no longer.
-            self.remove([each for each in ids if not changed[each]])
-            rows = connection.all(ROWS, {"ids": json.dumps(ids)})
-            if rows:
-                values = {
-                    "ids": [row[0] for row in rows],
-                    "documents": [row[1] for row in rows],
-                    "metadatas": [_metadata(row) for row in rows],
-                    "embeddings": [_embedding(row, dimensions) for row in rows],
-                }
-                self._folder.call(MEMORIES, "add", **values)
+        # A row that is written over would keep metadata that the record has no longer.
+        self.remove([each for each, is_new in changed.items() if not is_new])
+        rows = connection.all(ROWS, {"ids": json.dumps([*changed])})
+        self._add([(*row[:2], _metadata(row), _embedding(row, dimensions)) for row in rows])
+
+    def _add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows of id, text, metadata and embedding."""
+        names = ("ids", "documents", "metadatas", "embeddings")
+        for some in batches(rows, PAGE):
+            columns = map(list, zip(*some, strict=True))
+            self._folder.call(MEMORIES, "add", **dict(zip(names, columns, strict=True)))
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove rows from the collection, also those of another program."""
@@ -108,28 +101,29 @@ class Memories:
         for each in ids:
             self.foreign.pop(each, None)
 
-    def compare(
-        self, connection: SqlConnection, ids: Collection[str] | None = None
-    ) -> dict[str, bool]:
-        """Return ids of records that are otherwise in the collection, and whether it lacks each.
+    def compare(self, connection: SqlConnection, changed: Collection[str] = ()) -> dict[str, bool]:
+        """Return ids of what the collection lacks, and has other than it should.
 
         Args:
             connection: has the records.
-            ids: the records that may differ in more than being there; ``None``: all.
+            changed: the records that may be there as they were.
+
+        Returns:
+            By id, whether the collection lacks it.
         """
         active = {row[0] for row in connection.all(ACTIVE)}
         there = {*self._folder.ids(MEMORIES)}
-        different = dict.fromkeys(active - there, True)
-        looked_at = there if ids is None else there.intersection(ids) | (there - active)
-        for some in batches(sorted(looked_at), PAGE):
-            rows = {row[0]: row for row in connection.all(ROWS, {"ids": json.dumps(some)})}
-            for key, text, metadata in self._folder.rows(MEMORIES, some):
-                row = rows.get(key)
-                if row is None and is_foreign(metadata):
-                    self.foreign[key] = text or "", metadata or {}
-                elif row is None or (text, metadata) != (row[1], _metadata(row)):
-                    different[key] = False
-        return different
+        wrong = dict.fromkeys(active - there, True)
+        rows = {row[0]: row for row in connection.all(ROWS, {"ids": json.dumps([*changed])})}
+        looked_at = there - active | there & rows.keys()
+        for key, text, metadata in self._folder.rows(MEMORIES, sorted(looked_at)):
+            if key in rows and (text, metadata) == (rows[key][1], _metadata(rows[key])):
+                continue
+            if key not in active and is_foreign(metadata):
+                self.foreign[key] = text or "", metadata or {}
+            else:
+                wrong[key] = False
+        return wrong
 
 
 def is_foreign(metadata: Mapping[str, Any] | None) -> bool:

@@ -8,14 +8,13 @@ from copy import copy
 from importlib.resources import files
 from pathlib import Path
 from threading import RLock
-from typing import ClassVar
 
 import apsw
 
 from memoranda import errors
-from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.chroma.folder import MEMORIES, ChromaFolder, Journal
-from memoranda.store.chroma.memories import Memories, is_foreign
+from memoranda.store.chroma.memories import ACTIVE, Memories, is_foreign
 from memoranda.store.sql.database import schema_steps
 from memoranda.store.sql.health import reindex
 from memoranda.store.sql.store import ForeignMemory
@@ -35,6 +34,11 @@ CHANGED = "SELECT id, min(is_new) FROM changed_records GROUP BY id"
 FORGET_CHANGED = "DELETE FROM changed_records"
 
 
+# The open handles of each folder, and what is held while these change.
+handles: dict[Path, list[ChromaStore]] = {}
+sharing = RLock()
+
+
 class ChromaStore(SqliteStore):
     """A whole memory in a folder of Chroma.
 
@@ -51,9 +55,6 @@ class ChromaStore(SqliteStore):
         StoreError: the folder cannot be used; it is left as it was.
     """
 
-    _handles: ClassVar[dict[Path, list[ChromaStore]]] = {}
-    _sharing: ClassVar[RLock] = RLock()
-
     def __init__(self, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Open the folder and make the database from its journal."""
         self._session: apsw.Session | None = None
@@ -65,25 +66,25 @@ class ChromaStore(SqliteStore):
         except BaseException:
             self.folder.close()
             raise
-        self._handles[path.resolve()] = [self]
+        handles[path.resolve()] = [self]
 
     @classmethod
     def share(cls, path: Path, *, analyzer: Analyzer, names: NameMatcher) -> ChromaStore:
         """Return a handle of the store in a folder, which all handles of this process share."""
-        with cls._sharing:
-            handles = cls._handles.get(path.resolve())
-            if not handles:
+        with sharing:
+            others = handles.get(path.resolve())
+            if not others:
                 return cls(path, analyzer=analyzer, names=names)
-            handles.append(copy(handles[0]))
-            return handles[-1]
+            others.append(copy(others[0]))
+            return others[-1]
 
     def close(self) -> None:
         """Close this handle, and the folder with the last one. Closing twice is harmless."""
-        with self._sharing:
-            handles = self._handles.get(self.folder.path.resolve(), [])
+        with sharing:
+            others = handles.get(self.folder.path.resolve(), [])
             self._closed = True
-            handles[:] = [each for each in handles if each is not self]
-            if not handles:
+            others[:] = [each for each in others if each is not self]
+            if not others:
                 super().close()
                 self.folder.close()
 
@@ -188,20 +189,19 @@ class ChromaStore(SqliteStore):
 
     # Upkeep
 
-    def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Derive index, links and queues anew, and write the memories as they should be."""
+    def rebuild(self) -> list[str]:
+        """Rebuild as every store does, and write the memories as they should be."""
         with self._lend_writer() as connection:
-            self._mirror(connection, self._memories.compare(connection))
-            return super().rebuild(extractor)
+            every = [row[0] for row in connection.all(ACTIVE)]
+            self._mirror(connection, self._memories.compare(connection, every))
+            return super().rebuild()
 
-    def _purge(self, *, large: bool) -> str | None:
+    def _purge(self) -> None:
         """Write the journal and Chroma's database anew, without what was erased."""
-        del large
         with self._lend_writer() as connection:
             self._mirror(connection)
             self._journal.append(*self._everything(connection))
             self.folder.clean()
-        return None
 
     def backup(self, path: str) -> None:
         """Refuse: a copy of the closed folder is a backup."""
@@ -222,7 +222,11 @@ def read_foreign(path: Path) -> list[ForeignMemory]:
         InvalidInput: there is no such collection.
         StoreError: the folder cannot be used, or another process has it.
     """
-    folder = ChromaFolder(path.expanduser().absolute())
+    place = path.expanduser().absolute()
+    with sharing:
+        if opened := handles.get(place.resolve()):
+            return opened[0].foreign_memories()
+    folder = ChromaFolder(place)
     try:
         if MEMORIES not in folder.names():
             message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"

@@ -67,18 +67,17 @@ class Dialect:
     """The SQL dialect of one database.
 
     Attributes:
-        own: the file of what only this database has beside the schema; or, from a number on,
-            instead of it.
+        own: the file of what only this database has beside the schema.
         macros: what stands for each macro, with its arguments as ``{0}``, ``{1}`` and ``{2}``.
         types: patterns of the schema and the words of this database for them.
-        whole: the number of the schema that ``own`` creates by itself; 0 where it goes with
-            ``schema.sql``.
+        step: the number of the schema at which a new database gets that: with ``schema.sql``, or
+            in the place of a later step.
     """
 
     own: str
     macros: Mapping[str, str]
     types: Mapping[str, str]
-    whole: int = 0
+    step: int = 1
 
     def render(self, sql: str) -> str:
         """Return a shared statement with its macros replaced."""
@@ -94,13 +93,11 @@ class Dialect:
 
         One text for each number; together they may be empty.
         """
-        steps = schema_steps(self.own)
-        if done:
-            return [*map(self._typed, steps[done:])]
-        own = (FOLDER / self.own).read_text("utf-8")
-        if self.whole:
-            return [self._typed(own), *[""] * (self.whole - 1), *self.schema(self.whole)]
-        return [self._typed(steps[0] + own), *map(self._typed, steps[1:])]
+        steps = [*schema_steps(self.own)]
+        if not done:
+            own = (FOLDER / self.own).read_text("utf-8")
+            steps[self.step - 1] = own if self.step > 1 else steps[0] + own
+        return [*map(self._typed, steps[done:])]
 
     def _typed(self, sql: str) -> str:
         sql = COMMENT.sub("", sql)

@@ -31,37 +31,23 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
     SELECT record_key FROM record_sources
     WHERE user_key = :user AND source_id IN (@texts(:ids)))
 """
-# With an answer goes the reasoning that led to it.
+# With a message go those just before it that have no record of their own, of this kind.
 MESSAGES = """
-WITH RECURSIVE gone(conversation_key, position, role, tombstone_key) AS (
-    SELECT m.conversation_key, m.position, m.role, m.tombstone_key
-    FROM messages m JOIN conversations c ON c.key = m.conversation_key
-    WHERE c.user_key = :user AND m.user_key = :user AND m.record_id IN (@texts(:records))
-    UNION
-    SELECT m.conversation_key, m.position, m.role, m.tombstone_key
-    FROM gone JOIN messages m ON m.user_key = :user AND m.conversation_key = gone.conversation_key
-        AND m.position = gone.position - 1
-        AND m.tombstone_key IS NOT DISTINCT FROM gone.tombstone_key
-    WHERE gone.role = 'assistant' AND m.role = 'assistant' AND m.raw IS NOT NULL
-        AND m.content = '' AND m.tool_calls = '[]' AND m.record_id IS NULL)
-DELETE FROM messages WHERE user_key = :user AND key IN (
-    SELECT m.key FROM gone
-    JOIN messages m ON m.user_key = :user AND m.conversation_key = gone.conversation_key
-        AND m.position = gone.position)
+DELETE FROM messages WHERE user_key = :user AND conversation_key IN (
+    SELECT conversation_key FROM messages
+    WHERE user_key = :user AND record_id IN (@texts(:records)))
+AND (record_id IS NOT NULL OR {}) AND (
+    SELECT n.record_id FROM messages n
+    WHERE n.user_key = :user AND n.conversation_key = messages.conversation_key
+        AND n.tombstone_key IS NOT DISTINCT FROM messages.tombstone_key
+        AND n.position >= messages.position AND n.record_id IS NOT NULL
+    ORDER BY n.position LIMIT 1) IN (SELECT value FROM (@texts(:records)) r)
 RETURNING conversation_key, position
 """
-# What has no episode of its own (a picture, a call without words) goes with what came after it.
-LEADING_MESSAGES = """
-DELETE FROM messages WHERE user_key = :user AND key IN (
-    SELECT m.key FROM messages m
-    JOIN messages n ON n.user_key = :user AND n.conversation_key = m.conversation_key
-        AND n.record_id IN (@texts(:records)) AND n.position = (
-            SELECT min(position) FROM messages WHERE user_key = :user
-            AND conversation_key = m.conversation_key AND position > m.position
-            AND record_id IS NOT NULL)
-    WHERE m.user_key = :user AND m.position >= 0 AND m.record_id IS NULL AND m.role <> 'system')
-RETURNING conversation_key, position
-"""
+# The reasoning that led to an answer.
+REASONING = "role = 'assistant' AND raw IS NOT NULL AND content = '' AND tool_calls = '[]'"
+# A picture, a call without words.
+WORDLESS = "role <> 'system'"
 DELETE = """
 DELETE FROM records WHERE user_key = :user AND key IN (@ints(:keys)) RETURNING session_id
 """
@@ -109,6 +95,7 @@ UPDATE conversations SET deleted_at = :at, ended_at = coalesce(ended_at, :at),
     cleared_through = next_position - 1, revision = revision + 1
 WHERE user_key = :user AND deleted_at IS NULL
 """
+RECORDS = "SELECT key, id FROM records WHERE user_key = :user"
 USER_NAME = "SELECT name FROM users WHERE key = :user"
 FORGET_NAME = "UPDATE users SET name = NULL, digest = :digest WHERE key = :user"
 FORGET_LEASES = """
@@ -206,8 +193,7 @@ class ErasingWrites(ConversationWrites):
         found = [*self.get(self.scope, list(ids))]
         if not found:
             return Erasure()
-        messages = self._erase_messages(found, LEADING_MESSAGES)
-        messages += self._remove(found, at, reason)
+        messages = self._remove(found, at, reason, WORDLESS)
         return Erasure(id=found[0], records=len(found), messages=messages)
 
     def delete_conversation(
@@ -221,52 +207,56 @@ class ErasingWrites(ConversationWrites):
         every = [*episodes, *learned]
         messages = int(self.connection.value(COUNT_MESSAGES, values))
         self.connection.run(FORGET_RECALLS, values)
-        if not erase:
-            ended = self.end(every, at, reason)
+        if erase:
+            self.connection.run(REMOVE_CONVERSATION, values)
+            self._remove(every, at, reason)
+        else:
+            every = self.end(every, at, reason)
             self.connection.run(f"{HIDE_CONVERSATIONS} AND key = :key", values)
             self.connection.run(f"{FINISH_SESSIONS} AND session_id = :session", values)
-            learned = [each for each in ended if each not in set(episodes)]
-            return Erasure(
-                records=len(ended), derived=tuple(learned), messages=messages, conversations=1
-            )
-        self._remove(every, at, reason)
-        self.connection.run(REMOVE_CONVERSATION, values)
-        return Erasure(
-            records=len(every), derived=tuple(learned), messages=messages, conversations=1
-        )
+        derived = tuple(id_ for id_ in every if id_ not in set(episodes))
+        return Erasure(records=len(every), derived=derived, messages=messages, conversations=1)
 
     def delete_user(self, *, at: datetime, erase: bool, reason: str = "user deleted") -> Erasure:
         """Take a user off every list; remove every row of theirs where that is wanted."""
         if self.connection.value(USER_NAME, {"user": self.user}) is None:
             raise NotFound(f"there is no user {self.scope.user!r}")
-        values = {"user": self.user, "at": to_ms(at), "digest": name_digest(self.scope.user)}
-        held = self.connection.all("SELECT key, id FROM records WHERE user_key = :user", values)
-        keys, ids = [row[0] for row in held], [row[1] for row in held]
+        values = {"user": self.user, "at": to_ms(at), "name": self.scope.user}
+        values["digest"] = name_digest(self.scope.user)
+        held: dict[int, str] = dict(self.connection.all(RECORDS, values))
+        records = len(held)
         messages, conversations = self.connection.all(COUNT_CONVERSATIONS, values)[0]
-        records = len(keys)
         if erase:
-            self.full_text.remove(self.connection, self.user, keys)
+            self.full_text.remove(self.connection, self.user, [*held])
             self.connection.keep_last_key()
             self.connection.drop_indexed_vectors(self.user)
-            for table in reversed(user_tables()):
-                self.connection.run(f"DELETE FROM {table} WHERE user_key = :user", values)
-            self.connection.run(FORGET_NAME, values)
-            self.connection.run(FORGET_LEASES, {"name": self.scope.user})
+            tables = (f"DELETE FROM {each} WHERE user_key = :user" for each in user_tables()[::-1])
+            for sql in (*tables, FORGET_NAME, FORGET_LEASES):
+                self.connection.run(sql, values)
             self.ask_for_purge()
         else:
-            records = len(self.end(ids, at, reason))
+            records = len(self.end([*held.values()], at, reason))
             self.connection.run(HIDE_CONVERSATIONS, values)
             self.connection.run(FINISH_SESSIONS, values)
         self.connection.run(MARK_DELETED, values)
         self.removes_rows = self.changes_facts = True
         return Erasure(records=records, messages=messages, conversations=conversations)
 
-    def _remove(self, ids: Sequence[str], at: datetime, reason: str) -> int:
-        """Remove these records with every trace of their texts; return how many messages went."""
+    def _remove(
+        self, ids: Sequence[str], at: datetime, reason: str, leading: str = REASONING
+    ) -> int:
+        """Remove these records with every trace of their texts; return how many messages went.
+
+        Args:
+            ids: the records.
+            at: when.
+            reason: why, for the history.
+            leading: which messages without a record go with the one after them.
+        """
         targets = replace(self, scope=self.scope.whole_user).targets(ids)
         keys = [target.key for target in targets]
         self.removes_rows = self.changes_facts = True
-        messages = self._erase_messages(ids)
+        messages = self._erase_messages(ids, leading)
         self.full_text.remove(self.connection, self.user, keys)
         values = {"user": self.user, "ids": dump(list(ids)), "keys": dump(keys)}
         self.connection.keep_last_key()
@@ -299,10 +289,11 @@ class ErasingWrites(ConversationWrites):
             values,
         )
 
-    def _erase_messages(self, records: Sequence[str], statement: str = MESSAGES) -> int:
+    def _erase_messages(self, records: Sequence[str], leading: str) -> int:
         """Delete the messages of records; return how many. Those removed before go, too."""
         gone: defaultdict[int, list[int]] = defaultdict(list)
-        found = self.connection.all(statement, {"records": dump(records), "user": self.user})
+        values = {"records": dump(records), "user": self.user}
+        found = self.connection.all(MESSAGES.format(leading), values)
         for conversation, position in sorted(found):
             if position >= 0:
                 gone[conversation].append(position)
@@ -344,16 +335,15 @@ class ErasingWrites(ConversationWrites):
     def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
         terms = self.analyzer.terms(ERASED)
         text = {"content": ERASED, "hash": content_hash(ERASED), "terms": len(terms)}
-        changed = self.connection.all(CHANGE_RECORD, {"user": self.user, "id": place.id} | text)
-        for target in map(TargetRecord._make, changed):
+        row = self.connection.one(CHANGE_RECORD, {"user": self.user, "id": place.id} | text)
+        if row is not None:
+            target = TargetRecord(*row)
             joined = " ".join(indexed(terms, items=target.kind == Kind.ITEM))
             self.full_text.remove(self.connection, self.user, [target.key])
             self.full_text.add(self.connection, [(target.key, self.user, joined)])
             self.drop_derived([target.key])
-            self.tell_revised([target.key])
-            self.changes_facts |= target.kind == Kind.FACT
-            self.log([target], at, ChangeAction.ERASE, reason)
-        return bool(changed)
+            self.tell_end([target], at, ChangeAction.ERASE, reason)
+        return row is not None
 
     def _redact_message(self, place: TextPlace, *, tokens: Mapping[str, int]) -> bool:
         row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": place.id})

@@ -7,55 +7,34 @@ that nothing derives is ever mended: a wrong one is a fault to be told of, not t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memoranda.errors import StoreError
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
-from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import Analyzer
+from memoranda.store.sql import rows
 from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed, tables
-from memoranda.store.sql.entities import EntityWriter
-from memoranda.store.sql.rows import (
-    DAMAGE,
-    MESSAGES,
-    OBJECT,
-    OPTIONAL_TIME,
-    RECORDS,
-    SPAN_LIST,
-    TIME,
-    dump,
-    insertion,
-    noted_lines,
-    read_strings,
-)
 from memoranda.store.sql.transaction import CHANGE_ALL, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
-ADD_SOURCE = insertion("record_sources", ("user_key", "source_id", "record_key"))
-ADD_NAME_KEY = insertion("entity_name_keys", ("user_key", "name_key", "entity_key", "folded"))
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
+ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
+TEXTS = "SELECT key, user_key, id, content, content_hash, kind, term_count FROM records"
 COUNT_TERMS = "UPDATE records SET term_count = :count WHERE user_key = :user AND key = :key"
-HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE user_key = :user AND key = :key"
+HASH_ANEW = "UPDATE records SET content_hash = :hash WHERE key = :key"
 UNEMBED = "DELETE FROM vectors WHERE record_key = :key"
-LINKS = "SELECT folded FROM record_entities l WHERE l.user_key = :user AND record_key = :key"
-UNLINK = "DELETE FROM record_entities WHERE user_key = :user AND record_key = :key"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
-# The tables of which every row is made of rows of others.
-DERIVED: Final = frozenset(
-    {
-        "derivations",
-        "entities",
-        "entity_name_keys",
-        "entity_names",
-        "record_entities",
-        "record_sources",
-        "token_vectors",
-        "vectors",
-    }
+# The tables that a rebuild empties, as every row of them can be made of rows of others; and those
+# of which it keeps what is right, as it is dear to make.
+EMPTIED: Final = (
+    *("record_sources", "record_entities"),
+    *("entity_name_keys", "entity_names", "entities"),
 )
+DERIVED: Final = frozenset((*EMPTIED, "derivations", "vectors", "token_vectors"))
 # What finds each kind of difference: a query for the names of the rows.
 CROSS_CHECKS: Final[Mapping[str, str]] = {
     "rows filed under another user": """
@@ -75,10 +54,6 @@ SELECT id FROM records WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM 
 SELECT record_key FROM vectors WHERE length(embedding) <> 2 *
     (SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')
 """,
-    "retired records that are still derived from": """
-SELECT id FROM records WHERE indexed = 0 AND key IN (SELECT record_key FROM vectors
-    UNION ALL SELECT record_key FROM derivations UNION ALL SELECT record_key FROM record_entities)
-""",
     "entities that no record mentions": """
 SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)
 """,
@@ -90,7 +65,8 @@ SELECT c.id FROM conversations c LEFT JOIN (
 WHERE c.message_count <> coalesce(m.held, 0) OR c.next_position <= coalesce(m.last, -1)
 """,
 }
-# What makes derived rows anew, beside terms, sources, names and links.
+# What a rebuild does beside index and sources: names and vectors are made later, from the queue, as
+# those of new records are. What a slower recogniser found is looked for again by the next one.
 DERIVE: Final = (
     """
 DELETE FROM vectors WHERE NOT EXISTS (
@@ -108,25 +84,12 @@ DELETE FROM derivations WHERE NOT EXISTS (
     """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT 'vectors', key, user_key FROM records
-WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors) ON CONFLICT DO NOTHING
+WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors)
+UNION ALL SELECT 'entities', key, user_key FROM records WHERE indexed = 1 AND kind <> 'item'
+ON CONFLICT DO NOTHING
 """,
-    """
-DELETE FROM record_entities WHERE NOT EXISTS (
-    SELECT 1 FROM records r
-    JOIN entities e ON e.user_key = r.user_key
-    JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
-        AND n.entity_key = e.key
-    WHERE r.key = record_entities.record_key AND r.user_key = record_entities.user_key
-    AND e.key = record_entities.entity_key AND r.indexed = 1)
-""",
-    """
-DELETE FROM entity_names WHERE NOT EXISTS (
-    SELECT 1 FROM record_entities l
-    WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)
-""",
-    "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
-    "DELETE FROM entity_name_keys",
-    "DELETE FROM record_sources",
+    *(f"DELETE FROM {table}" for table in EMPTIED),
+    "UPDATE records SET enriched_at = NULL WHERE enriched_at IS NOT NULL",
     """
 UPDATE conversations SET message_count =
     (SELECT count(*) FROM messages WHERE conversation_key = conversations.key AND position >= 0)
@@ -136,36 +99,26 @@ UPDATE conversations SET next_position = 1 + greatest(next_position - 1, cleared
     (SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))
 """,
 )
-Problems = list[str]
-
-
-class StoredRows(NamedTuple):
-    """The rows of a table of which some column has to be decoded.
-
-    Attributes:
-        columns: those that are read, the one that names a row first.
-        decode: makes values of a row of these, or raises one of ``DAMAGE``.
-    """
-
-    columns: tuple[str, ...]
-    decode: Callable[[Row], object]
 
 
 def _times(row: Row) -> object:
-    return [OPTIONAL_TIME.read(each) for each in row[1:]]
+    return [rows.OPTIONAL_TIME.read(each) for each in row]
 
 
-DECODED: Final[Mapping[str, StoredRows]] = {
-    "records": StoredRows(("id", *RECORDS.names), lambda row: RECORDS.fields(row[1:])),
-    "messages": StoredRows(("id", *MESSAGES.names), lambda row: MESSAGES.fields(row[1:])),
-    "conversations": StoredRows(("id", "created_at", "ended_at", "deleted_at"), _times),
-    "sessions": StoredRows(("session_id", "first_seen_at", "consolidated_at"), _times),
-    "tombstones": StoredRows(("id", "at"), _times),
-    "prunings": StoredRows(("id", "spans"), lambda row: SPAN_LIST.read(row[1])),
-    "history": StoredRows(
-        ("record_id", "at", "detail"), lambda row: (TIME.read(row[1]), OBJECT.read(row[2]))
+# The columns of each table that have to be decoded, after the one that names a row; and what
+# decodes them, or raises one of ``DAMAGE``.
+DECODED: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Row], object]]]] = {
+    "records": (("id", *rows.RECORDS.names), rows.RECORDS.fields),
+    "messages": (("id", *rows.MESSAGES.names), rows.MESSAGES.fields),
+    "conversations": (("id", "created_at", "ended_at", "deleted_at"), _times),
+    "sessions": (("session_id", "first_seen_at", "consolidated_at"), _times),
+    "tombstones": (("id", "at"), _times),
+    "prunings": (("id", "spans"), lambda row: rows.SPAN_LIST.read(row[0])),
+    "history": (
+        ("record_id", "at", "detail"),
+        lambda row: (rows.TIME.read(row[0]), rows.OBJECT.read(row[1])),
     ),
-    "notes_bases": StoredRows(("folder", "lines"), lambda row: noted_lines(row[1])),
+    "notes_bases": (("folder", "lines"), lambda row: rows.noted_lines(row[0])),
 }
 
 
@@ -176,8 +129,8 @@ def damaged_rows(connection: SqlConnection, table: str) -> Iterator[str]:
         try:
             if row is None:
                 raise ValueError(NO_UTF8)
-            decode(row)
-        except DAMAGE as error:
+            decode(row[1:])
+        except rows.DAMAGE as error:
             yield f"{f'row {number}' if row is None else row[0]}: {error}"
 
 
@@ -196,18 +149,25 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
     """Make the full-text index anew, a user at a time."""
     database.full_text.clear(connection)
     for (user,) in connection.all("SELECT DISTINCT user_key FROM records"):
-        rows: list[tuple[int, int, str]] = []
-        counts: list[dict[str, int]] = []
-        for each in _texts(connection, "user_key = :user", user=user):
-            terms = indexed(analyzer.terms(each.content), items=each.kind == Kind.ITEM)
-            rows.append((each.key, user, " ".join(terms)))
-            counts.append({"user": user, "key": each.key, "count": len(terms)})
-        database.full_text.add(connection, rows)
+        entries: list[tuple[int, int, str]] = []
+        counts: list[tuple[int, int, int]] = []
+        for key, _, _, content, _, kind, _ in _texts(connection, user):
+            terms = indexed(analyzer.terms(content), items=kind == Kind.ITEM)
+            entries.append((key, user, " ".join(terms)))
+            counts.append((len(terms), user, key))
+        database.full_text.add(connection, entries)
         connection.run_many(COUNT_TERMS, counts)
         connection.run(f"{CHANGE_ALL} WHERE key = :user", {"user": user})
 
 
-def verify(database: Database[Any]) -> Problems:
+def _texts(connection: SqlConnection, user: int | None = None) -> list[Row]:
+    """Return the rows of ``TEXTS`` of a user or of all, without those that are damaged."""
+    whose = "" if user is None else "WHERE user_key = :user"
+    found = connection.all(f"{TEXTS} {whose} ORDER BY key", {"user": user})
+    return [row for row in found if isinstance(row[3], str)]
+
+
+def verify(database: Database[Any]) -> list[str]:
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
@@ -224,81 +184,48 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     """Yield a line for each kind of difference between rows."""
     for table in DECODED:
         left_out = f"rows of {table} that cannot be read, and are left out"
-        yield from report(left_out, [*damaged_rows(connection, table)], MOST_NAMED)
+        yield from _report(left_out, [*damaged_rows(connection, table)], MOST_NAMED)
     for name, sql in CROSS_CHECKS.items():
-        yield from report(name, [str(row[0]) for row in connection.all(sql)])
-    yield from _text_problems(connection, database)
-    yield from _notes_problems(connection)
+        yield from _report(name, [row[0] for row in connection.all(sql)])
+    known, texts = database.full_text.keys(connection), _texts(connection)
+    altered = [row[2] for row in texts if content_hash(row[3]) != row[4]]
+    yield from _report("records changed behind memoranda's back", altered)
+    extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
+    yield from _report("full-text rows without a record", sorted(extra))
+    # Not every index has a row for a text without terms.
+    missing = [row[2] for row in texts if row[6] and row[0] not in known]
+    yield from _report("records missing from the full-text index", missing)
+    yield from _noted_problems(connection)
 
 
-def report(name: str, found: list[str], most: int = SAMPLE) -> Problems:
+def _report(name: str, found: list[Any], most: int = SAMPLE) -> list[str]:
     """Return a line about what was found, if anything was, with so many examples at most."""
     if not found:
         return []
     more = ", …" if len(found) > most else ""
-    return [f"{name}: {len(found)} ({', '.join(found[:most])}{more})"]
+    return [f"{name}: {len(found)} ({', '.join(map(str, found[:most]))}{more})"]
 
 
-class StoredText(NamedTuple):
-    """The text of a record, and what is derived of it."""
-
-    key: int
-    user: int
-    id: str
-    content: str
-    hash: str
-    kind: str
-    enriched: int | None
-    terms: int
-
-
-def _texts(connection: SqlConnection, where: str = "TRUE", **values: Any) -> list[StoredText]:
-    """Return the texts of records, without those that are damaged."""
-    rows = connection.all(
-        "SELECT key, user_key, id, content, content_hash, kind, enriched_at, term_count "
-        f"FROM records WHERE {where} ORDER BY key",
-        values,
-    )
-    return [StoredText._make(row) for row in rows if isinstance(row[3], str)]
-
-
-def _text_problems(connection: SqlConnection, database: Database[Any]) -> Problems:
-    """Return where texts are not those that were stored, or not those that are indexed."""
-    known, texts = database.full_text.keys(connection), _texts(connection)
-    altered = [each.id for each in texts if content_hash(each.content) != each.hash]
-    # Not every index has a row for a text without terms.
-    missing = [each.id for each in texts if each.terms and each.key not in known]
-    extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
-    return [
-        *report("records changed behind memoranda's back", altered),
-        *report("full-text rows without a record", [str(key) for key in sorted(extra)]),
-        *report("records missing from the full-text index", missing),
-    ]
-
-
-def _notes_problems(connection: SqlConnection) -> Problems:
+def _noted_problems(connection: SqlConnection) -> set[str]:
+    """Return the folders whose notes may hold lines of records that are gone."""
     bases = connection.made(
-        lambda row: (*row[:2], noted_lines(row[2])),
+        lambda row: (row[0], row[1], rows.dump([line.id for line in rows.noted_lines(row[2])])),
         "notes_bases",
-        "SELECT user_key, folder, lines FROM notes_bases ORDER BY folder",
+        "SELECT user_key, folder, lines FROM notes_bases",
     )
-    # Not a check that `rebuild` can answer: what these lines are of is in a file.
-    noted = [
+    gone = (
+        "SELECT count(*) FROM (@texts(:ids)) j WHERE NOT EXISTS "
+        "(SELECT 1 FROM records r WHERE r.id = j.value AND r.user_key = :user)"
+    )
+    return {
         f"{folder} {STILL_NOTED}"
-        for user, folder, lines in filter(None, bases)
-        if connection.value(
-            "SELECT count(*) FROM (@texts(:ids)) j WHERE NOT EXISTS "
-            "(SELECT 1 FROM records r WHERE r.id = j.value AND r.user_key = :user)",
-            {"ids": dump([line.id for line in lines]), "user": user},
-        )
-    ]
-    return list(dict.fromkeys(noted))
+        for user, folder, ids in filter(None, bases)
+        if connection.value(gone, {"ids": ids, "user": user})
+    }
 
 
-def rebuild(
-    database: Database[Any], analyzer: Analyzer, names: NameMatcher, extractor: EntityExtractor
-) -> Problems:
-    """Make the derived rows anew, and touch no other; return the problems there were before.
+def rebuild(database: Database[Any], analyzer: Analyzer) -> list[str]:
+    """Make the derived rows anew, or queue them, and touch no other; return what was wrong before.
 
     Raises:
         StoreError: rows that nothing derives would have been lost; nothing was changed.
@@ -307,82 +234,38 @@ def rebuild(
     with database.transact_alone() as connection:
         before = _count_canonical(connection)
         reindex(connection, database, analyzer)
-        # The text is canonical: its hash follows it, and its vector is of another text.
-        altered = [
-            {"user": each.user, "key": each.key, "hash": found}
-            for each in _texts(connection)
-            if (found := content_hash(each.content)) != each.hash
-        ]
-        for sql in (HASH_ANEW, UNEMBED):
-            connection.run_many(sql, altered)
+        for key, _, _, content, stored_hash, _, _ in _texts(connection):
+            # The text is canonical: its hash follows it, and its vector is of another text.
+            if (found := content_hash(content)) != stored_hash:
+                for sql in (HASH_ANEW, UNEMBED):
+                    connection.run(sql, {"key": key, "hash": found})
         for sql in DERIVE:
             connection.run(sql)
         connection.run_many(ADD_SOURCE, _sources(connection))
-        connection.run_many(ADD_NAME_KEY, _name_keys(connection, names))
-        relinked = _link_again(connection, names, extractor)
-        _require_all(before, _count_canonical(connection), database.location)
-    return problems + report("records linked to other entities", relinked)
+        for table, count in _count_canonical(connection).items():
+            if count != before[table]:
+                message = (
+                    f"{database.location}: the rebuild would have left {count} of {before[table]} "
+                    f"rows in {table}, so nothing was changed; make a backup and report this"
+                )
+                raise StoreError(message)
+    return problems
 
 
-def _sources(connection: SqlConnection) -> list[Row]:
+def _sources(connection: SqlConnection) -> set[Row]:
     """Return the rows by which records are found from their sources."""
     cited = connection.made(
-        lambda row: {(row[0], source, row[1]) for source in read_strings(row[2])},
+        lambda row: {(row[0], source, row[1]) for source in rows.read_strings(row[2])},
         "records",
         "SELECT user_key, key, source_ids FROM records",
     )
-    return [row for rows in cited for row in rows or ()]
-
-
-def _name_keys(connection: SqlConnection, names: NameMatcher) -> list[Row]:
-    """Return the rows by which names are found from their keys."""
-    spelled = connection.all("SELECT user_key, entity_key, folded, name FROM entity_names")
-    return [
-        (user, key, entity, folded)
-        for user, entity, folded, name in spelled
-        for key in names.keys(name)
-    ]
+    return set().union(*filter(None, cited))
 
 
 def _count_canonical(connection: SqlConnection) -> dict[str, int]:
     """Return how many rows each table holds that nothing derives."""
     canonical = (table for table in tables() if table not in DERIVED)
     return {table: connection.value(f"SELECT count(*) FROM {table}") for table in canonical}
-
-
-def _require_all(before: dict[str, int], after: dict[str, int], location: str) -> None:
-    """Refuse to end a rebuild after which a table holds another number of rows than before."""
-    for table, rows in before.items():
-        if after[table] != rows:
-            message = (
-                f"{location}: the rebuild would have left {after[table]} of {rows} rows in "
-                f"{table}, so nothing was changed; make a backup and report this"
-            )
-            raise StoreError(message)
-
-
-def _link_again(
-    connection: SqlConnection, names: NameMatcher, extractor: EntityExtractor
-) -> list[str]:
-    wrong: list[str] = []
-    done = "key NOT IN (SELECT record_key FROM derivations WHERE work = :work)"
-    for each in _texts(connection, f"indexed = 1 AND kind <> 'item' AND {done}", work=ENTITIES):
-        key, record, enriched = each.key, each.id, each.enriched
-        writer = EntityWriter(connection, each.user, names)
-        mentions = extractor.extract(each.content)
-        wanted = {names.fold(mention.text) for mention in mentions} - {""}
-        this = {"user": each.user, "key": key}
-        known = {row[0] for row in connection.all(LINKS, this)}
-        # What was read by a slower extractor has links that this one cannot find again.
-        if wanted == known or (enriched and wanted < known):
-            continue
-        wrong.append(record)
-        before = writer.of_records([key])
-        if not enriched:
-            connection.run(UNLINK, this)
-        writer.link(key, mentions)
-        writer.forget_unmentioned(before)
-    return wrong
 
 
 def meta(connection: SqlConnection, name: str) -> str | None:

@@ -17,7 +17,7 @@ from memoranda.errors import InvalidInput, StoreError, UserDeleted
 from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
 from memoranda.model.query import Filter, TermMatches, TokenVectors, Vector
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health
@@ -428,22 +428,18 @@ class Store(Database[Any], TransferReads):
                     return found
         return []
 
-    def purge(self, *, large: bool = False) -> str | None:
-        """Overwrite the remains of erased text in free space; return why they could not all be.
-
-        Args:
-            large: also where others would have to wait for long.
-        """
+    def purge(self) -> str | None:
+        """Overwrite the remains of erased text in free space; return why they could not all be."""
         with self.read() as connection:
             values = {"name": PURGE, "asked": health.meta(connection, PURGE)}
-        why = self._purge(large=large)
+        why = self._purge()
         if why is None and values["asked"]:  # What is erased meanwhile asks again.
             with self.transact() as connection:
                 connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
         return why
 
     @abstractmethod
-    def _purge(self, *, large: bool) -> str | None:
+    def _purge(self) -> str | None:
         """Overwrite the remains of erased text; return why they could not all be."""
 
     @abstractmethod
@@ -467,9 +463,9 @@ class Store(Database[Any], TransferReads):
         """Return a line for each difference between what is derived and what is canonical."""
         return health.verify(self)
 
-    def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Derive index, links and queues anew; return what was different."""
-        return health.rebuild(self, self._analyzer, self.names, extractor)
+    def rebuild(self) -> list[str]:
+        """Make index, sources and counts anew, queue the rest; return what was different."""
+        return health.rebuild(self, self._analyzer)
 
 
 def join_postings(
