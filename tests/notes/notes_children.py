@@ -1,7 +1,4 @@
-"""What other processes do to notes in the tests. Roles: append, die.
-
-Each line of output is an acknowledgement, written after the call has returned.
-"""
+"""A process whose children are killed while they write notes."""
 
 import os
 import signal
@@ -18,27 +15,19 @@ def acknowledge(text):
     sys.stdout.flush()
 
 
-def append(notes, name, number):
-    """Add many entries, by turns to HISTORY.md alone and to that of the month too."""
-    for turn in range(int(number)):
-        tell = notes.append_history if turn % 10 else notes.append_history_rotated
-        tell(f"{name} {turn}\n\nwith a second paragraph of {name} {turn}")
-    acknowledge("done")
-
-
 def die():
-    """Be killed before each call to the operating system, or in the middle of a write.
+    """Be killed before a call to the operating system, or in the middle of it where it writes.
 
-    For each line ``STEP WHEN ACTION FOLDER`` of input, a process of its own writes and is killed
+    For each line ``STEP ACTION FOLDER`` of input, a process of its own writes and is killed
     there. The answer is ``killed``, or ``done 0`` if there are fewer steps.
     """
     acknowledge("ready")
     for line in sys.stdin:
-        step, when, action, folder = line.rstrip("\n").split(" ", 3)
+        step, action, folder = line.rstrip("\n").split(" ", 2)
         notes = Notes(folder)
         child = os.fork()
         if not child:
-            arm(int(step), when)
+            arm(int(step))
             tell = notes.write_memory if action == "write" else notes.append_history_rotated
             tell("new " * 5_000)
             os._exit(0)
@@ -46,7 +35,7 @@ def die():
         acknowledge("killed" if os.WIFSIGNALED(status) else f"done {os.WEXITSTATUS(status)}")
 
 
-def arm(step, when):
+def arm(step):
     """Let the call number ``step`` be the last one."""
     made = iter(range(1_000_000))
 
@@ -54,7 +43,7 @@ def arm(step, when):
         def made_or_killed(*args, **kwargs):
             if next(made) != step:
                 return call(*args, **kwargs)
-            if when == "half" and call.__name__ == "write":
+            if call.__name__ == "write":
                 call(args[0], bytes(args[1])[: len(args[1]) // 2])
             return os.kill(os.getpid(), signal.SIGKILL)
 
@@ -65,11 +54,4 @@ def arm(step, when):
 
 
 if __name__ == "__main__":
-    role, *arguments = sys.argv[1:]
-    if role == "die":
-        die()
-    else:
-        folder, name, number = arguments
-        acknowledge("ready")
-        sys.stdin.readline()
-        append(Notes(folder), name, number)
+    die()
