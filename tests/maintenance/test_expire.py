@@ -71,7 +71,10 @@ def test_what_ended_by_itself_is_retired_with_its_reason():
 
 
 def test_a_new_policy_ends_what_was_stored_under_another():
-    """With ``retention.episode = 30d`` set later, older episodes end, and no younger ones."""
+    """With ``retention.episode = 30d`` set later, older episodes end, no younger ones, no facts.
+
+    A longer policy does not bring back what has ended: the past stays as it was.
+    """
     old, edge, young = (
         kept(Kind.EPISODE, NOW - age) for age in (31 * DAY, 30 * DAY, 30 * DAY - timedelta(1e-8))
     )
@@ -79,22 +82,13 @@ def test_a_new_policy_ends_what_was_stored_under_another():
     assert [action.id for action in actions(*planned)] == [old.id, edge.id]
     assert set(reasons(*planned)) == {"expired: episode is kept for 30 days"}
     assert kinds(*planned) == {Kind.EPISODE: 2}
-
-
-def test_a_longer_policy_does_not_bring_back_what_has_ended():
-    """The past stays as it was: what had ended under the old policy is over."""
     ended = kept(Kind.EPISODE, NOW - 31 * DAY, MONTH)
     assert reasons([ended], Retention(UTC), NOW) == [
         "expired: it was stored to be kept until 2026-05-31 12:00 UTC"
     ]
-
-
-def test_facts_end_only_where_the_policy_says_so():
-    """Asked to remember, or confirmed: for ever by default, and by ``retention.fact`` if set."""
     facts = [kept(Kind.FACT, NOW - 400 * DAY), kept(Kind.FACT, NOW - 500 * DAY, decay_rate=0.1)]
     assert actions(facts, MONTH, NOW) == []
-    year = Retention(UTC, {Kind.FACT: 364 * DAY})
-    assert len(actions(facts, year, NOW)) == 2
+    assert len(actions(facts, Retention(UTC, {Kind.FACT: 364 * DAY}), NOW)) == 2
 
 
 @given(

@@ -54,11 +54,12 @@ def test_a_span_is_the_same_for_all_processes():
 
 @given(st.sampled_from(WRITTEN), st.datetimes(datetime(2009, 1, 1), datetime(2031, 1, 1)))  # noqa: DTZ001 - gets its zone below
 def test_last_and_next_are_neighbours(text, moment):
-    """No run lies between the last one and the next."""
+    """No run lies between the last one and the next, and none after the end of the calendar."""
     times, moment = parse_times(text, BERLIN), moment.replace(tzinfo=UTC)
     last, after = last_time(times, moment), next_time(times, moment)
     assert last <= moment < after
     assert next_time(times, last) == after
+    assert next_time(parse_times("0 3 * * *", UTC), datetime(9999, 12, 31, 4, tzinfo=UTC)) is None
 
 
 def test_what_is_no_time_is_refused_with_a_remedy():
@@ -72,8 +73,3 @@ def test_what_is_no_time_is_refused_with_a_remedy():
         with pytest.raises(ConfigError, match="0 3 \\* \\* \\*") as refusal:
             parse_times(text, UTC)
         assert repr(text) in str(refusal.value)
-
-
-def test_the_end_of_the_calendar_is_the_end():
-    """There is no run after the last one."""
-    assert next_time(parse_times("0 3 * * *", UTC), datetime(9999, 12, 31, 4, tzinfo=UTC)) is None

@@ -125,11 +125,20 @@ def test_a_bullet_says_what_was_written(texts, file):
 
 
 def test_a_file_as_it_was_has_no_edits():
-    """Moved lines, other markers, spaces and sections, prose around them: no edit."""
+    """Moved lines, other markers, spaces and sections, prose around them: no edit.
+
+    Nor are lines of records that are believed no more, or lines that a model left out.
+    """
     text = f"# M\n\n## X\n* {OWN.content}\n\n## Y\n- {TEA.content}\n\n1. Bob  is her\n   brother\n"
     edits = reading(text, base_of(TEA, BOB, OWN), [TEA, BOB, OWN])
     assert not edits
     assert list(edits.lines) == ["f4", "f1", "f2"]
+    edits = reading(f"- {TEA.content}\n- {BOB.content}\n", base_of(TEA, BOB), [])
+    assert list(edits.ended.values()) == ["f1", "f2"]
+    assert not edits
+    base = [*base_of(BOB), NotedLine("f1", OMITTED)]
+    edits = reading(f"- {BOB.content}\n- new\n", base, [TEA, BOB])
+    assert (edits.removed, edits.changed) == ([], {})
 
 
 def test_added_changed_and_removed():
@@ -140,13 +149,6 @@ def test_added_changed_and_removed():
     assert {id_: item.text for id_, item in edits.changed.items()} == {"f2": "Bob is her cousin"}
     assert edits.removed == ["f3"]
     assert [(each.text, each.section) for each in edits.added] == [("Buy milk", "Mine")]
-
-
-def test_what_ended_or_was_erased_is_no_edit():
-    """A line of a record that is believed no more is never news."""
-    edits = reading(f"- {TEA.content}\n- {BOB.content}\n", base_of(TEA, BOB), [])
-    assert list(edits.ended.values()) == ["f1", "f2"]
-    assert not edits
 
 
 def test_many_lines_gone_at_once_are_restored():
@@ -173,13 +175,6 @@ def test_the_base_of_an_older_version_is_understood():
     made = projected(text, records)
     assert (made.text, {line.id for line in made.lines}) == (text, {"f1", "f2", "f4"})
     assert reading(text.partition("\n\n")[2], base_of(*records), records).removed == ["f1"]
-
-
-def test_what_a_model_left_out_has_no_line():
-    """It is no edit, and no place in the file."""
-    base = [*base_of(BOB), NotedLine("f1", OMITTED)]
-    edits = reading(f"- {BOB.content}\n- new\n", base, [TEA, BOB])
-    assert (edits.removed, edits.changed) == ([], {})
 
 
 # What memory writes

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 
@@ -191,55 +192,61 @@ def test_the_folder_may_be_a_link(tmp_path):
     assert Notes(tmp_path / "real").read_memory() == "a"
 
 
-@pytest.mark.parametrize("target", ["real.md", "sub/real.md", "second.md"])
-def test_a_link_inside_the_folder_is_followed(tmp_path, target):
+def test_a_link_inside_the_folder_is_followed(tmp_path):
     """The file that a link names is replaced and added to; the link stays."""
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "second.md").symlink_to("sub/last.md")
-    (tmp_path / target).write_text("old", "utf-8")
-    notes = Notes(tmp_path)
-    for name in ("MEMORY.md", "HISTORY.md"):
-        (tmp_path / name).symlink_to(target)
-    assert notes.read_memory() == "old"
-    assert notes.write_memory("new") is True
-    notes.append_history("entry")
-    assert (tmp_path / target).read_text("utf-8").startswith("new\n## ")
-    assert (tmp_path / "MEMORY.md").is_symlink()
-    assert (tmp_path / "HISTORY.md").is_symlink()
-    assert not list(tmp_path.rglob("*.part"))
+    for target in ("real.md", "sub/real.md", "second.md"):
+        folder = tmp_path / target
+        (folder / "sub").mkdir(parents=True)
+        (folder / "second.md").symlink_to("sub/last.md")
+        (folder / target).write_text("old", "utf-8")
+        links = [folder / name for name in ("MEMORY.md", "HISTORY.md", "HISTORY-2026-02.md")]
+        for link in links:
+            link.symlink_to(target)
+        notes = Notes(folder)
+        assert notes.read_memory() == "old"
+        assert notes.write_memory("new") is True
+        notes.append_history_rotated("entry", at=datetime(2026, 2, 1, tzinfo=UTC))
+        text = (folder / target).read_text("utf-8")
+        assert (text.startswith("new\n## "), text.count("entry")) == (True, 1)
+        assert all(link.is_symlink() for link in links)
+        assert not list(folder.rglob("*.part"))
 
 
-def refused(notes, says):
-    """Check that nothing reads or writes what is in the place of MEMORY.md and HISTORY.md."""
-    for call in (
-        notes.read_memory,
-        notes.is_over,
-        lambda: notes.write_memory("new"),
-        lambda: notes.append_history("new"),
-        lambda: notes.append_history_rotated("new"),
-        lambda: notes.search("secret"),
-    ):
-        with pytest.raises(StoreError, match=says):
-            call()
-
-
-def test_links_out_of_the_folder_are_refused(tmp_path):
-    """A link out of the folder is neither read nor written, and the message names both ends."""
+def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(tmp_path):
+    """A link that leads out, a folder, a pipe, a circle: it is named, and not waited for."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("secret", "utf-8")
-    for by in (outside / "secret.md", "way/secret.md", "second.md"):
-        folder = tmp_path / f"notes of {Path(by).parent.name}"
-        folder.mkdir()
-        (folder / "way").symlink_to(outside)
-        (folder / "second.md").symlink_to("../outside/secret.md")
-        for name in ("MEMORY.md", "HISTORY.md"):
-            (folder / name).symlink_to(by)
-        says = rf"(MEMORY|HISTORY)\.md is a link that leads out .*{outside}/secret\.md.*put a copy"
-        refused(Notes(folder), says)
-        assert (outside / "secret.md").read_text("utf-8") == "secret"
-        assert visible(outside) == ["secret.md"]
-        assert not list(folder.glob("*2026*"))
+    leads_out = rf"is a link that leads out .*{outside}/secret\.md.*put a copy"
+    no_file = "is not a regular file; move it away"
+    for name, make, says in (
+        ("absolute", lambda path: path.symlink_to(outside / "secret.md"), leads_out),
+        ("relative", lambda path: path.symlink_to("../outside/secret.md"), leads_out),
+        ("by a folder", lambda path: path.symlink_to("way/secret.md"), leads_out),
+        ("circle", lambda path: path.symlink_to(path.name), no_file),
+        ("folder", Path.mkdir, no_file),
+        ("pipe", os.mkfifo, no_file),
+    ):
+        notes = Notes(tmp_path / name)
+        told = notes.append_history("first")
+        (notes.folder / "way").symlink_to(outside)
+        make(notes.folder / f"HISTORY-{told.at:%Y-%m}.md")
+        with pytest.raises(StoreError, match=says):  # Of both files, or of none.
+            notes.append_history_rotated("second", at=told.at)
+        assert "second" not in (notes.folder / "HISTORY.md").read_text("utf-8")
+        (notes.folder / "HISTORY.md").unlink()
+        for file in ("MEMORY.md", "HISTORY.md"):
+            make(notes.folder / file)
+        for call in (
+            notes.read_memory,
+            notes.is_over,
+            lambda notes=notes: notes.write_memory("new"),
+            lambda notes=notes: notes.append_history("new"),
+            lambda notes=notes: notes.search("secret"),
+        ):
+            with pytest.raises(StoreError, match=rf"(MEMORY|HISTORY)\S*\.md {says}"):
+                call()
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"secret.md": "secret"}
 
 
 def test_a_link_in_the_place_of_the_part_file(tmp_path):
@@ -253,34 +260,12 @@ def test_a_link_in_the_place_of_the_part_file(tmp_path):
     assert visible(folder) == ["MEMORY.md"]
 
 
-@pytest.mark.parametrize("what", ["folder", "pipe", "link in a circle"])
-def test_what_is_no_file_is_refused(tmp_path, what):
-    """It is named, and stays; a pipe is not waited for; a month is written no less than all."""
-    notes = Notes(tmp_path / "notes")
-    told = notes.append_history("first")
-    before = (notes.folder / "HISTORY.md").read_bytes()
-    month = f"HISTORY-{told.at:%Y-%m}.md"
-    for path in (notes.folder / month, tmp_path / "MEMORY.md", tmp_path / "HISTORY.md"):
-        if what == "folder":
-            path.mkdir()
-        elif what == "pipe":
-            os.mkfifo(path)
-        else:
-            path.symlink_to(path.name)
-    with pytest.raises(StoreError, match="is not a regular file"):
-        notes.append_history_rotated("second", at=told.at)
-    assert (notes.folder / "HISTORY.md").read_bytes() == before
-    refused(Notes(tmp_path), r"(MEMORY|HISTORY)\.md is not a regular file; move it away")
-
-
-@pytest.mark.parametrize("folder", ["file", "file/below"])
-def test_a_file_in_the_place_of_the_folder(tmp_path, folder):
+def test_a_file_in_the_place_of_the_folder(tmp_path):
     """A file where the folder, or one above it, should be is named, and stays."""
     (tmp_path / "file").write_text("kept", "utf-8")
-    notes = Notes(tmp_path / folder)
-    for call in (lambda: notes.write_memory("new"), lambda: notes.append_history("new")):
+    for folder in ("file", "file/below"):
         with pytest.raises(StoreError, match=rf"{tmp_path}/file.*check .* what is there"):
-            call()
+            Notes(tmp_path / folder).append_history("new")
     assert (tmp_path / "file").read_text("utf-8") == "kept"
 
 

@@ -124,14 +124,6 @@ def test_newest_first_and_once(notes, clock):
     ]
 
 
-def test_a_month_that_is_a_link_to_the_history(notes):
-    """Where both names are one file, an entry is added to it once."""
-    notes.append_history("a")
-    (notes.folder / "HISTORY-2026-02.md").symlink_to("HISTORY.md")
-    notes.append_history_rotated("b")
-    assert (notes.folder / "HISTORY.md").read_text("utf-8").count("\n\nb\n\n") == 1
-
-
 def test_a_keyword_is_found(notes):
     """Case, width and composition of characters do not matter; a keyword is no pattern."""
     for keyword, text in (

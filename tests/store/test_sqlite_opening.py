@@ -12,7 +12,7 @@ from analyzers import PlainNames, WordAnalyzer
 from samples import ACTIVE, ANA, User, insert, record
 from steps import carry_out
 
-from memoranda.errors import InvalidInput, NotADatabase, SchemaTooNew, StoreClosed, StoreError
+from memoranda.errors import InvalidInput, NotADatabase, SchemaTooNew, StoreError
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.database import schema_steps
 from memoranda.store.sqlite import SqliteStore
@@ -163,13 +163,6 @@ def test_a_second_store_takes_no_lock_from_the_first(path, open_store):
     assert "BlockingIOError" in tried.stderr
     first.close()
     assert subprocess.run(command, check=False).returncode == 0  # noqa: S603 - as above
-
-
-def test_a_closed_store_names_the_file(store):
-    """Whoever uses a closed store is told which one, and what to do."""
-    store.close()
-    with pytest.raises(StoreClosed, match=r"memory\.db.*open it again"):
-        store.users()
 
 
 def test_a_reader_may_outlive_the_store(store):

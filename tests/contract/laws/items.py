@@ -61,13 +61,6 @@ class ItemContract(Contract):
         assert (held.namespace, held.key, held.content) == (namespace, key, text)
         assert namespace in ana.namespaces(Filter(now=LATER, namespace=()))
 
-    def test_what_holds_no_word_is_sound(self, store: Store, ana: User) -> None:
-        """A text of blanks, signs or nothing has no terms, and no index misses it."""
-        for text in ("", " ", "%_\\", "\u2028"):
-            ana.put("k" + text, text, "a")
-        ana.remember("!?")
-        assert store.verify() == []
-
     @given(namespaces=st.sets(NAMESPACE, max_size=6), prefix=NAMESPACE)
     @ONE_STORE
     def test_a_namespace_holds_those_below_it(
