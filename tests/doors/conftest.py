@@ -1,36 +1,44 @@
-"""What the tests of the command line share: commands are run in this process."""
+"""What the tests of the doors share: a machine of their own, commands here and as processes."""
 
 import json
 import os
-import re
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import pytest
 from bare_environment import bare_environment
+from model_server import ModelServer, running
+from terminal_codes import CODES
 from typer.testing import CliRunner, _NamedTextIOWrapper
 
 from memoranda.cli import app
 
-CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+FOREIGN = ("MEMORANDA_", "OPENAI_", "ANTHROPIC_", "FORCE_COLOR", "NO_COLOR", "TTY_", "EDITOR")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def own_machine(tmp_path, monkeypatch):
-    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
+    """No settings of this machine, no model, one time zone, a terminal and a folder of its own."""
     for name in os.environ:
-        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
+        if name.startswith(FOREIGN):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
-    monkeypatch.setenv("MEMORANDA_SCHEDULE__IN_BACKGROUND", "false")
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-
-
-@pytest.fixture
-def environment(tmp_path):
-    """An environment for processes, without settings of this machine, and without a model."""
-    return bare_environment(tmp_path, COLUMNS="80")
+    own = {
+        "MEMORANDA_CONFIG": str(tmp_path / "config.toml"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_TIMEZONE": "UTC",
+        "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false",
+        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "OPENAI_API_KEY": "no-secret",
+        "ANTHROPIC_API_KEY": "no-secret",
+        "NO_PROXY": "127.0.0.1",
+        "COLUMNS": "80",
+        "TERM": "xterm",
+    }
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -54,16 +62,34 @@ def run(prefix):
 
 
 @pytest.fixture
-def drawn(run, monkeypatch):
-    """Run a command as on a terminal of so many columns; return its lines without codes."""
+def told(run):
+    """Run a command with --json and return its document."""
 
-    def start(*arguments, columns=80):
-        with monkeypatch.context() as changed:
-            changed.setenv("COLUMNS", str(columns))
-            changed.setenv("FORCE_COLOR", "1")
-            return CODES.sub("", run(*arguments).stdout).splitlines()
+    def start(*arguments, code=0):
+        return json.loads(run(*arguments, "--json", code=code).stdout)
 
     return start
+
+
+@pytest.fixture
+def coloured(run, monkeypatch):
+    """Run a command as on a terminal of so many columns; return what it shows."""
+
+    def start(*arguments, columns=80, **changes):
+        with monkeypatch.context() as changed:
+            for name, value in {"COLUMNS": str(columns), "FORCE_COLOR": "1", **changes}.items():
+                changed.setenv(name, value)
+            return run(*arguments).stdout
+
+    return start
+
+
+@pytest.fixture
+def drawn(coloured):
+    """Run a command as on a terminal of so many columns; return its lines without codes."""
+    return lambda *arguments, columns=80: CODES.sub(
+        "", coloured(*arguments, columns=columns)
+    ).splitlines()
 
 
 @pytest.fixture
@@ -80,10 +106,39 @@ def ask(monkeypatch):
 
 
 @pytest.fixture
-def told(run):
-    """Run a command with --json and return its document."""
+def environment(tmp_path):
+    """An environment for processes, without settings of this machine, and without a model."""
+    # No stage is due twice, also where an hour ends meanwhile.
+    return bare_environment(tmp_path, MEMORANDA_TIMEZONE="UTC", MEMORANDA_SCHEDULE__EXPIRE="1d")
 
-    def start(*arguments, code=0):
-        return json.loads(run(*arguments, "--json", code=code).stdout)
+
+@pytest.fixture
+def started(environment, tmp_path):
+    """Start a command as a process of its own, killed if a test leaves it running."""
+
+    @contextmanager
+    def start(*arguments, stdin=subprocess.DEVNULL, text=True, **changes):
+        with subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "memoranda", *arguments],
+            env=environment | changes,
+            cwd=tmp_path,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=text,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     return start
+
+
+@pytest.fixture
+def server():
+    """A running server of language models, which answers nothing until it is told what to play."""
+    state = ModelServer()
+    stop = running(state)
+    yield state
+    stop()

@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import pty
-import re
 import select
 import signal
 import stat
@@ -14,13 +13,14 @@ import termios
 import time
 
 import pytest
-from model_server import ModelServer, running, stalling, stopping, talked
+from model_server import stalling, stopping, talked
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.cells import cell_len
 from rich.console import Console
 from tables import each_row
+from terminal_codes import CODES
 
 from memoranda import Memory
 from memoranda.agent import Agent
@@ -32,10 +32,10 @@ from memoranda.model.models import Scope
 from memoranda.notes.prompt_history import history_file, remove_prompts
 from memoranda.text.repetition import ErasedWords
 
-UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
-TAB = "\t"
-CODES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r", "\t"
 PATIENCE = 30.0
+# A model that says a little and then nothing more.
+BREAKING_OFF = stopping("I think that ", "silent")
 # A key such as Ctrl+C is a signal only to who has the terminal for its own.
 ATTACHED = (
     "import fcntl, os, sys, termios\n"
@@ -45,16 +45,10 @@ ATTACHED = (
 
 
 @pytest.fixture(autouse=True)
-def environment(own_machine, monkeypatch):
-    """A terminal of 80 columns, and a model server on this machine."""
+def _terminal(own_machine, monkeypatch):
+    """One that does not say where its cursor is."""
     del own_machine  # Which comes first.
-    monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
-    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -122,9 +116,14 @@ def live():
             pipe.send_text("".join(keys))
             ChatLoop(desk, None, live=True).run()
             left = memory.records(limit=100), len(desk.agent.chat)
-        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()), *left
+        return CODES.sub("", shown.getvalue()), *left
 
     return start
+
+
+def remembering(*contents):
+    """Return what remembers facts."""
+    return lambda memory: [memory.remember(content) for content in contents]
 
 
 @each_row(
@@ -140,23 +139,6 @@ def test_clear_asks(live, answer, held):
     assert "I have two cats." in [record.content for record in records]
 
 
-def test_memory_goes_on_below_where_an_item_begins(live):
-    """/memory breaks the lines of a list so that their markers stand out."""
-    shown, _, _ = live(
-        f"/memory{ENTER}{CTRL_D}",
-        before=lambda memory: memory.remember("Ana keeps two cats and a dog in her house in Porto"),
-        columns=40,
-    )
-    lines = shown.splitlines()
-    at = lines.index("- Ana keeps two cats and a dog in her")
-    assert lines[at + 1] == "  house in Porto"
-
-
-def remembering(*contents):
-    """Return what remembers facts."""
-    return lambda memory: [memory.remember(content) for content in contents]
-
-
 @each_row(
     ("kept", "answer", "gone"),
     [
@@ -168,9 +150,9 @@ def remembering(*contents):
 )
 def test_forget_asks_which(live, kept, answer, gone):
     """/forget WORDS shows the facts and forgets those that are named, or the one after a yes."""
-    facts = remembering(*(f"Ana likes {sort} tea" for sort in kept))
+    before = remembering(*(f"Ana likes {sort} tea" for sort in kept))
     user = f"{len(kept)}{answer}"
-    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=facts, user=user)
+    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=before, user=user)
     assert all(f"Ana likes {sort} tea" in shown for sort in kept)
     assert ("  2  " in shown) == (len(kept) == 2)
     assert len([each for each in records if each.kind.value == "fact"]) == len(kept) - gone
@@ -195,10 +177,13 @@ def test_a_greeting_says_who_answers(live):
     assert "session chat goes on with 2 messages" in live(CTRL_D)[0]
 
 
-@pytest.mark.parametrize("columns", [40, 80, 120])
-def test_no_line_is_wider_than_the_terminal(live, columns):
-    """Neither lists nor contexts, answers nor errors exceed the terminal."""
-    facts = remembering("Ana likes green tea " * 20, "每个月的报表都要显示合计金额数字要对齐。" * 9)
+def test_no_line_is_wider_than_the_terminal(live):
+    """Neither lists nor contexts, answers nor errors; items go on below where they begin."""
+    facts = remembering(
+        "Ana likes green tea " * 20,
+        "每个月的报表都要显示合计金额数字要对齐。" * 9,
+        "Ana keeps two cats and a dog in her house in Porto",
+    )
     keys = [
         "does Ana like tea?",
         "/forget tea",
@@ -209,12 +194,16 @@ def test_no_line_is_wider_than_the_terminal(live, columns):
         "/nope",
         "报表",
     ]
-    shown, *_ = live(
-        "".join(f"{key}{ENTER}" for key in keys), CTRL_D, before=facts, columns=columns
-    )
-    lines = [line for line in shown.splitlines() if not line.startswith(("- Ana", "- 每"))]
-    wide = [line for line in lines if cell_len(line.rstrip()) > columns and os.sep not in line]
-    assert wide == []
+    for columns in (40, 80, 120):
+        said = "".join(f"{key}{ENTER}" for key in keys)
+        shown, *_ = live(said, CTRL_D, before=facts, columns=columns, user=str(columns))
+        lines = shown.splitlines()
+        if columns == 40:
+            at = lines.index("- Ana keeps two cats and a dog in her")
+            assert lines[at + 1] == "  house in Porto"
+        lines = [line for line in lines if not line.startswith(("- Ana", "- 每"))]
+        wide = [line for line in lines if cell_len(line.rstrip()) > columns and os.sep not in line]
+        assert wide == []
 
 
 @each_row("piece", [1, 3, 1_000])
@@ -254,11 +243,13 @@ class Terminal:
     def until(self, text):
         """Wait until ``text`` was shown, after what was waited for before."""
         end = time.monotonic() + PATIENCE
-        while (place := CODES.sub(b"", self.shown).find(text.encode(), self.seen)) < 0:
+        while (
+            place := CODES.sub("", self.shown.decode(errors="replace")).find(text, self.seen)
+        ) < 0:
             assert self.process.poll() is None, self.shown
             assert time.monotonic() < end, self.shown
             self._read()
-        self.seen = place + len(text.encode())
+        self.seen = place + len(text)
 
     def ended(self):
         """Return the exit code, once it has one."""
@@ -267,9 +258,17 @@ class Terminal:
             self._read()
         return self.process.poll()
 
+    def _read_plain(self):
+        return CODES.sub("", self.shown.decode(errors="replace"))
+
     def _read(self):
         if select.select([self.ours], [], [], 0.02)[0]:
             self.shown += os.read(self.ours, 10_000)
+
+    def is_as_before(self):
+        """Return whether the terminal is as it was, and nothing went wrong on it."""
+        same = termios.tcgetattr(self.theirs)[:4] == self.before[:4]
+        return same and b"Traceback" not in self.shown
 
     def type(self, keys):
         """Type."""
@@ -299,23 +298,15 @@ def terminal():
         each.close()
 
 
-@pytest.fixture
-def server():
-    """A running model server, which says a little and then nothing more."""
-    state = ModelServer(acts=[stopping("I think that ", "silent")])
-    stop = running(state)
-    yield state
-    stop()
-
-
 def said():
     """Return what is stored of the conversation."""
     with Memory() as memory:
         return [(item.role, item.content) for item in memory.conversation("chat").messages]
 
 
-def test_ctrl_c_stops_an_answer(terminal, server):
-    """Ctrl+C stops the answer at once; what was said is kept, and the talk goes on."""
+def test_an_answer_can_be_stopped_and_a_killed_chat_goes_on(terminal, server):
+    """After Ctrl+C the talk goes on, what was said is kept; after kill -9 so does the session."""
+    server.play(BREAKING_OFF)
     at = terminal("--model", server.openai)
     at.until("session chat is new")
     at.until("> ")
@@ -325,59 +316,44 @@ def test_ctrl_c_stops_an_answer(terminal, server):
     at.until("stopped; what you said is kept")
     at.until("> ")
     assert server.left.wait(PATIENCE)
-    server.play(talked("Here I am."))
+    server.play(talked("Here I am."), BREAKING_OFF)
     at.type(f"And now?{ENTER}")
     at.until("Here I am.")
-    at.until("> ")
-    at.type(CTRL_D)
-    assert at.ended() == 0
-    assert said() == [
-        ("user", "Are you there?"),
-        ("assistant", "(no answer)"),
-        ("user", "And now?"),
-        ("assistant", "Here I am."),
-    ]
-
-
-def test_a_killed_chat_goes_on(terminal, server):
-    """After kill -9 in the middle of an answer the session goes on with what was said."""
-    at = terminal("--model", server.openai)
-    at.until("session chat is new")
     at.until("> ")
     at.type(f"I have two cats.{ENTER}")
     at.until("I think")
     at.process.send_signal(signal.SIGKILL)
     at.ended()
     again = terminal()
-    again.until("session chat goes on with 1 message")
+    again.until("session chat goes on with 5 messages")
     again.until("> ")
-    again.type(f"/exit{ENTER}")
+    again.type(CTRL_D)
     assert again.ended() == 0
-    assert said() == [("user", "I have two cats.")]
+    assert said() == [
+        ("user", "Are you there?"),
+        ("assistant", "(no answer)"),
+        ("user", "And now?"),
+        ("assistant", "Here I am."),
+        ("user", "I have two cats."),
+    ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("answering", [False, True])
-def test_terminated_it_leaves_the_terminal_as_it_was(
-    terminal, server, answering, number, on_hangup
-):
-    """A signal ends it with its code at the prompt and in an answer; the terminal is as before."""
+def test_terminated_in_an_answer_it_leaves_the_terminal_as_it_was(terminal, server, on_hangup):
+    """A closed terminal ends it with the code of its signal; what was said is kept."""
     on_hangup(signal.SIG_DFL)
+    server.play(BREAKING_OFF)
     at = terminal("--model", server.openai)
-    at.until("Ctrl+D leaves")
     at.until("> ")
-    if answering:
-        at.type(f"I have two cats.{ENTER}")
-        at.until("I think")
-    at.process.send_signal(number)
-    assert at.ended() == 128 + number
-    assert b"Traceback" not in at.shown
-    assert termios.tcgetattr(at.theirs)[:4] == at.before[:4]
+    at.type(f"I have two cats.{ENTER}")
+    at.until("I think")
+    at.process.send_signal(signal.SIGHUP)
+    assert at.ended() == 128 + signal.SIGHUP
+    assert at.is_as_before()
     # Whether it can still be kept that there was no answer is a matter of moments.
-    assert said()[:1] == [("user", "I have two cats.")] * answering
+    assert said()[:1] == [("user", "I have two cats.")]
 
 
-def test_what_is_to_outlive_its_terminal_goes_on(terminal, on_hangup):
+def test_what_is_to_outlive_its_terminal_goes_on_until_it_is_terminated(terminal, on_hangup):
     """Started as by ``nohup``, it does not heed that the terminal is closed."""
     on_hangup(signal.SIG_IGN)
     at = terminal()
@@ -385,8 +361,10 @@ def test_what_is_to_outlive_its_terminal_goes_on(terminal, on_hangup):
     at.process.send_signal(signal.SIGHUP)
     at.type(f"I have two cats.{ENTER}")
     at.until("Noted")
+    at.until("> ")
     at.process.send_signal(signal.SIGTERM)
     assert at.ended() == 128 + signal.SIGTERM
+    assert at.is_as_before()
 
 
 def test_a_closed_terminal_leaves_no_notes(terminal, tmp_path, monkeypatch, on_hangup):

@@ -1,22 +1,14 @@
-"""The command line on a folder of Chroma."""
+"""The command line and the MCP server on a folder of Chroma."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
-import anyio
 import pytest
 from import_samples import chatgpt, node
-from mcp_clients import command, environment, stdio, value
-
-from memoranda import Memory, Settings
+from mcp_clients import asked, served, value
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
-
-from mcp import Client
 
 LINE = {
     "type": "user",
@@ -28,18 +20,11 @@ LINE = {
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path, monkeypatch):
-    """No settings of this machine, no model, a folder of its own."""
-    for name in os.environ:
-        if name.startswith("MEMORANDA_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+def _folder(own_machine, tmp_path, monkeypatch):
+    """A memory in a folder, which is not there yet."""
+    del own_machine  # Which comes first.
     monkeypatch.setenv("MEMORANDA_LOCATION", "chroma://memory")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
 
 
 def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
@@ -54,7 +39,6 @@ def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
     assert [each["action"] for each in told("history", first)] == [*("insert", "close", "insert")]
     assert told("confirm", new)["content"] == "Ana lives in Porto"
     assert {each["id"] for each in told("list")} == {second, new}
-    assert told("show", new)["user"] == "default"
     assert "Porto" in run("facts").stdout
     assert [each["name"] for each in told("entities")] == ["Ana", "Porto", "Rex"]
     assert "Rex is Ana's dog" in run("entity", "Rex").stdout
@@ -80,6 +64,7 @@ def test_talks_and_their_upkeep_on_a_folder(run, told, tmp_path):
     added = run("notes", "add", "Chose Lisbon").stdout
     assert "memory/notes/default/HISTORY.md" in added.replace("\n", "")
     assert "reflect" in run("maintain").stdout
+    assert "0 failed" in run("worker", "--once").stderr
 
 
 def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
@@ -97,42 +82,15 @@ def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
     assert "chroma://memory" in run("config").stdout
 
 
-def test_a_model_is_served_from_chroma(tmp_path):
-    """The MCP server works on a folder as a process of its own."""
+def test_a_model_is_served_from_a_folder():
+    """The tools of the MCP server keep and find there, from threads of their own."""
 
-    async def work():
-        async with Client(stdio(tmp_path, "--db", "chroma://memory")) as client:
-            await value(client, "store_memory", content="Ana lives in Lisbon")
-            found = await value(client, "search_memories", query="Where does Ana live?")
-            return [each["content"] for each in found["result"]]
+    async def work(client):
+        await value(client, "store_memory", content="Ana lives in Lisbon")
+        return await value(client, "search_memories", query="Where does Ana live?")
 
-    assert anyio.run(work) == ["Ana lives in Lisbon"]
-    with Memory("chroma://memory", settings=Settings(timezone="UTC")) as memory:
-        assert memory.admin.users() == ["default"]
-
-
-def test_upkeep_on_a_folder_ends_when_it_is_asked_to(run, tmp_path):
-    """``maintain --watch`` works, ends by a signal, and leaves the folder to others."""
-    run("remember", "Ana lives in Lisbon")
-    with (
-        subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [*command()[:-1], "maintain", "--watch", "--json"],
-            env=environment(tmp_path, MEMORANDA_LOCATION="chroma://memory"),
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as watch
-    ):
-        try:
-            assert json.loads(watch.stdout.readline())["next"]
-            assert json.loads(watch.stdout.readline())["user"] == "default"
-            watch.send_signal(signal.SIGTERM)
-            _, said = watch.communicate(timeout=60)
-        finally:
-            watch.kill()
-    assert (watch.returncode, said) == (0, "")
-    assert run("stats").stderr == ""
+    found = asked(work, memory=served("chroma://memory"))
+    assert [each["content"] for each in found["result"]] == ["Ana lives in Lisbon"]
 
 
 def test_the_doctor_finds_the_shipped_configuration_well(run, told, monkeypatch, tmp_path):
@@ -141,7 +99,7 @@ def test_the_doctor_finds_the_shipped_configuration_well(run, told, monkeypatch,
     shipped = Path(__file__).parents[2] / "config" / "reachy.yaml"
     monkeypatch.setenv("MEMORANDA_CONFIG", str(shipped))
     for name in ("MEMORANDA_LOCATION", "MEMORANDA_EMBEDDING__MODEL"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
 
     def faults():

@@ -1,4 +1,4 @@
-"""The command as a process of its own: entry point, pipes, signals, terminals."""
+"""The command as a process of its own: entry point, pipes, signals, terminals, memory, endings."""
 
 import json
 import os
@@ -10,79 +10,83 @@ from pathlib import Path
 
 import pytest
 
-from memoranda import Memory, Settings
+from memoranda import Memory
 from memoranda.errors import MemorandaError
 from memoranda.providers.embedding.model_files import find
 
+# A session is read once the next one begins, by patterns, in code in C++.
+UNCLOSED = """
+import sys
+from traceback import walk_stack
+from memoranda import Memory
+
+def is_at_work():
+    tops = sys._current_frames().values()
+    return any(frame.f_code.co_name == "finditer" for top in tops for frame, _ in walk_stack(top))
+
+memory = Memory("agent.db")
+chat = memory.conversation("trip")
+for number in range(100):
+    chat.add("user", f"Rita moved to Lisbon with Marta Silva and {number} cats. " * 20)
+memory.conversation("next").add("user", "Hello.")
+while not is_at_work():
+    pass
+"""
+INTERRUPTED = """
+import sys
+from threading import Event, Thread
+from memoranda import cli
+from memoranda.text.linear_patterns import LinearPattern
+
+begun = Event()
+pattern = LinearPattern("(a|b|ab)*c")
+
+def work():
+    while True:
+        begun.set()
+        pattern.search("ab" * 100_000)
+
+Thread(target=work, daemon=True).start()
+begun.wait()
+cli.app = lambda **_: sys.exit(130)
+print("said")
+cli.main()
+"""
+
 
 @pytest.fixture
-def run(environment, tmp_path):
-    """Run ``python -m memoranda`` to its end."""
-
-    def start(*arguments, stdin=None, **changes):
-        return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "memoranda", *arguments],
-            env=environment | changes,
-            cwd=tmp_path,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    return start
-
-
-@pytest.fixture
-def memory(tmp_path):
+def memory():
     """The memory that the commands use, in this process."""
-    settings = Settings(embedding={"model": "none"})
-    with Memory(tmp_path / "agent.db", settings=settings) as memory:
+    with Memory() as memory:
         yield memory
 
 
-def test_a_terminal_without_unicode_gets_no_error(run, memory):
+def test_a_terminal_without_unicode_gets_no_error(started, memory):
     """Where the encoding cannot hold the text, something is shown; --json is exact, and alone."""
     memory.remember("Zoë drinks tea ☕")
-    shown = run("search", "tea", PYTHONIOENCODING="ascii")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    told = run("search", "tea", "--json", PYTHONIOENCODING="ascii")
-    assert json.loads(told.stdout)[0]["content"] == "Zoë drinks tea ☕"
-    assert (told.returncode, told.stderr) == (0, "")
+    for options in ((), ("--json",)):
+        with started("search", "tea", *options, PYTHONIOENCODING="ascii") as process:
+            shown, complaint = process.communicate(timeout=60)
+        assert (process.returncode, complaint) == (0, "")
+    assert json.loads(shown)[0]["content"] == "Zoë drinks tea ☕"
 
 
-def test_a_closed_pipe_is_no_error(memory, environment, tmp_path):
+def test_a_closed_pipe_is_no_error(started, memory):
     """When the reader goes away, as in ``| head``, nothing is said on stderr."""
     record = memory.remember("word " * 100_000)
-    for options in ((), ("--json",)):
-        with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-m", "memoranda", "show", record.id, *options],
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            process.stdout.close()
-            complaint = process.stderr.read().decode()
-            process.wait(timeout=60)
-        assert complaint == ""
+    with started("show", record.id) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.wait(timeout=60)
 
 
-def test_an_interrupt_ends_quietly_with_130(memory, environment, tmp_path):
+def test_an_interrupt_ends_quietly_with_130(started, memory):
     """Ctrl+C at a question exits with 130 and no traceback, and nothing was done."""
     record = memory.remember("keep me")
     ours, theirs = pty.openpty()
     # Who runs tests side by side may ignore the signal, and a child inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-        [sys.executable, "-m", "memoranda", "forget", record.id, "--erase"],
-        env=environment,
-        cwd=tmp_path,
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with started("forget", record.id, "--erase", stdin=theirs, text=False) as process:
         asked = b""
         while b"Erase this for good?" not in asked:
             some = os.read(process.stderr.fileno(), 1_000)
@@ -97,6 +101,23 @@ def test_an_interrupt_ends_quietly_with_130(memory, environment, tmp_path):
     assert memory.get(record.id).content == "keep me"
 
 
+@pytest.mark.parametrize(
+    ("script", "code", "said"), [(UNCLOSED, 0, ""), (INTERRUPTED, 130, "said\n")]
+)
+def test_what_is_at_work_aborts_no_process(script, code, said, environment, tmp_path):
+    """Neither one that leaves its memory open nor one that is interrupted while it answers."""
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", script],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
+
+
 def private_megabytes(process):
     """Return what a process has for itself alone, without the files that it maps."""
     rows = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
@@ -105,36 +126,25 @@ def private_megabytes(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs Linux")
-@pytest.mark.parametrize(
-    ("model", "talking", "consolidated"), [("none", 90, 130), ("local", 125, 165)]
-)
-def test_a_chat_takes_little_memory(environment, tmp_path, model, talking, consolidated):
+def test_a_chat_takes_little_memory(started):
     """N3.5: the whole process after twenty messages, and after they are consolidated."""
-    if model == "local":
-        try:
-            find()
-        except MemorandaError as error:
-            pytest.skip(str(error))
+    try:
+        find()
+    except MemorandaError as error:
+        pytest.skip(str(error))
     lines = ["My sister Tasha lives in Leeds.", "What do you know about me?"] * 9
     lines += ["I'm vegetarian and I never fly before nine.", "Where does Tasha live?"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "memoranda", "chat", "--json"],
-        # What its upkeep takes is measured after /new.
-        env=environment
-        | {"MEMORANDA_EMBEDDING__MODEL": model, "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false"},
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as chat:
+    # What its upkeep takes is measured after /new.
+    own = {"MEMORANDA_EMBEDDING__MODEL": "local", "MEMORANDA_SCHEDULE__IN_BACKGROUND": "false"}
+    with started("chat", "--json", stdin=subprocess.PIPE, **own) as chat:
 
         def say(line):
             print(line, file=chat.stdin, flush=True)
             return json.loads(chat.stdout.readline())["text"]
 
         assert "Tasha" in [say(line) for line in lines][-1]
-        assert private_megabytes(chat) < talking
+        assert private_megabytes(chat) < 125
         say("/new")
         assert "vegetarian" in say("What do I eat?")
-        assert private_megabytes(chat) < consolidated
+        assert private_megabytes(chat) < 165
         chat.stdin.close()

@@ -1,0 +1,431 @@
+"""Laws that all commands keep: help, errors, questions, terminals, pipes, what is not there."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+import typer
+from rich.cells import cell_len
+from tables import each_row
+from talk_of_two_tasks import tell
+from terminal_codes import CODES
+from typer.testing import CliRunner
+
+from memoranda import Memory
+from memoranda.cli import app, read_commands
+from memoranda.model.models import ToolCall
+
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-7](?:;\d+)*m")
+SIGNS = ("\x1b", "\x07", "\x9b")
+HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
+LONG = " ".join(["word"] * 500)
+
+
+@pytest.fixture
+def full():
+    """A memory of all there is to show, much of it wide or hostile; return the id of a fact."""
+    with Memory() as memory:
+        memory.conversation("talk").add("user", "I live in Porto. My friend Cid lives in Oslo.")
+        memory.learn()
+        tell(memory.conversation("trip", system="You are careful.", context_limit=8_000))
+        chat = memory.conversation(f"id {HOSTILE}", system=HOSTILE, model=f"m {HOSTILE}")
+        chat.add("user", HOSTILE, task=HOSTILE)
+        chat.add("assistant", HOSTILE, tool_calls=[ToolCall("\x1bid", f"f{HOSTILE}", HOSTILE)])
+        chat.add("tool", HOSTILE, tool_result="\x1bid")
+        memory.notes.append_history(HOSTILE)
+        memory.remember("記憶は大切です。" * 50, session="s" * 200, tags=["t" * 200])
+        return memory.remember(f"I say {HOSTILE}.", role="\x1b[1mmallory").id
+
+
+def everything():
+    """Return all that a memory holds."""
+    with Memory() as memory:
+        ids = [record.id for record in memory.records(limit=1_000)]
+        return (
+            memory.records(limit=1_000), memory.conversations(), memory.entities(),
+            [memory.history(each) for each in ids],
+            [memory.conversation(each.id).prunings for each in memory.conversations()],
+        )  # fmt: skip
+
+
+# help
+
+
+def every_command():
+    """Yield the words of each command, what it is, and what the list says of it."""
+    for name, (module, listed) in read_commands().items():
+        command = typer.main.get_group(import_module(f"memoranda.cli.{module}").commands)
+        command = command.commands[name]
+        yield (name,), command, listed.help
+        for inner, each in getattr(command, "commands", {}).items():
+            yield (name, inner), each, each.help
+
+
+def test_every_command_explains_itself(run):
+    """A line that the list repeats, the shared options, examples; no type of what has no value."""
+    for words, command, listed in every_command():
+        assert command.help.partition("\n")[0].startswith(listed.partition("\n")[0][:-1]), words
+        out = run(*words, "--help").stdout
+        assert "bool" not in out, words
+        if not hasattr(command, "commands"):
+            assert all(option in out for option in ("--db", "--user", "--json")), words
+            assert f"memoranda {' '.join(words).removesuffix(' list')}" in out.split("Examples:")[1]
+
+
+def test_help_and_a_server_load_nothing_of_the_memory():
+    """Whoever asks what there is, or waits for a server's first answer, waits for no store."""
+    program = (
+        "import sys; from memoranda.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: print('|', *sys.modules)\n"
+        "import memoranda.mcp.run; print('|', *sys.modules)"
+    )
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    helped, served = (set(each.split()) for each in done.stdout.split("|")[-2:])
+    heavy = {"memoranda.memory", "memoranda.cli.chat", "numpy", "apsw"}
+    assert "memoranda.cli.command" in helped
+    assert not helped & {*heavy, "pydantic"}
+    assert "memoranda.serving.late" in served
+    assert not served & heavy
+
+
+def test_wrong_usage_is_exit_2_and_names_what_was_meant(run):
+    """Wrong usage is told as such, and apart from failures, with the right command or option."""
+    for arguments, told in (
+        (("search",), "QUERY"),
+        (("list", "--limit", "x"), "--limit"),
+        (("config", "set", "user"), "VALUE"),
+        (("serach", "x"), "'search'"),
+        (("search", "x", "--kid", "fact"), "--kind"),
+    ):
+        assert told in run(*arguments, code=2).stderr
+    assert run("--version").stdout.startswith("memoranda 0.")
+
+
+@pytest.mark.usefixtures("full")
+def test_a_shell_completes_commands_options_names_and_ids(tmp_path):
+    """With what begins so, of the file and the user on the line; nothing is loaded or made."""
+    for typed, offered in (
+        ("memoranda se", {"search"}),
+        ("memoranda search --off", {"--offset"}),
+        ("memoranda list --kind i", {"item"}),
+        ("memoranda audit --kind near", {"near-duplicates"}),
+        ("memoranda conversations show tr", {"trip"}),
+        ("memoranda conversations pin x", set()),
+        ("memoranda --user bruno conversations show tr", set()),
+        ("memoranda --db absent.db conversations show tr", set()),
+        ("memoranda conversations show trip --strategy re", {"recency"}),
+    ):
+        words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+        asked = {**words, "_MEMORANDA_COMPLETE": "complete_bash"}
+        done = CliRunner().invoke(app, [], env=asked, prog_name="memoranda")
+        assert set(done.stdout.split()) == offered, typed
+    assert not (tmp_path / "absent.db").exists()
+
+
+# errors
+
+WRONG = [
+    (("show", "fact_none"), "there is no record"),
+    (("correct", "fact_none", "text"), "fact_none"),
+    (("confirm", "fact_none"), "fact_none"),
+    (("forget", "fact_none"), "fact_none"),
+    (("show", "--namespace", "app", "--key", "theme"), "no item 'theme' in ('app',)"),
+    (("show", "\x1b[2J\nx"), "there is no record"),
+    (("remember", "  "), "empty"),
+    (("remember", "x", "--kind", "opinion"), "opinion"),
+    (("remember", "x", "--metadata", "[1]"), "must be a JSON object"),
+    (("remember", "x", "--metadata", "a>=3"), "write key=value"),
+    (("remember", "x", "--event-time", "yesterday"), "yesterday"),
+    (("search", "x", "--limit", "0"), "0"),
+    (("search", "x", "--since", "spring"), "write it as 2025-03-31"),
+    (("search", "x", "--as-of", "0001-01-01T00:00+14:00"), "0001-01-01"),
+    (("search", "x", "--metadata", "{"), "is no JSON"),
+    (("list", "--metadata", "priority"), "write key=value, key!=value or key>=3"),
+    (("list", "--metadata", "a=1", "--metadata", "a=2"), "a is given another value before"),
+    (("list", "--metadata", "a>x", "--metadata", "a=2"), "a is given another value before"),
+    (("list", "--metadata", "a=1", "--metadata", "a>2"), "a is given another value before"),
+    (("list", "--metadata", "a>[1]"), "must be a number or a text"),
+    (("list", "--after", "fact_none"), "fact_none"),
+    (("context", "a long prompt that cannot fit", "--budget", "3"), "3"),
+    (("context", "Book", "--conversation", "tripp"), "there is no conversation"),
+    (("entity", "Prto"), "did you mean Porto?"),
+    (("entity", "Qqqq"), "memoranda entities lists"),
+    (("entities", "merge", "Nobody", "Noone"), "'Nobody'"),
+    (("facts", "--category", "gossip"), "'gossip'"),
+    (("facts", "--limit", "0"), "limit=0"),
+    (("facts", "show", "fact_nope"), "'fact_nope'"),
+    (("audit", "--kind", "noise"), "'noise'"),
+    (("audit", "--kind", ""), "kind is empty"),
+    (("consolidate", "nowhere"), "'nowhere'"),
+    (("maintain", "sleep"), "'sleep'"),
+    (("maintain", "expire", "--watch"), "--watch"),
+    (("conversations", "show", "tripp"), "tripp"),
+    (("conversations", "show", "trip", "--user", "bruno"), "bruno"),
+    (("conversations", "show", "trip", "--budget", "0"), "0"),
+    (("conversations", "show", "trip", "--strategy", "newest"), "newest"),
+    (("conversations", "show", "\x1b[2J\nx"), "there is no conversation"),
+    (("conversations", "prune", "tripp"), "tripp"),
+    (("conversations", "prune", "trip", "--to", "20"), "20"),
+    (("conversations", "clear", "tripp", "--yes"), "tripp"),
+    (("conversations", "pin", "trip", "999"), "999"),
+    (("conversations", "pin", "trip", "msg_none"), "msg_none"),
+    (("conversations", "expand", "trip", "the start"), "the start"),
+    (("conversations", "expand", "trip", "cut_90-99"), "90 to 99"),
+    (("conversations", "receipts", "tripp"), "tripp"),
+    (("notes", "add", " "), "empty"),
+    (("import", "absent.json"), "absent.json"),
+    (("export", "no/such/folder/out.jsonl"), "no/such/folder"),
+    (("backup", "no/such/folder/copy.db"), "no/such/folder"),
+    (("copy", "agent.db", "b.db", "--db", "c.db"), "leave out --db"),
+    (("copy", "agent.db", "b.db", "--user", "bem"), "no user 'bem'"),
+    (("copy", "chroma:///no/where", "b.db"), "there is no memory at"),
+    (("stats", "--db", "postgresql://localhost/x?nothing=1"), "cannot be read"),
+    (("stats", "--db", "postgresql://ana@127.0.0.1:1/none"), "start the server and try again"),
+    (("stats", "--user", ""), "empty"),
+    (("stats", "--db", "."), "folder"),
+    (("list", "--db", "poem.txt"), "poem.txt"),
+    (("chat", "--model", "nobody:x"), "nobody"),
+    (("chat", "--session", " "), "empty"),
+    (("worker", "--metrics", "9464"), "--metrics='9464'"),
+    (("worker", "--metrics", "203.0.113.1:9464"), "cannot be listened at"),
+    (("mcp", "--http", "nowhere"), "--http='nowhere' is no address; write HOST:PORT"),
+    (("mcp", "--http", "0.0.0.0:0"), "no tokens are set; set mcp.tokens"),
+    (("config", "models", "pull", "--from", "http://127.0.0.1:9/m"), "cannot download http://127"),
+]
+
+
+@pytest.mark.usefixtures("full")
+def test_bad_input_is_one_line_that_names_it_and_exit_1(run, tmp_path, monkeypatch):
+    """Nothing comes to standard output, no control character anywhere, and nothing is changed."""
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path / "models"))
+    poem = "roses are red " * 100
+    (tmp_path / "poem.txt").write_text(poem)
+    before = everything()
+    for arguments, named in WRONG:
+        result = run(*arguments, code=1)
+        lines = [line for line in result.stderr.splitlines() if not line.startswith("note:")]
+        assert [line[:7] for line in lines] == ["error: "], arguments
+        assert named in lines[0], arguments
+        assert result.stdout == "", arguments
+        assert not any(sign in result.stderr for sign in SIGNS), arguments
+    assert everything() == before
+    assert (tmp_path / "poem.txt").read_text() == poem
+    assert not any((tmp_path / each).exists() for each in ("b.db", "c.db", "no"))
+
+
+# questions
+
+FINAL = [
+    (("forget", "ID", "--erase"), "Erase this for good?", "nothing was erased"),
+    (("users", "delete", "default"), "Delete user default", "nobody was deleted"),
+    (("conversations", "delete", "trip", "--erase"), "trip", "nothing was"),
+    (("conversations", "clear", "trip"), "Clear conversation history?", "nothing was cleared"),
+]
+
+
+@each_row(("command", "question", "refused"), FINAL)
+def test_what_is_final_is_done_after_a_yes_alone(run, ask, command, question, refused):
+    """A no, no answer and no terminal leave all as it was; --yes does without a question."""
+    for confirmed in (False, True):
+        with Memory() as memory:
+            memory.conversation("trip").add("user", "We leave on Friday.")
+            id_ = memory.remember("the password is swordfish").id
+        words = [id_ if word == "ID" else word for word in command]
+        before = everything()
+        for answer in ("n\n", ""):
+            code, said = ask(*words, answer=answer)
+            assert (code, question in said, refused in said) == (1, True, True)
+        (line,) = run(*words, code=1, stdin="y\n").stderr.splitlines()
+        assert line.startswith(f"error: {refused}")
+        assert "--yes" in line
+        assert everything() == before
+        if confirmed:
+            run(*words, "--yes")
+        else:
+            assert ask(*words, answer="y\n")[0] == 0
+        assert everything() != before
+
+
+def test_upkeep_shows_its_plan_and_does_it_after_a_yes(ask, told):
+    """The plan comes first; an empty one is no question, and neither are --yes and --json."""
+
+    def say(text):
+        with Memory() as memory:
+            memory.conversation("trip").add("user", text)
+
+    say("I live in Porto.")
+    for answer in ("n\n", ""):
+        code, said = ask("maintain", "consolidate", answer=answer)
+        assert code == 1
+        for part in ("what would be done", "+ The user lives in Porto.", "Do this?"):
+            assert part in said
+        assert "nothing was done" in said
+        assert told("facts") == []
+    code, said = ask("maintain", "consolidate", answer="y\n")
+    assert (code, "what was done" in said, len(told("facts"))) == (0, True, 1)
+    code, said = ask("maintain", "consolidate")
+    assert (code, said.splitlines()[-1]) == (0, "note: there is nothing to do")
+    for number, option in enumerate(("--yes", "--json")):
+        say(f"My friend Cid{number} lives in Oslo.")
+        code, said = ask("maintain", "consolidate", option)
+        assert (code, "Do this?" in said, len(told("facts"))) == (0, False, number + 2)
+
+
+# terminals and pipes
+
+TABLES = [
+    ("list",),
+    ("search", "word"),
+    ("search", "bell red 記憶", "--why"),
+    ("facts", "--all"),
+    ("facts", "show", "ID"),
+    ("audit",),
+    ("entities",),
+    ("stats",),
+    ("maintain", "--dry-run"),
+    *(("conversations", "show", "trip", *each) for each in ((), ("--explain",), ("-n", "3"))),
+    ("conversations", "show", "trip", "--all", "--explain"),
+    ("conversations", "receipts", "trip"),
+]
+TEXTS = [
+    ("conversations",),
+    ("recall", "bell red"),
+    ("context", "bell red"),
+    ("conversations", "show", f"id {HOSTILE}", "--explain"),
+    ("conversations", "expand", f"id {HOSTILE}", "0-2"),
+    ("notes", "history"),
+    ("notes", "search", "smile"),
+    ("notes", "show"),
+]
+
+
+@pytest.mark.usefixtures("full")
+def test_no_line_is_wider_than_the_terminal(run, drawn, told):
+    """Whatever is in a table: long names, wide characters, what was pruned."""
+    run("conversations", "prune", "trip", "--to", "650")
+    ids = [each["record"]["id"] for each in told("facts") if "Porto" in each["record"]["content"]]
+    for command in TABLES:
+        words = [ids[0] if word == "ID" else word for word in command]
+        for columns in (40, 80, 120):
+            lines = drawn(*words, columns=columns)
+            assert max(cell_len(line.rstrip()) for line in lines) <= columns, command
+
+
+def test_stored_text_drives_no_terminal(run, coloured, drawn, full):
+    """Markup is shown as it is, and control characters never raw; a pipe gets no colour at all."""
+    shown = 0
+    for command in [*TABLES, *TEXTS]:
+        words = [full if word == "ID" else word for word in command]
+        if command != ("notes", "show"):  # In a pipe it prints the very bytes of the file.
+            assert not any(sign in run(*words).output for sign in SIGNS), command
+        out = coloured(*words, columns=300)
+        assert not any(each in out for each in ("\x1b[31mred\x1b[0m ", "\x07", "\x9b")), command
+        shown += "[red]x[/] :smile:" in " ".join(CODES.sub("", out).split())
+    assert shown > len(TEXTS)
+    bare = coloured("conversations", "show", "trip", NO_COLOR="1")
+    assert not COLOUR.search(bare)
+    assert CODES.sub("", bare) == "\n".join(drawn("conversations", "show", "trip")) + "\n"
+    raw = run("show", full, "--json").stdout
+    assert json.loads(raw)["content"] == f"I say {HOSTILE}."
+    assert not any(sign in raw for sign in SIGNS)
+
+
+def test_in_a_pipe_nothing_is_wrapped_or_cut(run, drawn, told, monkeypatch):
+    """Where there is no terminal to fit into, each text is whole and on one line."""
+    tag = "t" * 90
+    id_ = told("remember", LONG, "--tag", tag, "--session", "s" * 90)["id"]
+    with Memory() as memory:
+        memory.conversation("trip").add("user", LONG)
+    for columns in ("80", None):
+        if columns is None:
+            monkeypatch.delenv("COLUMNS")
+        for command in (
+            ("list",), ("search", "word"), ("facts",), ("show", id_),
+            ("conversations", "show", "trip"),
+        ):  # fmt: skip
+            out = run(*command).stdout
+            assert LONG in out, command
+            assert not any(line.endswith(" ") for line in out.splitlines()), command
+            assert LONG not in "\n".join(drawn(*command)), command
+        assert f"#{tag}" in run("list").stdout
+
+
+# what is not there
+
+READING = [
+    ("list",), ("search", "x"), ("recall", "x"), ("context", "x"), ("show", "fact_1"),
+    ("correct", "fact_1", "x"), ("forget", "fact_1"), ("history", "fact_1"), ("stats",),
+    ("facts",), ("entities",), ("entity", "x"), ("conversations",), ("notes",), ("audit",),
+    ("consolidate",), ("maintain",), ("export", "out.jsonl"),
+]  # fmt: skip
+
+
+def test_a_store_that_is_not_there_is_named_and_not_made(run, tmp_path):
+    """A command that reads names the files that are near, and leaves nothing behind."""
+    run("remember", "x", "--db", "agent-ana.db")
+    before = sorted(tmp_path.iterdir())
+    for command in (*READING, ("doctor",), ("doctor", "--rebuild"), ("backup", "copy.db")):
+        (line,) = run(*command, "--db", "agnet-ana.db", code=1).stderr.splitlines()
+        assert line.startswith("error: there is no memory at "), command
+        assert line.endswith("agnet-ana.db; beside it: agent-ana.db"), command
+    error = run("copy", "agnet-ana.db", "b.db", code=1).stderr
+    assert "agnet-ana.db; beside it: agent-ana.db" in error
+    assert "nor a folder" in run("list", "--db", "no/such/agent.db", code=1).stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_user_who_is_not_there_is_named_with_those_who_are(run, tmp_path):
+    """A command that reads names the users of the store, the most like first."""
+    for user in ("ana", "bruno", "carla"):
+        run("remember", "x", "--user", user)
+    for command in READING:
+        result = run(*command, "--user", "Bruna", code=1)
+        (line,) = result.stderr.splitlines()
+        known = "--user takes bruno, ana, carla"
+        assert line == f"error: there is no user 'Bruna' in this memory; {known}"
+        assert result.stdout == ""
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_where_nothing_is_it_says_how_to_begin(run, told, tmp_path):
+    """Without a memory, a file or note is made by no look; an empty one is no error."""
+    assert "memoranda remember" in run("list", code=1).stderr
+    checks = {check["name"]: check["ok"] for check in told("doctor")}
+    assert checks["lexical arm"] is True
+    assert f"there is no memory at {tmp_path / 'agent.db'} yet" in run("doctor").stderr
+    run("audit", code=1)
+    assert list(tmp_path.iterdir()) == []
+    Memory().close()
+    for command in (("list",), ("search", "tea"), ("facts",), ("entities",)):
+        assert "begin with memoranda remember" in run(*command).stderr
+        assert "begin with memoranda remember" in run(*command, "--user", "zed").stderr
+        assert told(*command) == []
+    assert told("maintain", "--all-users") == []
+    assert "no users yet" in run("maintain", "--all-users").stderr
+    assert told("notes")["size"] == 0
+    assert "nothing is noted yet" in run("notes", "show").stderr
+
+
+COUNTED = {"search", "recall", "context"}  # Who finds a record leaves a count on it.
+
+
+def test_looking_and_dry_runs_change_nothing(run, full, monkeypatch):
+    """No look writes, also where the settings prune when a session starts."""
+    before = everything()
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__AT_SESSION_START", "prune")
+    for command in (
+        *(each for each in TABLES + TEXTS if each[0] not in COUNTED),
+        ("conversations", "show", "trip", "--budget", "500", "--strategy", "hybrid"),
+        ("conversations", "prune", "trip", "--to", "500", "--dry-run"),
+        ("consolidate", "--dry-run"),
+        ("maintain", "--watch", "--dry-run"),
+    ):
+        run(*(full if word == "ID" else word for word in command))
+    monkeypatch.delenv("MEMORANDA_CONVERSATION__AT_SESSION_START")
+    assert everything() == before

@@ -1,0 +1,219 @@
+"""The commands on records, and those that move and check a whole memory, on real files."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from postgres_server import new_database
+from tables import each_row
+
+from memoranda import Memory
+
+TASKS = (
+    ("ship the atlas", "2025-03-01", {"project": "atlas", "priority": 3}, ["work"]),
+    ("print the atlas", "2025-03-02", {"project": "atlas", "priority": 1}, ["work", "paper"]),
+    ("ship to borneo", "2025-03-03", {"project": "borneo", "priority": 2, "open": True}, ["sea"]),
+)
+
+
+@pytest.fixture
+def tasks(told):
+    """Remember three records with metadata and tags; return what they say."""
+    for content, day, metadata, tags in TASKS:
+        pairs = [f"--metadata={key}={json.dumps(value)}" for key, value in metadata.items()]
+        marks = [f"--tag={tag}" for tag in tags]
+        record = told("remember", content, "--event-time", day, "--session", day, *pairs, *marks)
+        assert (record["metadata"], record["tags"]) == (metadata, tags)
+    return [content for content, *_ in TASKS]
+
+
+def test_an_item_is_named_by_namespace_and_key(run):
+    """It is written, replaced, shown, listed, found and forgotten by these, without an id."""
+    place = ("--namespace", "app/settings", "--key", "theme")
+    first = run("remember", "dark", *place).stdout
+    assert run("remember", "light", *place).stdout == first
+    shown = json.loads(run("show", *place, "--json").stdout)
+    assert (shown["content"], shown["namespace"]) == ("light", ["app", "settings"])
+    assert "app / settings / theme" in run("list", "--namespace", "app").stdout
+    found = run("search", "light", "--kind", "item", "--namespace", "app").stdout
+    assert shown["id"] in found
+    assert shown["id"] in run("forget", *place).stdout
+    assert "no records" in run("list", "--namespace", "app").stdout
+
+
+def test_shared_options_stand_on_either_side(told, tmp_path):
+    """--db, --user and --json mean the same before and after the command."""
+    other = str(tmp_path / "other.db")
+    told("remember", "one", "--db", other, "--user", "ana")
+    found = told("--db", other, "--user", "ana", "list")
+    assert [record["content"] for record in found] == ["one"]
+    assert told("--user", "bruno", "list", "--db", other, "--user", "ana") == found
+
+
+def test_a_correction_replaces_and_the_past_is_kept(run, told):
+    """The old text is in history and in --as-of."""
+    old = told("remember", "Ana lives in Porto")
+    new = told("correct", old["id"], "Ana lives in Lisbon")
+    assert [hit["id"] for hit in told("search", "Ana lives")] == [new["id"]]
+    (before,) = told("search", "Ana lives", "--as-of", old["created_at"])
+    assert before["content"] == "Ana lives in Porto"
+    assert [change["reason"] for change in told("history", old["id"])] == [
+        "remembered", "corrected", f"corrects {old['id']}",
+    ]  # fmt: skip
+    assert "corrected" in run("history", old["id"]).stdout
+    assert new["id"] in run("show", old["id"]).stdout
+
+
+@each_row(
+    ("filters", "places"),
+    [
+        ((), [0, 1, 2]),
+        (("--metadata", "project=atlas"), [0, 1]),
+        (("--metadata", "project!=atlas"), [2]),
+        (("--metadata", "priority>1", "--metadata", "priority<3"), [2]),
+        (("--metadata", "project=atlas", "--metadata", "priority<=1"), [1]),
+        (("--metadata", '{"project": {"in": ["borneo", "celebes"]}}'), [2]),
+        (("--metadata", "open=true"), [2]),
+        (("--metadata", 'open="true"'), []),
+        (("--tag", "work", "--tag", "paper"), [1]),
+        (("--since", "2025-03-02", "--until", "2025-03-03"), [1]),
+        (("--session", "2025-03-03"), [2]),
+        (("--kind", "fact", "--tag", "sea"), [2]),
+        (("--kind", "episode"), []),
+    ],
+)
+def test_search_and_list_take_the_same_filters(told, tasks, filters, places):
+    """By metadata with operators, tags, time, session and kind; several have all to be met."""
+    wanted = [tasks[place] for place in places]
+    assert [record["content"] for record in told("list", *filters)] == wanted
+    found = told("search", "ship print atlas borneo", *filters)
+    assert sorted(hit["content"] for hit in found) == sorted(wanted)
+
+
+def test_pages_join(told, run, tasks):
+    """Pages of a list, either way and after an id, and of a search hold each record once."""
+    for order, wanted in (((), tasks), (("--newest-first",), tasks[::-1])):
+        pages = [told("list", *order, "--limit", "2", "--offset", str(n))[:2] for n in (0, 2)]
+        assert [record["content"] for page in pages for record in page] == wanted
+    first = told("list", "--limit", "2")
+    rest = told("list", "--after", first[-1]["id"], "--kind", "fact")
+    assert [record["content"] for record in first + rest] == tasks
+    whole = [hit["id"] for hit in told("search", "ship atlas", "--limit", "3")]
+    rest = told("search", "ship atlas", "--limit", "3", "--offset", "1")
+    assert [hit["id"] for hit in rest] == whole[1:]
+    assert "--offset 2" in run("list", "--limit", "2").stderr
+
+
+def test_what_is_recalled_is_a_fenced_block(run, told):
+    """Recall prints the block alone on stdout, and its size on stderr."""
+    run("remember", "Ana plays the oboe")
+    result = run("recall", "what does Ana play?", "--budget", "300")
+    assert result.stdout.startswith("<memoranda-memory")
+    assert "tokens" in result.stderr
+    assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
+
+
+def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
+    """Text is read whole; an export is the very lines of a file, its report stands beside it."""
+    run("export", "all.jsonl")
+    lines = (tmp_path / "all.jsonl").read_bytes().splitlines()
+    for options in ((), ("--json",)):
+        out = run("export", "-", *options)
+        assert json.loads(out.stdout_bytes.splitlines()[0])["format"] == "memoranda"
+        assert out.stdout_bytes.splitlines()[1:] == lines[1:]
+        assert "exported 3 records" in out.stderr
+    assert not (tmp_path / "-").exists()
+    run("import", "-", "--db", "other.db", stdin=out.stdout_bytes)
+    run("remember", "-", "--db", "other.db", stdin="two\nlines\n")
+    found = [record["content"] for record in told("list", "--db", "other.db")]
+    assert found == [*tasks, "two\nlines"]
+
+
+def test_erasing_leaves_nothing_of_the_text_in_the_file(told, run, tmp_path):
+    """In a script, forget --erase --yes tells all that went, in a document of one form."""
+    record = told("remember", "the password is swordfish")
+    assert told("forget", record["id"], "--erase", "--yes") == {
+        "success": True, "id": record["id"], "erased": True, "records": 1, "versions": [],
+        "derived": [], "copies": [], "independent": [],
+        "likely": [],
+        "places": [], "messages": 0, "conversations": 0,
+        "purged": True, "unpurged": None, "notes": 0,
+    }  # fmt: skip
+    assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
+    run("show", record["id"], code=1)
+
+
+def test_what_is_exported_is_imported_once_and_a_backup_is_whole(run, told, tmp_path):
+    """An import twice adds nothing the second time; a backup has mode 0600 and replaces nothing."""
+    run("remember", "carry me over")
+    assert told("export", "out.jsonl")["records"] == 1
+    first, again = (told("import", "out.jsonl", "--db", "there.db") for _ in range(2))
+    assert (first["records"], again["records"], again["skipped"]) == (1, 0, 1)
+    assert told("backup", "copy.db")["size"] > 0
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    assert told("list", "--db", "copy.db")[0]["content"] == "carry me over"
+    assert "exists" in run("backup", "copy.db", code=1).stderr
+
+
+def test_an_import_embeds_all_it_brought(run, told, monkeypatch):
+    """With a model, every record of an import has its vector when the command ends."""
+    pytest.importorskip("onnxruntime")
+    with Memory() as memory:
+        memory.remember_many(f"note {number}" for number in range(8))
+    run("export", "out.jsonl")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
+    done = told("import", "out.jsonl", "--db", "there.db")
+    if told("stats", "--db", "there.db")["vectors"].startswith("off"):
+        pytest.skip("the files of the local model are not here")
+    assert done["embedded"] == 8
+    assert told("stats", "--db", "there.db")["pending_vectors"] == 0
+
+
+def test_users_are_copied_between_places_of_any_kind(run, told, postgres):
+    """It says how much it was, a second time nothing; a database is a place as a file is."""
+    for user in ("ana", "ben"):
+        with Memory("agent.db", user=user) as memory:
+            memory.remember(f"{user} likes tea")
+            memory.conversation("trip").add("user", "Hello.")
+    address = new_database(postgres)
+    for place, again in (("b.db", "b.db"), (address, f"{address}&sslmode=prefer")):
+        first = run("copy", "agent.db", place).stdout
+        assert "copied 4 records, 2 messages, for 2 users" in first
+        assert "ben likes tea" in run("list", "--db", place, "--user", "ben").stdout
+        assert "copied 0 records, 0 messages" in run("copy", "agent.db", place).stdout
+        assert "copied 0 records" in run("copy", place, again).stdout
+    assert stat.S_IMODE(Path("b.db").stat().st_mode) == 0o600
+    report = told("copy", "b.db", "c.db", "--user", "ben")
+    assert [(each["users"], each["messages"]) for each in report["users"]] == [(["ben"], 1)]
+
+
+@pytest.fixture
+def checks(told):
+    """Return what the doctor finds, by the names of its checks."""
+    return lambda: {check["name"]: check for check in told("doctor")}
+
+
+def test_the_doctor_is_well_after_each_remedy_and_fails_with_a_fault(run, checks, monkeypatch):
+    """Exit code 0 for a sound memory; 1 for a model that cannot be had though it is asked for."""
+    run("remember", "something")
+    found = {name: check["ok"] for name, check in checks().items()}
+    assert found.items() >= {"contents": True, "lexical arm": True, "vector arm": None}.items()
+    assert "rebuilt" in run("doctor", "--rebuild", "--purge", "--reembed").stderr
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "local")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", "no-models")
+    run("doctor", code=1)
+
+
+def test_the_doctor_names_the_language_model_without_asking_it(checks, monkeypatch):
+    """None at all is worth a note; that nothing listens at the address of one is not noticed."""
+    found = checks()
+    assert found["language model"]["ok"] is found["names"]["ok"] is None
+    for setting in ("entities.spacy_model", "llm.model"):
+        assert setting in found["names"]["remedy"]
+    pytest.importorskip("pydantic_ai")
+    monkeypatch.setenv("MEMORANDA_LLM__MODEL", "openai:small@http://127.0.0.1:9/v1")
+    monkeypatch.setenv("MEMORANDA_ENTITIES__ACCURATE", "regex, llm")
+    found = checks()
+    assert "openai:small" in found["language model"]["detail"]
+    assert found["language model"]["ok"] is found["names"]["ok"] is True

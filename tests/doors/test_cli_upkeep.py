@@ -1,0 +1,131 @@
+"""Upkeep for all users of a store: by a worker, by ``maintain --watch``, and beside a chat."""
+
+import json
+import re
+import signal
+import subprocess
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from time import monotonic
+from urllib.request import urlopen
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.maintenance.service import STAGES
+from memoranda.memory import services_of
+from memoranda.testing.clocks import FrozenClock
+
+QUIET = Settings(
+    consolidation={"automatic": False}, embedding={"background": False, "model": "none"}
+)
+PATIENCE = 60
+FINISHED = 'memoranda_stage_finished_timestamp_seconds{{stage="{}"}}'
+USERS = 'memoranda_stage_users_total{{stage="{}"}}'
+LEARNED = ["The user lives in Porto."]
+
+
+@pytest.fixture(autouse=True)
+def talked(own_machine, tmp_path, monkeypatch):
+    """A memory of last week: a session of one user that waits, and a record of another user."""
+    del own_machine  # Which comes first.
+    monkeypatch.setenv("MEMORANDA_USER", "ana")
+    monkeypatch.setenv("MEMORANDA_SCHEDULE__EXPIRE", "1d")  # Once, also where an hour ends.
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=8))
+    with Memory(tmp_path / "agent.db", user="ana", settings=QUIET, clock=clock) as memory:
+        memory.conversation("trip").add("user", "I live in Porto.")
+        memory.as_user("eva").remember("Eva sings with Marta")
+        yield memory
+
+
+@pytest.fixture
+def environment(environment):
+    """One for processes, of one user."""
+    return environment | {"MEMORANDA_USER": "ana"}
+
+
+def facts(memory):
+    """Return what the facts of the first user say."""
+    return [record.content for record in memory.records(kind="fact")]
+
+
+def test_once_works_off_what_waits_and_what_is_due(run, talked):
+    """For every user, also what was learned just now; a line of JSON for each, and the sum."""
+    done = run("worker", "--once", "--json")
+    assert done.stderr == ""
+    *lines, last = map(json.loads, done.stdout.splitlines())
+    # A slow machine is told of the derivations, too.
+    told = {(line["report"]["stage"], line["user"]) for line in lines if "report" in line}
+    assert told == {(stage, user) for stage in STAGES for user in ("ana", "eva")}
+    assert last["ended"]["stages"] == dict.fromkeys(STAGES, 2)
+    assert last["ended"]["derived"]["entities"] >= 2  # A stage links what it reads by itself.
+    assert facts(talked) == LEARNED
+    assert {run.job for run in services_of(talked).store.job_runs()} == set(STAGES)
+
+
+def test_once_fails_where_a_stage_did(run, talked, monkeypatch):
+    """Exit code 1, with the reason; the other user's part is done."""
+    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__EXTRACTOR", "llm")
+    done = run("worker", "--once", code=1)
+    assert "trip: consolidation.extractor=llm needs a language model" in done.stdout
+    assert "stages run 10 times, 2 failed" in done.stderr
+    assert facts(talked) == []
+
+
+def test_a_worker_serves_metrics_until_a_signal_ends_it(started):
+    """It exits with 0 and a line that says what was done; no metric names a user."""
+    with started("worker", "--metrics", "127.0.0.1:0") as process:
+        url = re.fullmatch(r"note: metrics at (\S+)\n", process.stderr.readline())[1]
+        since, metrics = monotonic(), {}
+        while not all(
+            FINISHED.format(stage) in metrics and metrics[USERS.format(stage)] == "2.0"
+            for stage in STAGES
+        ):
+            assert monotonic() - since < PATIENCE
+            with urlopen(url) as answer:  # noqa: S310 - the address of our own process
+                metrics = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines())
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert re.search(r"note: ended; derived: vectors 0, entities \d; stages run 10 times", said)
+    assert metrics["memoranda_store_up"] == "1.0"
+    assert metrics['memoranda_records_waiting{work="vectors"}'] == "3.0"
+    assert float(metrics['memoranda_oldest_waiting_seconds{work="vectors"}']) > 0
+    for stage in STAGES:
+        assert metrics[f'memoranda_stage_failures_total{{stage="{stage}"}}'] == "0.0"
+    assert "process_resident_memory_bytes" in metrics
+    assert not any("eva" in name for name in metrics)
+
+
+def test_watch_tells_what_failed_and_goes_on_until_a_signal(started):
+    """It shows the next runs, runs what is due for every user, and says why a stage failed."""
+    with started("maintain", "--watch", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
+        table = [process.stdout.readline().split() for _ in range(2 + len(STAGES))]
+        assert [line[0] for line in table[2:]] == list(STAGES)
+        runs = []
+        for line in process.stdout:
+            runs.append(line)
+            if "expire      eva" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    done = {tuple(line.split()[2:4]) for line in runs if not line.startswith("  ")}
+    assert done == {(stage, user) for stage in STAGES for user in ("ana:", "eva:")}
+    assert any("trip: consolidation.extractor=llm needs" in line for line in runs)
+    assert "consolidate failed for ana/trip" in said
+    assert said.endswith("; stages run 10 times, 2 failed\n")
+    assert "Traceback" not in said
+
+
+def test_a_chat_keeps_the_store_up(started, run, talked):
+    """While somebody chats, every stage runs for every user, and stats say so afterwards."""
+    with started("chat", stdin=subprocess.PIPE) as process:
+        while {run.job for run in talked.as_user("eva").stats().upkeep} != set(STAGES):
+            assert process.poll() is None
+            Event().wait(0.05)
+        assert facts(talked) == LEARNED
+        _, said = process.communicate("", timeout=PATIENCE)
+        assert (process.returncode, said) == (0, "")
+    ran = re.findall(r"(\w+): ran [-\d]+ [:\d]+, ", run("stats").stdout)
+    assert sorted(ran) == sorted(STAGES)
