@@ -1,9 +1,10 @@
 """What the tests of the MCP server share: servers in this process or of their own, and clients."""
 
 import signal
+import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import anyio
 import httpx2
@@ -25,6 +26,19 @@ from memoranda.settings.settings import Settings
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 """How a client connects: by the handshake, or as the present revision has it; and what it gets."""
 PATIENCE = 60
+ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
+TOKENS = {"MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben"}
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": MODES["legacy"],
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 BASIC = {
     "search_memories": {"query", "memory_type", "limit", "tags", "metadata", "since", "until"},
     "store_memory": {"content", "memory_type", "metadata", "tags"},
@@ -48,6 +62,15 @@ def served(location=":memory:", *, user="ana", memory=LateMemory):
         embedding={"model": "none", "background": False}, schedule={"in_background": False}
     )
     return memory(str(location), user=user, settings=settings)
+
+
+class Broken(LateMemory):
+    """A memory that fails as no memory should."""
+
+    def of(self, user=None):
+        """Fail."""
+        message = f"inside {user}"
+        raise ZeroDivisionError(message)
 
 
 def asked(work, *, mode="auto", memory=None, tools="full", **named):
@@ -101,6 +124,31 @@ def address(started):
     line = started.stderr.readline().decode()
     assert line.startswith("listening at http://"), line
     return line.split()[-1]
+
+
+def post(url, body=HELLO, token=ANA, **headers):
+    """Send one request as any program would."""
+    wanted = {} if token is None else {"Authorization": f"Bearer {token}"}
+    sent = {name.replace("_", "-"): text for name, text in headers.items()}
+    content = {"content": body} if isinstance(body, bytes) else {"json": body}
+    return httpx2.post(url, headers=HEADERS | wanted | sent, timeout=PATIENCE, **content)
+
+
+def connect(url, sent):
+    """Return a connection to a server over which something was sent."""
+    place = httpx2.URL(url)
+    made = socket.create_connection((place.host, place.port), PATIENCE)
+    made.sendall(sent)
+    return made
+
+
+def read_all(connection):
+    """Return all that the server sends until it ends a connection."""
+    told = b""
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65_536):
+            told += part
+    return told
 
 
 @asynccontextmanager

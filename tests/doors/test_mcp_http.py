@@ -3,42 +3,52 @@
 import json
 import signal
 import socket
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 
 import anyio
 import httpx2
 import pytest
 from mcp import MCPError
-from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
+from mcp_clients import (
+    ANA,
+    BEN,
+    HEADERS,
+    HELLO,
+    MODES,
+    PATIENCE,
+    TOKENS,
+    Ear,
+    address,
+    connect,
+    over_http,
+    post,
+    process,
+    read_all,
+    value,
+    watching,
+)
 from tables import each_row
 
 from memoranda import Settings, errors
 from memoranda.mcp.http import ListenAddress, bound
 
-ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
-HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+HALF = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthor"
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
     """A server with two tokens, and one without, started at the same time; and their folders."""
     folders = tmp_path_factory.mktemp("http"), tmp_path_factory.mktemp("open")
-    changes = {
-        "MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben",
+    changes = TOKENS | {
         "MEMORANDA_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
         "MEMORANDA_MCP__ALLOWED_ORIGINS": "https://app.example.org",
+        "MEMORANDA_HTTP__HEADER_TIMEOUT": "2",
+        "MEMORANDA_HTTP__BODY_TIMEOUT": "2",
+        "MEMORANDA_HTTP__HEADER_SIZE": "4096",
+        "MEMORANDA_HTTP__BODY_SIZE": "4096",
     }
     local = ("--http", "[::1]:0", "--tools", "basic", "--user", "ana")
     with (
@@ -53,14 +63,6 @@ def url(servers):
     """The address of the server with two tokens."""
     (server, _), _ = servers
     return address(server)
-
-
-def post(url, body=HELLO, token=ANA, **headers):
-    """Send one request as any program would."""
-    wanted = {} if token is None else {"Authorization": f"Bearer {token}"}
-    sent = {name.replace("_", "-"): text for name, text in headers.items()}
-    content = {"content": body} if isinstance(body, bytes) else {"json": body}
-    return httpx2.post(url, headers=HEADERS | wanted | sent, timeout=PATIENCE, **content)
 
 
 @each_row("mode", MODES)
@@ -118,34 +120,36 @@ def test_foreign_hosts_and_origins_are_refused(revision, url):
     """A page elsewhere can ask neither under its own name nor by one that it had rebound."""
     version = {"MCP_Protocol_Version": revision}
     port = httpx2.URL(url).port
-    assert post(url, Host="evil.example", **version).status_code == 421
-    assert post(url, Host=f"evil.example:{port}", **version).status_code == 421
+    for host in ("evil.example", f"evil.example:{port}", "EVIL.example"):
+        assert post(url, Host=host, **version).status_code == 421
     assert post(url, Origin="https://evil.example", **version).status_code == 403
-    assert post(url, Origin=f"http://127.0.0.1:{port}").status_code == 200
-    assert post(url, Host=f"localhost:{port}").status_code == 200
 
 
-def test_hosts_and_origins_of_the_settings_are_let_in(url):
-    """A proxy's name and a page that are named in the settings are as good as its own."""
-    assert post(url, Host="memory.example.org").status_code == 200
-    assert post(url, Host="memory.example.org:81").status_code == 421
-    assert post(url, Host="other.example.org:81").status_code == 200
-    assert post(url, Origin="https://app.example.org").status_code == 200
+def test_hosts_and_origins_of_its_own_and_of_the_settings_are_let_in(url):
+    """Case does not matter (RFC 9110, 4.2.3); a proxy's name is as good as its own."""
+    port = httpx2.URL(url).port
+    for host, code in (
+        (f"localhost:{port}", 200),
+        (f"LOCALHOST:{port}", 200),
+        ("memory.example.org", 200),
+        ("memory.example.org:81", 421),
+        ("other.example.org:81", 200),
+    ):
+        assert post(url, Host=host).status_code == code, host
+    for origin in (
+        f"http://127.0.0.1:{port}",
+        f"http://LocalHost:{port}",
+        "https://app.example.org",
+    ):
+        assert post(url, Origin=origin).status_code == 200, origin
 
 
 def test_blanks_around_a_header_are_not_part_of_it(url):
     """The name in a header is compared without the blanks around it (RFC 9110, 5.5)."""
     meta = {"protocolVersion": MODES["auto"], "clientCapabilities": {}}
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": "memory_stats",
-            "arguments": {},
-            "_meta": {f"io.modelcontextprotocol/{name}": each for name, each in meta.items()},
-        },
-    }
+    named = {f"io.modelcontextprotocol/{name}": each for name, each in meta.items()}
+    params = {"name": "memory_stats", "arguments": {}, "_meta": named}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {
         "Authorization": f"Bearer {BEN}",
         "MCP-Protocol-Version": MODES["auto"],
@@ -160,37 +164,56 @@ def test_blanks_around_a_header_are_not_part_of_it(url):
 
 
 def test_what_is_too_large_or_no_json_is_refused(url):
-    """A body of more than 4 MiB is not read, and one that is no JSON breaks nothing."""
-    assert post(url, b"x" * (4 * 2**20 + 1)).status_code == 413
-    assert post(url, b"{").status_code == 400
-    assert post(url).status_code == 200
+    """A header that never ends is refused before its time is over; no body breaks anything."""
+    with connect(url, b"GET / HTTP/1.1\r\nX: " + b"x" * 5_000) as endless:
+        assert endless.recv(65_536).startswith(b"HTTP/1.1 400")
+    for body, code in ((b"x" * 5_000, 413), (b"{", 400), (HELLO, 200)):
+        assert post(url, body).status_code == code
 
 
-def test_eight_clients_at_once_lose_nothing(url):
+def test_slow_clients_are_closed_in_time_while_others_are_answered(url):
+    """Many that send half a header, without a token; each of the others gets its answer."""
+    with ExitStack() as closing_all, ThreadPoolExecutor(8) as others:
+        slow = [closing_all.enter_context(connect(url, HALF)) for _ in range(50)]
+        answers = list(others.map(lambda _: post(url).status_code, range(24)))
+        assert answers == [200] * 24
+        assert all(read_all(each) == b"" for each in slow)
+
+
+@each_row("token", [ANA, "unknown-0123456789"])
+def test_a_body_that_does_not_come_is_not_waited_for(token, url):
+    """Also where the answer, that the token is unknown, does not depend on it."""
+    place = httpx2.URL(url)
+    lines = [f"{name}: {value}" for name, value in HEADERS.items()]
+    head = [f"Host: {place.host}:{place.port}", f"Authorization: Bearer {token}", *lines]
+    sent = "\r\n".join(["POST /mcp HTTP/1.1", *head, "Content-Length: 100", "", '{"jso'])
+    with connect(url, sent.encode()) as half:
+        told = read_all(half)
+    assert (b" 401 " in told) is (token != ANA)
+    assert b" 200 " not in told
+
+
+def test_clients_at_once_lose_nothing(url):
     """What they store at the same time, over both revisions, is all found afterwards."""
-    contents = {f"client {a} stores memory {b}" for a in range(8) for b in range(10)}
-    found = set()
+    contents = {f"client {a} stores memory {b}" for a in range(4) for b in range(5)}
 
     async def store(client):
         mode = list(MODES)[client % 2]
         async with over_http(url, BEN, mode) as session, anyio.create_task_group() as calls:
-            for each in range(10):
+            for each in range(5):
                 content = {"content": f"client {client} stores memory {each}"}
                 calls.start_soon(session.call_tool, "store_memory", content)
 
     async def main():
         async with anyio.create_task_group() as clients:
-            for client in range(8):
+            for client in range(4):
                 clients.start_soon(store, client)
         async with over_http(url, BEN) as session:
-            for client in range(8):
-                query = f"what does client {client} store?"
-                told = await value(session, "search_memories", query=query, limit=50)
-                found.update(each["content"] for each in told["result"])
-            return await value(session, "memory_stats")
+            query = "what does each client store?"
+            told = await value(session, "search_memories", query=query, limit=50)
+            return {each["content"] for each in told["result"]}
 
-    assert anyio.run(main)["records"]["fact"] == len(contents)
-    assert found == contents
+    assert anyio.run(main) >= contents
 
 
 @each_row("mode", MODES)

@@ -1,12 +1,29 @@
-"""Resources and prompts of the MCP server."""
+"""What the MCP server gives besides its tools: resources, prompts, changes, the log, completion."""
 
 import json
 
 import pytest
 from mcp import MCPError
-from mcp_clients import MODES, asked, served, value
-from mcp_types import INVALID_PARAMS
+from mcp_clients import MODES, Broken, Ear, asked, refusal, served, value, watching
+from mcp_types import (
+    INVALID_PARAMS,
+    EmptyResult,
+    PromptReference,
+    ResourceTemplateReference,
+    SetLevelRequest,
+    SetLevelRequestParams,
+    SubscribeRequest,
+    SubscribeRequestParams,
+    UnsubscribeRequest,
+    UnsubscribeRequestParams,
+)
 from tables import each_row
+
+from memoranda.mcp import watching as door
+
+NOTES = "memoranda://notes/MEMORY.md"
+HISTORY = "memoranda://notes/HISTORY.md"
+WEEKLY = "memoranda://insight/weekly"
 
 
 async def text(client, uri):
@@ -24,48 +41,33 @@ async def failure(call):
     return caught.value
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_notes_are_a_resource(mode, tmp_path):
-    """MEMORY.md says what is known, as soon as it is known."""
-
-    async def work(client):
-        before = await text(client, "memoranda://notes/MEMORY.md")
-        await value(client, "store_memory", content="Ana is vegetarian")
-        history = await text(client, "memoranda://notes/HISTORY.md")
-        return before, history, await text(client, "memoranda://notes/MEMORY.md")
-
-    before, history, after = asked(work, mode=mode, memory=served(tmp_path / "a.db"))
-    assert (before, history) == ("", "")
-    assert "- Ana is vegetarian\n" in after
-
-
-def test_the_newest_insight_is_a_resource(tmp_path):
-    """The weekly insight is empty until there is one, then the newest."""
-    memory = served(tmp_path / "a.db")
-    direct = memory.of().memory
-
-    async def work(client):
-        before = await text(client, "memoranda://insight/weekly")
-        for each in ("An older week", "Ana is busy with Lisbon"):
-            direct.remember(each, kind="reflection")
-        return before, await text(client, "memoranda://insight/weekly")
-
-    assert asked(work, memory=memory) == ("", "Ana is busy with Lisbon")
+async def stored(client, content="Ana is vegetarian"):
+    """Store a memory; return it, and where it is a resource."""
+    kept = await value(client, "store_memory", content=content)
+    return kept, f"memoranda://records/{kept['id']}"
 
 
 @each_row("mode", MODES)
-def test_a_record_is_a_resource(mode):
-    """A record is read by its id with its source, and listed as a template."""
+def test_what_is_known_is_a_resource_as_soon_as_it_is_known(mode):
+    """MEMORY.md and HISTORY.md, the newest insight, and each record with its source by its id."""
+    memory = served()
+    direct = memory.of().memory
 
     async def work(client):
-        kept = await value(client, "store_memory", content="Ana is vegetarian")
-        record = json.loads(await text(client, f"memoranda://records/{kept['id']}"))
-        return kept, record, (await client.list_resource_templates()).resource_templates
+        before = [await text(client, uri) for uri in (NOTES, HISTORY, WEEKLY)]
+        kept, uri = await stored(client)
+        for each in ("An older week", "Ana is busy with Lisbon"):
+            direct.remember(each, kind="reflection")
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in templates] == ["memoranda://records/{id}"]
+        after = [await text(client, each) for each in (NOTES, WEEKLY, uri)]
+        return before, kept, after
 
-    kept, record, templates = asked(work, mode=mode)
-    assert record.items() >= kept.items()
-    assert record["confidence"] == 1.0
-    assert [each.uri_template for each in templates] == ["memoranda://records/{id}"]
+    before, kept, (notes, insight, record) = asked(work, mode=mode, memory=memory)
+    assert before == [""] * 3
+    assert "- Ana is vegetarian\n" in notes
+    assert insight == "Ana is busy with Lisbon"
+    assert json.loads(record).items() >= (kept | {"confidence": 1.0}).items()
 
 
 @each_row("mode", MODES)
@@ -73,7 +75,7 @@ def test_what_is_not_there_is_the_protocols_error(mode):
     """An unknown, forgotten or impossible id, an unknown resource and prompt: invalid params."""
 
     async def work(client):
-        kept = await value(client, "store_memory", content="Ana is vegetarian")
+        kept, _ = await stored(client)
         await value(client, "forget_memory", memory_id=kept["id"])
         ids = ("none", kept["id"], "%20", "..", "%00")
         uris = [f"memoranda://records/{each}" for each in ids] + ["memoranda://nothing"]
@@ -94,7 +96,7 @@ def test_the_prompts_are_these(mode):
     """``recall`` puts memory before a question; the other asks to store what matters."""
 
     async def work(client):
-        await value(client, "store_memory", content="Ana is vegetarian")
+        await stored(client)
         listed = (await client.list_prompts()).prompts
         recall = await client.get_prompt("recall", {"question": "What does Ana eat?"})
         keep = await client.get_prompt("remember_this_session")
@@ -111,3 +113,91 @@ def test_the_prompts_are_these(mode):
     told = recall.messages[0].content.text
     assert "Ana is vegetarian\n</memoranda-memory>\n\nWhat does Ana eat?" in told
     assert "store_memory" in keep.messages[0].content.text
+
+
+@each_row("mode", MODES)
+def test_the_id_of_a_memory_is_completed_from_words(mode):
+    """Words that find a memory complete its id; an unknown argument has no completions."""
+
+    async def work(client):
+        kept, _ = await stored(client)
+        await stored(client, "Ben plays chess")
+        record = ResourceTemplateReference(uri="memoranda://records/{id}")
+        tried = [(record, "vegetarian"), (record, " "), (PromptReference(name="recall"), "veg")]
+        found = [await client.complete(ref, {"name": "id", "value": text}) for ref, text in tried]
+        with pytest.raises(MCPError, match="NUL character"):
+            await client.complete(record, {"name": "id", "value": "a\0b"})
+        return kept["id"], [each.completion.values for each in found]
+
+    expected, found = asked(work, mode=mode)
+    assert found == [[expected], [], []]
+
+
+@each_row("mode", MODES)
+def test_who_watches_hears_of_each_change(mode):
+    """The notes and a record are told when a call has changed them, and nothing else is."""
+    ear = Ear()
+
+    async def work(client):
+        kept, record = await stored(client)
+        async with watching(client, NOTES, record):
+            await value(client, "search_memories", query="vegetarian")
+            await value(client, "forget_memory", memory_id="fact_none")
+            await refusal(client, "confirm_fact", memory_id="fact_none")
+            new = await value(client, "correct_fact", memory_id=kept["id"], content="Ana is vegan")
+            await ear.until(record)
+        return new, record
+
+    new, record = asked(work, mode=mode, message_handler=ear)
+    assert new["supersedes"] in record
+    assert ear.heard == [NOTES, record]
+
+
+def test_who_does_not_watch_any_more_hears_nothing(monkeypatch):
+    """After unsubscribing, a change is told of what is still watched; there is a most of that."""
+    monkeypatch.setattr(door, "MOST_URIS", 2)
+    ear = Ear()
+
+    async def work(client):
+        kept, record = await stored(client)
+        async with watching(client, NOTES, record, record):
+            request = SubscribeRequest(params=SubscribeRequestParams(uri="a:3"))
+            with pytest.raises(MCPError, match="can watch 2 resources; unsubscribe"):
+                await client.session.send_request(request, EmptyResult)
+            request = UnsubscribeRequest(params=UnsubscribeRequestParams(uri=NOTES))
+            await client.session.send_request(request, EmptyResult)
+            await value(client, "confirm_fact", memory_id=kept["id"])
+            await ear.until(record)
+        return record
+
+    record = asked(work, mode="legacy", message_handler=ear)
+    assert ear.heard == [record]
+
+
+@each_row(
+    ("mode", "level", "hears"),
+    [
+        ("legacy", "info", True),
+        ("auto", "error", True),
+        ("legacy", None, False),
+        ("legacy", "alert", False),
+        ("auto", None, False),
+    ],
+)
+def test_who_asks_for_the_log_hears_that_a_call_failed(mode, level, hears):
+    """A client that sets a level hears of an unexpected failure, and nothing of what is inside."""
+    ear = Ear()
+
+    async def work(client):
+        if mode == "legacy" and level:
+            request = SetLevelRequest(params=SetLevelRequestParams(level=level))
+            await client.session.send_request(request, EmptyResult)
+        said = await refusal(client, "memory_stats")
+        if hears:
+            await ear.until(("error", said))
+        await client.list_tools()
+
+    named = {"log_level": level} if mode == "auto" and level else {}
+    asked(work, mode=mode, memory=served(memory=Broken), message_handler=ear, **named)
+    told = ("error", "memory_stats failed; what went wrong is in the log of the server")
+    assert ear.heard == [told] * hears

@@ -1,39 +1,98 @@
-"""The MCP server as a process that speaks over standard input and output."""
+"""The MCP server as a process that speaks over standard input and output, whatever it is sent."""
 
 import json
+import os
+import re
+import shlex
 import signal
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client
-from mcp_clients import MODES, PATIENCE, process, stdio, value
+from anyio.from_thread import start_blocking_portal
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_clients import FULL, HELLO, MODES, PATIENCE, environment, process, served, stdio, value
 
-from memoranda import Memory, Settings
+from memoranda import Memory
+from memoranda.mcp.server import build
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": "hello",
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+PING = {"jsonrpc": "2.0", "id": "still there?", "method": "ping"}
+
+# Whatever a client may send
+
+TEXTS = st.text(max_size=40) | st.sampled_from(["fact", "fact_1", "\0", "\ud800", "5", "[]", "é"])
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+KNOWN = dict.fromkeys(("query", "content", "memory_id", "name", "marker", "session"), TEXTS) | {
+    "memory_type": st.sampled_from(["conversation", "fact", "context", "episode", "x", None]),
+    "metadata": st.none() | st.dictionaries(TEXTS, VALUES, max_size=3),
+    "tags": st.none() | st.lists(TEXTS, max_size=2),
+    "since": TEXTS | st.sampled_from(["2025-03-31", "0001-01-01T00:00+14:00", "9999-12-31"]),
+    "until": TEXTS | st.sampled_from(["2025-03-31T18:30Z", "2025-03-31T18:30", None]),
+    "limit": st.integers(-1, 60),
+    "budget": st.integers(0, 30_000),
+}
+METHODS = st.sampled_from(["tools/call", "tools/list", "ping", "initialize", "x"]) | VALUES
+OPTIONAL = {
+    "id": LEAVES,
+    "method": METHODS,
+    "params": VALUES | st.fixed_dictionaries({"name": TEXTS, "arguments": VALUES}),
+    "result": VALUES,
+}
+MESSAGES = VALUES | st.fixed_dictionaries({"jsonrpc": st.just("2.0")}, optional=OPTIONAL)
+LINES = st.binary(max_size=60) | MESSAGES.map(lambda message: json.dumps(message).encode())
+
+
+@st.composite
+def calls(draw):
+    """Draw a tool and arguments: of the form of its schema, or of any."""
+    tool = draw(st.sampled_from(sorted(FULL)))
+    fitting = {name: draw(KNOWN[name]) for name in sorted(FULL[tool]) if draw(st.booleans())}
+    other = draw(st.dictionaries(st.sampled_from(sorted(KNOWN)) | TEXTS, VALUES, max_size=2))
+    return tool, draw(st.sampled_from([fitting, {**fitting, **other}]))
+
+
+@pytest.fixture(scope="module", params=MODES)
+def ask(request):
+    """What calls a tool of one server in this process, the same for all examples."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(build(served()), mode=request.param)) as client,
+    ):
+        yield lambda tool, arguments: portal.call(client.call_tool, tool, arguments)
+
+
+@given(call=calls())
+def test_no_arguments_break_a_tool(ask, call):
+    """Each call gives a result of its schema, or an error that is told; none is unexpected."""
+    tool, arguments = call
+    try:
+        result = ask(tool, arguments)
+    except (MCPError, UnicodeEncodeError, ValueError):
+        return  # What no JSON can hold is refused before it is sent, or as no request.
+    assert result.content[0].text
+    assert "the log of the server" not in result.content[0].text
+    assert (result.structured_content is None) == bool(result.is_error)
+    assert not ask("memory_stats", {}).is_error
+
+
+# As a process
 
 
 def send(server, *messages):
     """Write messages, each on a line; bytes as they are."""
     for each in messages:
         line = each if isinstance(each, bytes) else json.dumps(each).encode()
-        server.stdin.write(line + b"\n")
+        server.stdin.write(line.replace(b"\n", b" ") + b"\n")
     server.stdin.flush()
 
 
@@ -53,67 +112,9 @@ def call(id, tool, **arguments):
 
 
 def stored(folder):
-    """Return what the memory of the tests holds, without what its upkeep made of it."""
-    with Memory(folder / "agent.db", settings=Settings(embedding={"model": "none"})) as memory:
-        found = memory.records(limit=1_000)
-        return {record.content for record in found if record.kind != "reflection"}
-
-
-@dataclass
-class Told:
-    """What one of several clients of one file saw."""
-
-    mode: str
-    version: str
-    tools: int
-    found: set[str]
-
-
-@pytest.fixture(scope="module")
-def four(tmp_path_factory):
-    """Four servers on one file, each with a client that stores ten memories: what they told."""
-    folder = tmp_path_factory.mktemp("four")
-    told = {}
-
-    async def store(name):
-        mode = list(MODES)[name % len(MODES)]
-        async with Client(stdio(folder, "--tools", "basic"), mode=mode) as client:
-            async with anyio.create_task_group() as calls:
-                for each in range(10):
-                    content = {"content": f"server {name}, memory {each}"}
-                    calls.start_soon(client.call_tool, "store_memory", content)
-            tools = (await client.list_tools()).tools
-            found = await value(client, "search_memories", query=f"server {name}", limit=50)
-            seen = {each["content"] for each in found["result"]}
-            told[name] = Told(mode, client.protocol_version, len(tools), seen)
-
-    async def main():
-        async with anyio.create_task_group() as servers:
-            for name in range(4):
-                servers.start_soon(store, name)
-
-    with pytest.MonkeyPatch.context() as patch:
-        # Four that start at once may take longer than one.
-        patch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", PATIENCE, raising=False)
-        anyio.run(main)
-    return told, stored(folder)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_client_of_the_sdk_is_served(mode, four):
-    """Both revisions of the protocol work over standard input and output."""
-    told, _ = four
-    for name, client in told.items():
-        if client.mode == mode:
-            assert client.version == MODES[mode]
-            assert client.tools == 3
-            assert client.found >= {f"server {name}, memory {each}" for each in range(10)}
-
-
-def test_four_servers_on_one_file_lose_nothing(four):
-    """What several servers store in one file at the same time is all there afterwards."""
-    _, kept = four
-    assert kept == {f"server {a}, memory {b}" for a in range(4) for b in range(10)}
+    """Return what the memory of the tests holds."""
+    with Memory(folder / "agent.db") as memory:
+        return {record.content for record in memory.records(limit=1_000)}
 
 
 def test_nothing_breaks_the_session(tmp_path):
@@ -122,7 +123,6 @@ def test_nothing_breaks_the_session(tmp_path):
         b"",
         b"{",
         b"null",
-        b"[]",
         b'"hello"',
         b"\xff\xfe\x00",
         b"[" * 5_000,
@@ -133,107 +133,111 @@ def test_nothing_breaks_the_session(tmp_path):
         json.dumps(call(3, "search_memories", query="\ud800")).encode(),
     ]
     with process(tmp_path) as server:
-        send(server, *garbage, HELLO)
+        send(server, *garbage, HELLO | {"id": "hello"})
         assert answer(server, "hello")["result"]["serverInfo"]["name"] == "memoranda"
+        assert list(tmp_path.iterdir()) == []  # Up to its first answer it opens no store.
         send(server, READY, *garbage, call("kept", "store_memory", content="Ana is vegetarian"))
         assert not answer(server, "kept")["result"]["isError"]
+
+        @given(lines=st.lists(LINES, min_size=1, max_size=8))
+        def send_anything(lines):
+            send(server, *lines, PING)
+            assert {"result", "error"} & answer(server, PING["id"]).keys()
+
+        send_anything()
         server.stdin.close()
-        assert server.stdout.read() == b""
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.stdout)
         assert server.wait(PATIENCE) == 0
         assert b"Traceback" not in server.stderr.read()
-    assert stored(tmp_path) == {"Ana is vegetarian"}
+    assert "Ana is vegetarian" in stored(tmp_path)
 
 
-@dataclass
-class Ended:
-    """What became of a server that was told to stop while its input was open."""
-
-    opened: list[Path]
-    code: int
-    said: bytes
-    kept: set[str]
-    left: list[Path]
-
-
-def stopped(server, folder, how):
-    """Say hello to a server, store something and tell it to stop; return what became of it."""
-    send(server, HELLO)
-    answer(server, "hello")
-    opened = list(folder.iterdir())
-    send(server, READY, call(1, "store_memory", content="Ana is vegetarian"))
-    answer(server, 1)
-    server.send_signal(how)
-    code, said = server.wait(PATIENCE), server.stderr.read()
-    return Ended(opened, code, said, stored(folder), list(folder.glob("agent.db-wal")))
-
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory):
-    """What became of two servers, each of which was told to stop by a signal of its own."""
-    folders = {how: tmp_path_factory.mktemp(how.name) for how in SIGNALS}
-    with ExitStack() as stack, ThreadPoolExecutor() as pool:
-        servers = {how: stack.enter_context(process(folders[how])) for how in SIGNALS}
-        running = {how: pool.submit(stopped, servers[how], folders[how], how) for how in SIGNALS}
-        return {how: each.result() for how, each in running.items()}
-
-
-@pytest.mark.parametrize("how", SIGNALS)
-def test_a_signal_ends_it_cleanly(how, ended):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(how, tmp_path):
     """Told to stop, it closes the memory and exits with 0, though its input is still open."""
-    assert ended[how].code == 0
-    assert ended[how].said == b""
-    assert ended[how].kept == {"Ana is vegetarian"}
-    assert ended[how].left == []
+    with process(tmp_path) as server:
+        send(server, HELLO)
+        answer(server, 1)
+        send(server, READY, call(2, "store_memory", content="Ana is vegetarian"))
+        answer(server, 2)
+        server.send_signal(how)
+        assert (server.wait(PATIENCE), server.stderr.read()) == (0, b"")
+    assert stored(tmp_path) == {"Ana is vegetarian"}
+    assert list(tmp_path.glob("agent.db-wal")) == []
 
 
-def test_it_answers_before_a_store_is_opened(ended):
-    """Up to its first answer it opens no store: a client does not wait for one."""
-    assert [each.opened for each in ended.values()] == [[], []]
+def test_clients_of_the_sdk_share_one_file(tmp_path, monkeypatch):
+    """Over both revisions of the protocol; what several servers store there at once is not lost."""
+    # Servers that start at once may take longer than one.
+    monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", PATIENCE, raising=False)
+
+    async def store(mode):
+        async with Client(stdio(tmp_path, "--tools", "basic"), mode=mode) as client:
+            assert client.protocol_version == MODES[mode]
+            async with anyio.create_task_group() as calls:
+                for each in range(10):
+                    content = {"content": f"server {mode}, memory {each}"}
+                    calls.start_soon(client.call_tool, "store_memory", content)
+            assert len((await client.list_tools()).tools) == 3
+            found = await value(client, "search_memories", query=f"server {mode}", limit=50)
+            own = {f"server {mode}, memory {each}" for each in range(10)}
+            assert own <= {each["content"] for each in found["result"]}
+
+    async def main():
+        async with anyio.create_task_group() as servers:
+            for mode in MODES:
+                servers.start_soon(store, mode)
+
+    anyio.run(main)
+    assert stored(tmp_path) == {f"server {mode}, memory {n}" for mode in MODES for n in range(10)}
 
 
-def test_it_starts_without_what_a_memory_needs():
-    """Neither the command line nor the server imports stores, models or the other commands."""
-    doors = "memoranda.cli, memoranda.mcp.run"
-    program = f"import sys, {doors}; print('\\n'.join(sys.modules))"
-    run = subprocess.run(  # noqa: S603 - this interpreter, on a program of the test
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    loaded = set(run.stdout.split())
-    assert "memoranda.serving.late" in loaded
-    assert not loaded & {"memoranda.memory", "memoranda.cli.chat", "numpy", "apsw"}
+# As the documents and the command line start it
 
 
-@pytest.fixture
-def no_settings(monkeypatch, tmp_path):
-    """An environment in which only what a test sets is set."""
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    return monkeypatch
+def test_the_configurations_of_the_page_start_the_server(tmp_path, run):
+    """One is there for each client, one with a token for each form of file; commands are valid."""
+    blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
+    entries = [block[root]["memoranda"] for block in blocks for root in block if root != "inputs"]
+    assert {root for block in blocks for root in block} == {"mcpServers", "servers", "inputs"}
+    remote = [each for each in entries if "url" in each]
+    assert [each["type"] for each in remote] == ["http", "http"]
+    assert all(each["headers"]["Authorization"].startswith("Bearer ${") for each in remote)
+    local = [(each["command"], *each["args"]) for each in entries if "command" in each]
+    clients = ["Claude Desktop", "Claude Code", "Cursor", "VS Code"]
+    assert all(f"### {name}\n" in PAGE for name in clients)
+    assert len(local) == len(clients)
+    adding = re.findall(r"^claude mcp add (.*)$", PAGE, re.MULTILINE)
+    form = r"--scope user memoranda -- memoranda mcp .*|"
+    form += r"--transport http memoranda http://127\.0\.0\.1:8000/mcp"
+    assert len(adding) == 2
+    assert all(re.fullmatch(form, each) for each in adding)
+    local += [tuple(shlex.split(each.partition(" -- ")[2])) for each in adding if " -- " in each]
+    for program, *arguments in set(local):
+        assert program == "memoranda"
+        run(*arguments, "--help")  # Its options are read before.
+
+    async def main():
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        program, *arguments = local[0]
+        changed = environment(tmp_path, PATH=path)
+        server = StdioServerParameters(command=program, args=arguments, env=changed, cwd=tmp_path)
+        async with Client(server) as client:
+            return {each.name for each in (await client.list_tools()).tools}
+
+    assert anyio.run(main) == set(FULL)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "changes", "told"),
-    [
-        (["--http", "nowhere"], {}, "--http='nowhere' is no address; write HOST:PORT"),
-        (["--http", "0.0.0.0:0"], {}, "no tokens are set; set mcp.tokens"),
-        (["--http", "127.0.0.1:0"], {"MEMORANDA_MCP__TOKENS": "secret=ana"}, "entry 1 is no"),
-        ([], {"MEMORANDA_MCP__TOOLS": "all"}, "mcp.tools='all' should be 'full' or 'basic'"),
-    ],
-)
-def test_what_cannot_be_served_is_said(arguments, changes, told, run, no_settings):
-    """A wrong address, an open door or a wrong setting ends it with one line; no token is shown."""
-    for name, text in changes.items():
-        no_settings.setenv(name, text)
-    done = run("mcp", *arguments, code=1)
-    assert done.stdout == ""
-    assert told in done.stderr
-    assert "secret" not in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_without_the_extra_it_says_how_to_get_it(run, no_settings):
-    """Where the SDK is not installed, the command names what to install."""
-    no_settings.setattr("memoranda.cli.mcp.find_spec", lambda _: None)
+def test_what_cannot_be_served_is_said(run, monkeypatch):
+    """A wrong setting ends it with one line that shows no token; so does a library that is not."""
+    for arguments, name, text, told in (
+        (["--http", "127.0.0.1:0"], "TOKENS", "secret=ana", "entry 1 is no"),
+        ([], "TOOLS", "all", "mcp.tools='all' should be 'full' or 'basic'"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setenv(f"MEMORANDA_MCP__{name}", text)
+            (line,) = run("mcp", *arguments, code=1).stderr.splitlines()
+        assert told in line
+        assert "secret" not in line
+    monkeypatch.setattr("memoranda.cli.mcp.find_spec", lambda _: None)
     assert "pip install 'memoranda[mcp]'" in run("mcp", code=1).stderr

@@ -6,38 +6,34 @@ from datetime import UTC, datetime
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp_clients import BASIC, FULL, MODES, PATIENCE, asked, refusal, served, value
+from mcp_clients import BASIC, FULL, MODES, PATIENCE, Broken, asked, refusal, served, value
 from tables import each_row
 
 from memoranda import Memory, Settings, errors
+from memoranda.mcp.run import make_server
 from memoranda.mcp.tools import told_to_client
 from memoranda.serving.late import LateMemory
 from memoranda.testing.embedders import HashEmbedder
 
-PLAIN = Settings(embedding={"model": "none"})
+KINDS = ("conversation", "episode", "fact", "context", "reflection")
 
 
 @each_row(("which", "expected"), [("basic", BASIC), ("full", FULL)])
 def test_the_tools_are_these(which, expected):
-    """``basic`` serves the three tools of seed 001 alone, ``full`` those of the design."""
+    """``basic`` serves the three tools of seed 001 alone, ``full`` all; each is described."""
 
-    async def work(client):
-        return (await client.list_tools()).tools
+    async def main():
+        server, _ = make_server(Settings(mcp={"tools": which}))
+        async with Client(server) as client:
+            return (await client.list_tools()).tools
 
-    tools = asked(work, tools=which)
+    tools = anyio.run(main)
     assert {each.name: set(each.input_schema["properties"]) for each in tools} == expected
-
-
-def test_every_tool_is_described():
-    """Each tool has a title, all four hints, both schemas, and a description of each argument."""
-
-    async def work(client):
-        return (await client.list_tools()).tools
-
-    for tool in asked(work):
+    for tool in tools:
         hints = tool.annotations.model_dump(exclude={"title"})
         assert tool.title
         assert tool.description
@@ -46,19 +42,11 @@ def test_every_tool_is_described():
         assert hints["read_only_hint"] == (
             tool.name.startswith(("search", "recall", "get", "expand")) or "stats" in tool.name
         )
+        # A client asks before forgetting and correcting, and not before the rest.
+        assert hints["destructive_hint"] == (tool.name in {"forget_memory", "correct_fact"})
         assert tool.input_schema["additionalProperties"] is False
         assert tool.output_schema["type"] == "object"
         assert all("description" in each for each in tool.input_schema["properties"].values())
-
-
-def test_only_what_takes_memories_away_is_destructive():
-    """A client asks before forgetting and correcting, and not before the rest."""
-
-    async def work(client):
-        return (await client.list_tools()).tools
-
-    destructive = {each.name for each in asked(work) if each.annotations.destructive_hint}
-    assert destructive == {"forget_memory", "correct_fact"}
 
 
 @each_row("mode", MODES)
@@ -68,62 +56,42 @@ def test_the_three_tools_return_what_s1_says(mode):
     async def work(client):
         assert client.protocol_version == MODES[mode]
         kept = await value(
-            client, "store_memory", content="Ana is vegetarian", metadata={"category": "diet"}
+            client, "store_memory", content="Ana trinkt Grüntee 🍵", metadata={"category": "diet"}
         )
-        found = await client.call_tool("search_memories", {"query": "what does Ana eat?"})
+        found = await client.call_tool("search_memories", {"query": "was trinkt Ana?"})
         gone = await value(client, "forget_memory", memory_id=kept["id"])
-        left = await value(client, "search_memories", query="vegetarian")
+        left = await value(client, "search_memories", query="Grüntee")
         return kept, found, gone, left
 
     kept, found, gone, left = asked(work, mode=mode)
     assert set(kept) >= {"id", "content", "type", "created_at"}
-    assert (kept["content"], kept["type"]) == ("Ana is vegetarian", "fact")
+    assert (kept["content"], kept["type"]) == ("Ana trinkt Grüntee 🍵", "fact")
     assert datetime.fromisoformat(kept["created_at"]).tzinfo is not None
     (hit,) = found.structured_content["result"]
     assert hit.items() >= {**kept, "access_count": hit["access_count"]}.items()
     assert hit["metadata"] == {"category": "diet"}
     assert 0 < hit["score"] <= 1
+    # A client that knows no structured content reads the same from the text, a list as a list.
+    assert json.loads(found.content[0].text) == [hit]
+    assert "Grüntee 🍵" in found.content[0].text
     assert (gone["success"], gone["id"], gone["records"]) == (True, kept["id"], 1)
     assert left == {"result": []}
-
-
-def test_the_text_of_a_result_is_json_that_says_the_same():
-    """A client that knows no structured content reads the same from the text, a list as a list."""
-
-    async def work(client):
-        kept = await client.call_tool("store_memory", {"content": "Ana trinkt Grüntee 🍵"})
-        return kept, await client.call_tool("search_memories", {"query": "Grüntee"})
-
-    kept, found = asked(work)
-    assert json.loads(kept.content[0].text) == kept.structured_content
-    assert json.loads(found.content[0].text) == found.structured_content["result"]
-    assert "Grüntee 🍵" in found.content[0].text
 
 
 def test_the_names_of_types_are_those_of_s1():
     """An episode is a conversation to clients; ``episode`` is understood, and a type filters."""
 
     async def work(client):
+        async def found(kind):
+            told = await value(client, "search_memories", query="tea", memory_type=kind)
+            return [each["type"] for each in told["result"]]
+
         for kind in ("conversation", "fact", "context"):
             await value(client, "store_memory", content=f"tea, as {kind}", memory_type=kind)
-        names = ("conversation", "episode", "fact", "context", "reflection")
-        return {
-            name: [
-                each["type"]
-                for each in (await value(client, "search_memories", query="tea", memory_type=name))[
-                    "result"
-                ]
-            ]
-            for name in names
-        }
+        return [await found(kind) for kind in KINDS]
 
-    assert asked(work) == {
-        "conversation": ["conversation"],
-        "episode": ["conversation"],
-        "fact": ["fact"],
-        "context": ["context"],
-        "reflection": [],
-    }
+    types = asked(work)
+    assert types == [["conversation"], ["conversation"], ["fact"], ["context"], []]
 
 
 def test_forgetting_what_is_not_there_is_no_error():
@@ -137,78 +105,59 @@ def test_forgetting_what_is_not_there_is_no_error():
 
 def test_a_search_is_narrowed_by_tags_metadata_and_time(tmp_path):
     """Only memories that carry all of them are found; a date without a zone is in the user's."""
-    with Memory(tmp_path / "agent.db", user="ana", settings=PLAIN) as memory:
+    with Memory(tmp_path / "agent.db", user="ana") as memory:
         for day, tags, project in (
             (1, ["drink"], "atlas"),
             (2, ["drink", "hot"], "atlas"),
             (3, ["drink", "hot"], "borneo"),
         ):
-            memory.remember(
-                f"tea number {day}",
-                tags=tags,
-                metadata={"project": project},
-                event_time=datetime(2025, 3, day, 12, tzinfo=UTC),
-            )
+            happened = datetime(2025, 3, day, 12, tzinfo=UTC)
+            attached = {"tags": tags, "metadata": {"project": project}}
+            memory.remember(f"tea number {day}", event_time=happened, **attached)
+    rows = [
+        ({}, "123"),
+        ({"tags": ["drink", "hot"]}, "23"),
+        ({"metadata": {"project": "atlas"}}, "12"),
+        ({"since": "2025-03-02", "until": "2025-03-03T12:00:00Z"}, "2"),
+        ({"tags": ["hot"], "metadata": {"project": "borneo"}, "since": "2025-03-03"}, "3"),
+        ({"until": "2025-03-01"}, ""),
+    ]
 
     async def work(client):
-        async def found(**narrowed):
+        for narrowed, days in rows:
             told = await value(client, "search_memories", query="tea number", **narrowed)
-            return sorted(each["content"][-1] for each in told["result"])
+            assert sorted(each["content"][-1] for each in told["result"]) == [*days], narrowed
 
-        return [
-            await found(),
-            await found(tags=["drink", "hot"]),
-            await found(metadata={"project": "atlas"}),
-            await found(since="2025-03-02", until="2025-03-03T12:00:00Z"),
-            await found(tags=["hot"], metadata={"project": "borneo"}, since="2025-03-03"),
-            await found(until="2025-03-01"),
-        ]
-
-    narrowed = asked(work, memory=served(tmp_path / "agent.db"))
-    assert narrowed == [["1", "2", "3"], ["2", "3"], ["1", "2"], ["2"], ["3"], []]
+    asked(work, memory=served(tmp_path / "agent.db"))
 
 
-@each_row(
-    ("tool", "arguments", "told"),
-    [
-        (
-            "search_memories",
-            {"query": "x", "limit": 0},
-            "search_memories: limit must be from 1 to 50, got 0",
-        ),
+@each_row("mode", MODES)
+def test_a_wrong_call_is_told_what_is_wrong(mode):
+    """It is an error of the tool that names value and remedy, and the session goes on."""
+    query = {"query": "x"}
+    rows = [
+        ("search_memories", query | {"limit": 0}, "limit must be from 1 to 50, got 0"),
         ("search_memories", {}, "search_memories: query is missing"),
-        (
-            "search_memories",
-            {"query": "x", "kind": "fact"},
-            "argument='kind' is unknown; use one of query, memory_type",
-        ),
+        ("search_memories", query | {"kind": "fact"}, "argument='kind' is unknown; use one of"),
         ("search_memories", {"query": " "}, "query is empty"),
-        ("search_memories", {"query": "x", "since": "spring"}, "since='spring' is no time"),
-        ("search_memories", {"query": "x", "until": ""}, "write it as 2025-03-31 or"),
-        ("search_memories", {"query": "x", "tags": [""]}, "a tag is empty"),
-        (
-            "store_memory",
-            {"content": "x", "memory_type": "dream"},
-            "memory_type='dream' is unknown; use one of conversation, fact, context",
-        ),
+        ("search_memories", query | {"since": "spring"}, "since='spring' is no time"),
+        ("search_memories", query | {"until": ""}, "write it as 2025-03-31 or"),
+        ("search_memories", query | {"tags": [""]}, "a tag is empty"),
+        ("store_memory", {"content": "x", "memory_type": "dream"}, "use one of conversation, fact"),
         ("store_memory", {"content": "a\0b"}, "NUL character at position 1"),
         ("confirm_fact", {"memory_id": "fact_none"}, "there is no fact 'fact_none'"),
         ("correct_fact", {"memory_id": "ep_1", "content": "x"}, "an id that begins with fact_"),
         ("dream", {}, "tool='dream' is unknown"),
-    ],
-)
-@each_row("mode", MODES)
-def test_a_wrong_call_is_told_what_is_wrong(tool, arguments, told, mode):
-    """It is an error of the tool that names value and remedy, and the session goes on."""
+    ]
 
     async def work(client):
-        said = await refusal(client, tool, **arguments)
+        for tool, arguments, told in rows:
+            said = await refusal(client, tool, **arguments)
+            assert told in said, (tool, arguments)
+            assert "pydantic" not in said
         await value(client, "memory_stats")
-        return said
 
-    said = asked(work, mode=mode)
-    assert told in said
-    assert "pydantic" not in said
+    asked(work, mode=mode)
 
 
 @each_row("which", ["basic", "full"])
@@ -221,15 +170,6 @@ def test_older_names_of_tools_are_understood(which):
 
     kept, found = asked(work, tools=which)
     assert found["result"][0]["id"] == kept["id"]
-
-
-class Broken(LateMemory):
-    """A memory that fails as no memory should."""
-
-    def of(self, user=None):
-        """Fail."""
-        message = f"inside {user}"
-        raise ZeroDivisionError(message)
 
 
 @pytest.mark.parametrize(
@@ -252,17 +192,18 @@ def test_a_client_with_a_token_learns_nothing_of_the_machine(error, told, caplog
     assert (str(error) in caplog.text) == (not isinstance(error, errors.InvalidInput))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_what_nobody_expected_is_logged_and_not_told(mode, caplog):
+def test_what_nobody_expected_is_logged_and_not_told(caplog):
     """The client hears that it failed, the log why, and the session goes on."""
 
     async def work(client):
         said = [await refusal(client, "memory_stats") for _ in range(2)]
         return said, await client.list_tools()
 
-    said, _ = asked(work, mode=mode, memory=served(memory=Broken))
-    assert said == ["memory_stats failed; what went wrong is in the log of the server"] * 2
-    assert "inside None" in caplog.text
+    for mode in MODES:
+        said, _ = asked(work, mode=mode, memory=served(memory=Broken))
+        assert said == ["memory_stats failed; what went wrong is in the log of the server"] * 2
+        assert "inside None" in caplog.text
+        caplog.clear()
 
 
 class Embedding(LateMemory):

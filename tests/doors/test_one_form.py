@@ -2,6 +2,7 @@
 
 import pytest
 from mcp_clients import asked, served, value
+from tables import each_row
 
 from memoranda import Memory
 
@@ -25,7 +26,7 @@ DOORS = (
         "correct_fact",
         {"memory_id": "FACT", "content": "Ana Silva is vegan"},
     ),
-    (("forget", "FACT"), "forget_memory", {"memory_id": "FACT"}),
+    (("forget", "OTHER"), "forget_memory", {"memory_id": "OTHER"}),
 )
 LISTS = ("result", "entries", "messages")
 """Under which names lists stand in structured content, which is always an object."""
@@ -38,55 +39,57 @@ KEPT_BACK = {"memory_stats": {"vectors"}, "expand_messages": set()}
 
 
 @pytest.fixture
-def facts(tmp_path, monkeypatch):
-    """Two memories that hold the same, one for each door; return the id of a fact in each."""
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+def ids(tmp_path):
+    """Two memories that hold the same, one for each door; return the ids of two facts in each."""
     found = []
     for door in ("cli", "mcp"):
         (tmp_path / door).mkdir()
         with Memory(tmp_path / door / "agent.db", user="ana") as memory:
             fact = memory.remember("Ana Silva is vegetarian", tags=["diet"], metadata={"n": 1})
+            other = memory.remember("Ana Silva is tall")
             chat = memory.conversation("trip")
             chat.add("user", "Book me something.")
             chat.add("assistant", "Where to?")
             memory.notes.append_history("Chose Lisbon for the offsite.")
             memory.entities()
-            found.append(fact.id)
+            found.append({"FACT": fact.id, "OTHER": other.id})
     return found
 
 
-def neutral(form, fact, left_out=frozenset()):
+def neutral(form, ids, left_out=frozenset()):
     """Return a form without what differs between two stores, or by whose word it is."""
     if isinstance(form, list):
-        return [neutral(each, fact, left_out) for each in form]
+        return [neutral(each, ids, left_out) for each in form]
     if isinstance(form, dict):
         return {
-            name: "…" if name in OWN else neutral(each, fact, left_out)
+            name: "…" if name in OWN else neutral(each, ids, left_out)
             for name, each in form.items()
             if name not in left_out
         }
-    return form.replace(fact, "FACT") if isinstance(form, str) else form
+    for name, id_ in ids.items() if isinstance(form, str) else ():
+        form = form.replace(id_, name)
+    return form
 
 
-@pytest.mark.parametrize(("command", "tool", "arguments"), DOORS, ids=[each[1] for each in DOORS])
-def test_both_doors_give_one_form(  # noqa: PLR0917 - its parameters and its memories
-    command, tool, arguments, facts, tmp_path, told
-):
+@each_row(("command", "tool", "arguments"), DOORS)
+def test_both_doors_give_one_form(command, tool, arguments, *, ids, tmp_path, told):
     """What a tool returns as structured content is what its command prints with --json."""
-    ours, theirs = facts
-    words = [ours if each == "FACT" else each for each in command]
-    given = {name: theirs if each == "FACT" else each for name, each in arguments.items()}
+    ours, theirs = ids
+    words = [ours.get(each, each) for each in command]
+    given = {
+        name: theirs.get(each, each) if isinstance(each, str) else each
+        for name, each in arguments.items()
+    }
     printed = told("--db", str(tmp_path / "cli" / "agent.db"), "--user", "ana", *words)
     memory = served(tmp_path / "mcp" / "agent.db")
     returned = asked(lambda client: value(client, tool, **given), memory=memory)
     returned = next((each for each in map(returned.get, LISTS) if isinstance(each, list)), returned)
     left_out = WORD | KEPT_BACK.get(tool, set())
-    ours, theirs = neutral(printed, ours, left_out), neutral(returned, theirs, left_out)
-    assert theirs
+    whole, part = neutral(printed, ours, left_out), neutral(returned, theirs, left_out)
+    assert part
     if tool not in KEPT_BACK:
-        assert ours == theirs
+        assert whole == part
         return
-    pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
-    for whole, part in pairs:
-        assert part == neutral({name: whole[name] for name in part}, "FACT", {"item"})
+    pairs = zip(whole, part, strict=True) if isinstance(whole, list) else [(whole, part)]
+    for ours, theirs in pairs:
+        assert theirs == neutral({name: ours[name] for name in theirs}, {}, {"item"})
