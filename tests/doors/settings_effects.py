@@ -1,4 +1,4 @@
-"""What each setting changes that is seen at a door: the table of the walk over all settings."""
+"""What each setting changes that is seen from outside: the table of the walk over all settings."""
 
 import json
 import re
@@ -11,9 +11,11 @@ from typing import Any
 
 import apsw
 from model_server import Act, ModelServer, answered, failing, said, talked
-from settings_doors import command
+from typer.testing import CliRunner
 
-from memoranda import Memory, Settings
+from memoranda import Agent, Memory, Settings
+from memoranda.cli import app
+from memoranda.errors import MemorandaError
 from memoranda.testing.clocks import FrozenClock
 
 PATIENCE = 60
@@ -31,12 +33,54 @@ EMBED = dict([OPENAI]) | {"embedding.base_url": "{server}/v1", "embedding.api_ke
 NOTHING = said("{}")
 
 
+def command(*arguments):
+    """Run a command of the command line; return its document."""
+    done = CliRunner().invoke(app, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def visit(steps):
+    """Do steps in the memory of the environment; return what is told, an error that ends it last.
+
+    A step is a name with its arguments; the first may name the session.
+    """
+    told, session = [], "chat"
+    if steps[0][0] == "session":
+        (_, session), *steps = steps
+    try:
+        with Memory() as memory:
+            settings = memory.settings
+            model = (settings.llm.model or "").partition(":")[2].partition("@")[0] or None
+            chat = memory.conversation(session, system=settings.agent.system, model=model)
+            verbs = {
+                "say": lambda text: [chat.add("user", text), chat.add("assistant", "Noted.")],
+                "end": chat.end,
+                "look": lambda: (
+                    f"{chat.stats()} {chat.explain().counter} {chat.context().messages}"
+                ),
+                "process": lambda text: Agent(memory, session=session).process(text).text,
+                "remember": memory.remember,
+                "keep": lambda kind, text: memory.remember(text, kind=kind),
+                "ask": lambda text: [hit.record.content for hit in memory.search(text)],
+                "recall": lambda text: memory.recall(text).text,
+                "figures": lambda: memory.stats().vectors,
+                "upkeep": memory.run_upkeep,
+                "wait": lambda until: until(),
+            }
+            for name, *arguments in steps:
+                told.append(str(verbs[name](*arguments)))
+    except MemorandaError as error:
+        told.append(str(error))
+    return "\n".join(told)
+
+
 @dataclass(frozen=True)
 class Sight:
     """What can be seen after the steps of an effect.
 
     Attributes:
-        told: what the door said in the last visit.
+        told: what was told in the last visit.
         folder: where everything is kept.
         server: a server of models, with what it was asked.
         made: what was done before returned.
@@ -75,9 +119,8 @@ class Effect:
     Attributes:
         change: its value before and after; ``None`` leaves it at its default.
         see: what is compared: it differs.
-        visits: the steps of each visit to a door.
+        visits: the steps of each visit.
         beside: other settings, in both cases; ``None`` takes one of the tests away.
-        door: where it is seen.
         first: what is done before, given the folder.
         play: what the server of models does.
     """
@@ -86,7 +129,6 @@ class Effect:
     see: Callable[[Sight], Any]
     visits: tuple[tuple[tuple[Any, ...], ...], ...] = ((DOG,),)
     beside: Mapping[str, Any] = field(default_factory=dict)
-    door: str = "library"
     first: Callable[[Path], object] | None = None
     play: Act = NOTHING
 
@@ -113,39 +155,34 @@ def learn_slowly(handler, body):
 # Steps
 
 
-def wait_for_upkeep():
-    """Wait until each stage that is on has run, where upkeep runs at all."""
-    settings = Settings()
-    wanted = {stage for stage in STAGES if getattr(settings.schedule, stage) != "off"}
+def wait_until(seen):
+    """Wait until something is seen in the memory of the environment."""
     with Memory() as memory:
         for _ in range(100 * PATIENCE):
-            ran = {run.job for run in memory.stats().upkeep}
-            if ran >= wanted or not settings.schedule.in_background:
+            if seen(memory):
                 return
             Event().wait(0.01)
-    raise AssertionError(f"{wanted - ran} did not run")
+    raise AssertionError("it did not happen")
+
+
+def wait_for_upkeep():
+    """Wait until each stage that is on has run, where upkeep runs at all."""
+    schedule = Settings().schedule
+    wanted = {stage for stage in STAGES if getattr(schedule, stage) != "off"}
+    if schedule.in_background:
+        wait_until(lambda memory: {run.job for run in memory.stats().upkeep} >= wanted)
 
 
 def wait_for_vectors():
     """Wait until vectors are there, where they are computed in the background."""
     if Settings().embedding.background:
-        with Memory() as memory:
-            for _ in range(100 * PATIENCE):
-                if not memory.stats().pending_vectors:
-                    return
-                Event().wait(0.01)
-        raise AssertionError("no vector was computed")
+        wait_until(lambda memory: not memory.stats().pending_vectors)
 
 
 def wait_for_facts():
     """Wait until the first session was read, where that is done when the next one begins."""
     if Settings().consolidation.automatic:
-        with Memory() as memory:
-            for _ in range(100 * PATIENCE):
-                if memory.facts():
-                    return
-                Event().wait(0.01)
-        raise AssertionError("nothing was learned")
+        wait_until(lambda memory: memory.facts())
 
 
 def lock_store():
@@ -162,28 +199,19 @@ def lock_store():
 LOCKS = []  # to be closed after the visit
 
 
-def last_week(folder):
-    """Return the memory as it was opened last week: each stage has been due since."""
-    clock = FrozenClock(datetime.now(UTC) - timedelta(days=8))
-    return Memory(folder / "agent.db", settings=Settings(), clock=clock)
+def remembering(content, **more):
+    """Return what remembers a fact in a memory of last week: each stage has been due since."""
+
+    def first(folder):
+        clock = FrozenClock(datetime.now(UTC) - timedelta(days=8))
+        with Memory(folder / "agent.db", settings=Settings(), clock=clock) as memory:
+            memory.remember(content, **more)
+
+    return first
 
 
-def remember_something(folder):
-    """Remember a fact."""
-    with last_week(folder) as memory:
-        memory.remember("The shop is shut")
-
-
-def remember_faint(folder):
-    """Remember a fact of which nobody is sure."""
-    with last_week(folder) as memory:
-        memory.remember("The shop is shut", confidence=0.5, decay_rate=0.1)
-
-
-def remember_names(folder):
-    """Remember a fact with a name that no rule knows."""
-    with last_week(folder) as memory:
-        memory.remember("yesterday zora came")
+SHUT = remembering("The shop is shut")
+FAINT = remembering("The shop is shut", confidence=0.5, decay_rate=0.1)
 
 
 def remember_expired(folder):
@@ -218,11 +246,6 @@ def shown(pattern):
     return lambda sight: re.findall(pattern, sight.told)
 
 
-def seconds(moment):
-    """Return a moment as a number of seconds."""
-    return datetime.fromisoformat(moment).timestamp()
-
-
 RUN = ((("upkeep",), ("wait", wait_for_upkeep)),)
 
 REX = shown("dog named Rex")
@@ -251,7 +274,7 @@ def kept_until(kind, before, after, *steps, **more):
     return Effect(change=(before, after), see=ends(kind), visits=(steps or (DOG,),), **more)
 
 
-def worked(change, stages, first=remember_something, see=jobs, **beside):
+def worked(change, stages, first=SHUT, see=jobs, **beside):
     """Return an effect that is seen after upkeep with some stages."""
     beside = upkeep(*stages) | {name.replace("__", "."): v for name, v in beside.items()}
     return Effect(change=change, first=first, beside=beside, visits=RUN, see=see)
@@ -277,30 +300,6 @@ EFFECTS = {
             [each["valid_until"][11:13] for each in sight.records("context")],
             [each["system"][-20:] for each in command("conversations", "list")],
         ),
-    ),
-    "memory.path": Effect(
-        change=(None, "{folder}/chroma"),
-        beside={"location": None, "retrieval.fusion": "blend"},
-        see=lambda sight: (sight.folder / "chroma").exists(),
-    ),
-    "memory.context_window_size": Effect(
-        change=(5, 2),
-        beside={"retrieval.fusion": "blend"},
-        visits=((*(("say", f"Number {n} is odd.") for n in range(6)), ("look",)),),
-        see=shown(r"(?:messages_in_context=|Memory: )(\d+)"),
-    ),
-    "memory.embedding_model": embedded(
-        "openai:one", "openai:two", lambda sight: sight.bodies("model"), **{OPENAI[0]: None}
-    ),
-    "memory.cleanup_interval": worked(
-        (86_400, 60),
-        ("expire",),
-        see=lambda _: [
-            seconds(run["at"]) - seconds(run["last_due"]) > 60
-            for run in command("maintain", "--watch", "--dry-run")["next"]
-            if run["job"] == "expire"
-        ],
-        retrieval__fusion="blend",
     ),
     "storage.busy_timeout": Effect(
         change=(60, 0.05),
@@ -426,12 +425,11 @@ EFFECTS = {
     "agent.max_steps": Effect(
         change=(8, 2),
         beside=SMALL,
-        visits=((HELLO,),),
+        visits=((("process", "Hello there."),),),
         see=lambda sight: len(sight.server.received),
-        door="agent",
         play=talked("", ("c1", "memory_stats", "{}")),
     ),
-    "decay.threshold": worked((None, 0.6), ("decay",), remember_faint, Sight.facts),
+    "decay.threshold": worked((None, 0.6), ("decay",), FAINT, Sight.facts),
     "entities.fast": Effect(
         change=("regex", "regex, spacy"),
         beside={"entities.spacy_model": "{pipelines}/zora"},
@@ -441,7 +439,7 @@ EFFECTS = {
     "entities.accurate": worked(
         ("regex", "regex, spacy"),
         ("enrich",),
-        remember_names,
+        remembering("yesterday zora came"),
         names,
         entities__spacy_model="{pipelines}/zora",
     ),
@@ -459,78 +457,51 @@ EFFECTS = {
     },
     "schedule.expire_at_start": Effect(change=(False, True), first=remember_expired, see=actions),
     "schedule.in_background": worked((False, True), ("expire",)),
-    "mcp.tools": Effect(
-        change=("full", "basic"), visits=((("tools",),),), see=shown("correct_fact"), door="mcp"
-    ),
 }
 
+HERE = "tests/doors/test_settings_everywhere.py::"
 HTTP = "tests/doors/test_mcp_http.py::"
-# What cannot be seen by a step at a door: why, and what proves it instead.
-ELSEWHERE = (
-    {
-        "storage.durability": (
-            "only a power cut tells it",
-            "tests/doors/test_settings_everywhere.py::test_durability_is_whether_commits_wait_for_the_disk",
-        ),
-        "embedding.timeout": (
-            "only a server that hangs tells it",
-            "tests/memory/test_embedding_server.py::test_the_timeout_is_that_of_the_settings",
-        ),
-        "embedding.threads": (
-            "only the time tells it",
-            "tests/doors/test_settings_everywhere.py::test_threads_are_those_of_the_local_model",
-        ),
-        "tokens.load_timeout": (
-            "only a download that hangs tells it",
-            "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate",
-        ),
-        "retrieval.wait": (
-            "only many new records tell it",
-            "tests/memory/test_vectors.py::test_words_find_what_a_search_does_not_wait_for",
-        ),
-        "retrieval.cache_size": (
-            "only the memory of a process tells it",
-            "tests/memory/test_large_users.py::test_memory_is_bounded_by_the_setting",
-        ),
-        "retrieval.exact_up_to": (
-            "on PostgreSQL alone",
-            "tests/memory/test_large_users.py::test_a_user_of_few_records_is_ranked_in_memory",
-        ),
-        "mcp.tokens": ("over HTTP alone", HTTP + "test_a_token_opens_the_memory_of_its_user_alone"),
-        "mcp.allowed_hosts": (
-            "over HTTP alone",
-            HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
-        ),
-        "mcp.allowed_origins": (
-            "over HTTP alone",
-            HTTP + "test_hosts_and_origins_of_the_settings_are_let_in",
-        ),
-    }
-    | {
-        f"secrets.{name}": (
-            "at the doors it names",
-            f"tests/memory/test_secret_policies.py::{test}",
-        )
-        for name, test in {
-            "remember": "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise",
-            "tools": "test_tools_refuse_a_secret_and_say_what_to_do",
-            "mcp": "test_tools_refuse_a_secret_and_say_what_to_do",
-            "search": "test_nothing_shows_a_secret_unless_the_settings_say_so",
-            "recall": "test_nothing_shows_a_secret_unless_the_settings_say_so",
-        }.items()
-    }
-    | {
-        f"http.{name}": ("over HTTP alone", f"tests/doors/test_http_limits.py::{test}")
-        for name, test in {
-            "header_timeout": "test_slow_clients_are_closed_in_time_while_others_are_answered",
-            "body_timeout": "test_a_body_that_does_not_come_is_not_waited_for",
-            "keep_alive": "test_an_idle_connection_is_closed_after_its_requests",
-            "connections": "test_a_full_server_lets_go_of_whoever_asks_for_nothing",
-            "connections_per_address": "test_a_full_server_lets_go_of_whoever_asks_for_nothing",
-            "header_size": "test_a_header_and_a_body_may_only_be_so_long",
-            "body_size": "test_a_header_and_a_body_may_only_be_so_long",
-            "requests_per_minute": "test_whoever_asks_too_often_is_told_when_to_ask_again",
-            "log_repeats": "test_a_log_does_not_grow_with_what_clients_do",
-        }.items()
-    }
-)
+LIMITS = "tests/doors/test_http_limits.py::"
+SECRETS = "tests/memory/test_secret_policies.py::"
+PLACES = "test_a_full_server_lets_go_of_whoever_asks_for_nothing"
+NAMES = "test_hosts_and_origins_of_its_own_and_of_the_settings_are_let_in"
+SIZES = "test_what_is_too_large_or_no_json_is_refused"
+SHOWN = "test_nothing_shows_a_secret_unless_the_settings_say_so"
+REFUSED = "test_tools_refuse_a_secret_and_say_what_to_do"
+PROFILE = "tests/settings/test_profile.py::test_each_of_the_four_means_one_of_ours"
+FOUR = ("path", "context_window_size", "embedding_model", "cleanup_interval")
+# What is not seen by such steps: only by a power cut, a hanging server, time, or over HTTP.
+ELSEWHERE = {
+    "storage.durability": HERE + "test_durability_is_whether_commits_wait_for_the_disk",
+    "embedding.threads": HERE + "test_threads_are_those_of_the_local_model",
+    "embedding.timeout": "tests/memory/test_embedding_server.py::"
+    "test_the_timeout_is_that_of_the_settings",
+    "tokens.load_timeout": "tests/tokens/test_exact_openai.py::"
+    "test_a_download_that_hangs_ends_in_an_estimate",
+    "retrieval.wait": "tests/memory/test_vectors.py::"
+    "test_words_find_what_a_search_does_not_wait_for",
+    "retrieval.cache_size": "tests/memory/test_large_users.py::"
+    "test_memory_is_bounded_by_the_setting",
+    "retrieval.exact_up_to": "tests/memory/test_large_users.py::"
+    "test_a_user_of_few_records_is_ranked_in_memory",
+    "mcp.tools": "tests/doors/test_mcp_tools.py::test_the_tools_are_these",
+    "mcp.tokens": HTTP + "test_a_token_opens_the_memory_of_its_user_alone",
+    "mcp.allowed_hosts": HTTP + NAMES,
+    "mcp.allowed_origins": HTTP + NAMES,
+    "http.header_timeout": HTTP + "test_slow_clients_are_closed_in_time_while_others_are_answered",
+    "http.body_timeout": HTTP + "test_a_body_that_does_not_come_is_not_waited_for",
+    "http.header_size": HTTP + SIZES,
+    "http.body_size": HTTP + SIZES,
+    "http.keep_alive": LIMITS + "test_an_idle_connection_is_closed_after_its_requests",
+    "http.connections": LIMITS + PLACES,
+    "http.connections_per_address": LIMITS + PLACES,
+    "http.requests_per_minute": LIMITS + "test_whoever_asks_too_often_is_told_when_to_ask_again",
+    "http.log_repeats": LIMITS + "test_a_log_does_not_grow_with_what_clients_do",
+    "secrets.remember": SECRETS
+    + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise",
+    "secrets.tools": SECRETS + REFUSED,
+    "secrets.mcp": SECRETS + REFUSED,
+    "secrets.search": SECRETS + SHOWN,
+    "secrets.recall": SECRETS + SHOWN,
+    **{f"memory.{name}": PROFILE for name in FOUR},
+}

@@ -4,14 +4,14 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import anyio
 import pytest
-from model_server import ModelServer, running
-from settings_doors import DOORS, command, visit
-from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight
-from typer.testing import CliRunner
+from mcp import Client
+from mcp_clients import value as call_tool
+from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight, command, visit
 
 from memoranda import Agent, Memory, Settings
-from memoranda.cli import app
+from memoranda.mcp.run import make_server
 from memoranda.settings.fields import fields
 
 # What makes a setting visible, where it needs others: a window that fills up, a task that ends.
@@ -48,9 +48,6 @@ SAID = [
     *(f"Note {n} is about {'rather ' * 60}small changes." for n in range(5)),
 ]
 HALVES = (SAID[:10], SAID[10:])
-
-
-pytestmark = pytest.mark.usefixtures("own_machine")
 
 
 def library(path):
@@ -128,15 +125,6 @@ def test_each_setting_of_a_talk_changes_what_it_says(tmp_path, monkeypatch, subt
 
 
 @pytest.fixture(scope="module")
-def server():
-    """A running server of models, as far as the tests play one."""
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()
-
-
-@pytest.fixture(scope="module")
 def pipelines(tmp_path_factory):
     """Return a folder with two pipelines of spaCy that know a name each."""
     spacy, folder = pytest.importorskip("spacy"), tmp_path_factory.mktemp("pipelines")
@@ -151,7 +139,7 @@ def pipelines(tmp_path_factory):
 def look(tmp_path, server, monkeypatch, request):
     """Return what is seen after the visits of an effect at a door, with other settings."""
 
-    def start(effect, door, values, name):
+    def start(effect, values, name):
         folder = tmp_path / name
         folder.mkdir()
         places = {"folder": folder, "server": server.url}
@@ -159,13 +147,12 @@ def look(tmp_path, server, monkeypatch, request):
             places["pipelines"] = request.getfixturevalue("pipelines")
         server.play(effect.play)
         with monkeypatch.context() as changed:
-            changed.setenv("NO_PROXY", "127.0.0.1")
             changed.setenv("XDG_DATA_HOME", str(folder / "data"))
             for settings in ({"location": "{folder}/agent.db"}, effect.beside, values):
                 by_environment(changed, settings, **places)
             made = None if effect.first is None else effect.first(folder)
             for steps in effect.visits:
-                told = visit(door, steps)
+                told = visit(steps)
             while LOCKS:
                 LOCKS.pop().close()
             return effect.see(Sight(told, folder, server, made))
@@ -173,45 +160,41 @@ def look(tmp_path, server, monkeypatch, request):
     return start
 
 
-MOST = 20
-NAMES = tuple(EFFECTS)
-
-
-@pytest.mark.parametrize("first", range(0, len(NAMES), MOST))
-def test_each_effect_is_seen(look, subtests, first):
+def test_each_effect_is_seen(look, subtests):
     """A setting with another value shows another thing after the same steps."""
-    for name in NAMES[first : first + MOST]:
-        effect = EFFECTS[name]
+    for name, effect in EFFECTS.items():
         before, after = effect.change
         with subtests.test(name):
             unlike = (
-                look(effect, effect.door, {name: before}, f"{name} before"),
-                look(effect, effect.door, {name: after}, f"{name} after"),
+                look(effect, {name: before}, f"{name} before"),
+                look(effect, {name: after}, f"{name} after"),
             )
             assert unlike[0] != unlike[1]
 
 
-@pytest.mark.parametrize("door", [*DOORS, "chat"])
-def test_each_door_opens_what_the_settings_say(monkeypatch, door):
+def test_each_door_opens_what_the_settings_say(monkeypatch, run):
     """Whose memory it is says the environment, whatever opens it."""
+
+    async def serve():
+        async with Client(make_server(Settings())[0]) as client:
+            await call_tool(client, "store_memory", content="I have a cat named Tom.")
+
     by_environment(monkeypatch, {"user": "ben"})
-    if door == "chat":
-        done = CliRunner().invoke(app, ["chat"], input="Remember that I have a dog named Rex.\n")
-        assert done.exit_code == 0, done.output
-    else:
-        visit(door, [("remember", "I have a dog named Rex.")])
+    visit([("remember", "I have a bird named Joe.")])
+    run("chat", stdin="Remember that I have a dog named Rex.\n")
+    anyio.run(serve)
     assert [each["name"] for each in command("users")] == ["ben"]
+    said = str(command("list"))
+    assert all(name in said for name in ("Joe", "Rex", "Tom"))
 
 
 def test_no_setting_is_left_out():
-    """Whoever adds a setting says here what it changes, or why no door shows it."""
-    assert {field.name for field in fields()} == {*CHANGES, *EFFECTS, *ELSEWHERE}
-    assert len(CHANGES) + len(EFFECTS) + len(ELSEWHERE) == len({*CHANGES, *EFFECTS, *ELSEWHERE})
-    root = Path(__file__).parents[2]
-    assert {effect.door for effect in EFFECTS.values()} == DOORS.keys()
-    for _, proof in ELSEWHERE.values():
+    """Whoever adds a setting says here what it changes, or what proves that it does."""
+    proved = [*CHANGES, *EFFECTS, *ELSEWHERE]
+    assert sorted(field.name for field in fields()) == sorted(proved)
+    for proof in ELSEWHERE.values():
         path, _, test = proof.partition("::")
-        assert f"def {test}(" in (root / path).read_text("utf-8"), proof
+        assert f"def {test}(" in (Path(__file__).parents[2] / path).read_text("utf-8"), proof
 
 
 def test_a_context_of_the_command_line_is_by_the_settings(monkeypatch):
@@ -230,11 +213,12 @@ def test_a_context_of_the_command_line_is_by_the_settings(monkeypatch):
     assert ["notes" in each for each in parts] == [True, False]
 
 
-@pytest.mark.parametrize(("durability", "level"), [("process", 1), ("power", 2)])
-def test_durability_is_whether_commits_wait_for_the_disk(tmp_path, durability, level):
+def test_durability_is_whether_commits_wait_for_the_disk(tmp_path):
     """``storage.durability = "power"`` has SQLite sync with each commit (``FULL``)."""
-    with Memory(tmp_path / "a.db", settings=Settings(storage={"durability": durability})) as memory:
-        assert memory._services.store._writer.raw.pragma("synchronous") == level
+    for durability, level in (("process", 1), ("power", 2)):
+        settings = Settings(storage={"durability": durability})
+        with Memory(tmp_path / "a.db", settings=settings) as memory:
+            assert memory._services.store._writer.raw.pragma("synchronous") == level
 
 
 def test_threads_are_those_of_the_local_model():
