@@ -10,12 +10,10 @@ from memoranda.providers.circuit_breaker import CircuitBreaker
 PATIENCE = 20.0
 
 
-class Time:
-    """A clock that stands still until it is moved."""
+class Clock:
+    """One that stands still until it is moved."""
 
-    def __init__(self):
-        """Begin at 100 s."""
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self):
         """Return the seconds."""
@@ -23,15 +21,15 @@ class Time:
 
 
 @pytest.fixture
-def time():
+def clock():
     """The clock of the breaker."""
-    return Time()
+    return Clock()
 
 
 @pytest.fixture
-def breaker(time):
+def breaker(clock):
     """A breaker with pauses of 10, 20, 40 and then 60 seconds."""
-    return CircuitBreaker("the server", 0.05, first=10.0, longest=60.0, timer=time)
+    return CircuitBreaker("the server", 0.05, first=10.0, longest=60.0, timer=clock)
 
 
 def away():
@@ -56,16 +54,16 @@ def failed(breaker, work=answer, *, hurry=False):
     return str(caught.value)
 
 
-def test_a_server_that_failed_is_left_alone_longer_and_longer(breaker, time):
+def test_a_server_that_failed_is_left_alone_longer_and_longer(breaker, clock):
     """The pause doubles up to the longest; the message says why, and how long it will be."""
     assert breaker.call(answer, hurry=True) == "answer"
     for pause in (10, 20, 40, 60, 60):
         assert failed(breaker, away) == "the server is away"
         asked = "the server is away; it is asked again in"
         assert failed(breaker) == f"{asked} {pause} s"
-        time.now += pause - 1
+        clock.now += pause - 1
         assert failed(breaker, hurry=True) == f"{asked} 1 s"
-        time.now += 1
+        clock.now += 1
     assert breaker.call(answer, hurry=False) == "answer"
     assert failed(breaker, away) == "the server is away"
     assert failed(breaker).endswith("asked again in 10 s")
@@ -78,74 +76,62 @@ def test_a_refused_text_is_no_failure_of_the_server(breaker):
     assert breaker.call(answer, hurry=True) == "answer"
 
 
-def test_after_the_pause_nobody_in_a_hurry_waits_for_the_trial(breaker, time):
-    """The trial is sent; once it is answered the server is asked as usual."""
-    failed(breaker, away)
-    time.now += 10
-    release, ended = Event(), Event()
+class LateAnswer:
+    """An answer that comes when it is let go, and then counts."""
 
-    def slow():
-        assert release.wait(PATIENCE)
+    def __init__(self):
+        """Hold it back."""
+        self.asked, self.release, self.ended = Event(), Event(), Event()
+
+    def __call__(self):
+        """Answer late."""
+        self.asked.set()
+        assert self.release.wait(PATIENCE)
+        self.ended.set()
         return "late"
 
-    message = failed(breaker, _then(slow, ended), hurry=True)
+    def come(self, breaker):
+        """Let it go, and wait until the breaker has noted it."""
+        self.release.set()
+        assert self.ended.wait(PATIENCE)
+        for _ in range(2_000):
+            if breaker._failure is None:
+                return
+            Event().wait(0.01)
+        raise AssertionError("the answer did not count")
+
+
+def test_after_the_pause_nobody_in_a_hurry_waits_for_the_trial(breaker, clock):
+    """The trial is sent; once it is answered the server is asked as usual."""
+    failed(breaker, away)
+    clock.now += 10
+    late = LateAnswer()
+    message = failed(breaker, late, hurry=True)
     assert message == "the server is away; it is being asked again"
     # Beside a trial there is no second one.
     assert "asked again in" in failed(breaker, hurry=True)
-    release.set()
-    assert ended.wait(PATIENCE)
-    _settle(breaker)
+    late.come(breaker)
     assert breaker.call(answer, hurry=True) == "answer"
 
 
 def test_a_call_ends_in_time_and_its_late_answer_counts(breaker):
     """A silent server is a failed one until its answer comes after all."""
-    release, ended = Event(), Event()
-
-    def slow():
-        assert release.wait(PATIENCE)
-
-    message = failed(breaker, _then(slow, ended), hurry=True)
+    late = LateAnswer()
+    message = failed(breaker, late, hurry=True)
     assert message.startswith("no answer from the server within 0.05 s")
     assert "asked again in 10 s" in failed(breaker)
-    release.set()
-    assert ended.wait(PATIENCE)
-    _settle(breaker)
+    late.come(breaker)
     assert breaker.call(answer, hurry=True) == "answer"
 
 
 def test_closing_waits_for_no_server(breaker):
     """Whoever waits is let go at once, and nothing is asked afterwards."""
-    asked, release, told = Event(), Event(), []
-
-    def slow():
-        asked.set()
-        release.wait(PATIENCE)
-
-    waiting = Thread(target=lambda: told.append(failed(breaker, slow)))
+    late, told = LateAnswer(), []
+    waiting = Thread(target=lambda: told.append(failed(breaker, late)))
     waiting.start()
-    assert asked.wait(PATIENCE)
+    assert late.asked.wait(PATIENCE)
     breaker.close()
     waiting.join(PATIENCE)
-    release.set()
+    late.release.set()
     assert told == ["the server is not waited for: closed"]
     assert failed(breaker) == "the server is not asked any more: closed"
-
-
-def _then(work, event):
-    def both():
-        try:
-            return work()
-        finally:
-            event.set()
-
-    return both
-
-
-def _settle(breaker):
-    """Wait until the breaker has noted a call that has just ended."""
-    for _ in range(2_000):
-        if breaker._failure is None:
-            return
-        Event().wait(0.01)
-    raise AssertionError("the answer did not count")

@@ -1,10 +1,7 @@
 """The published files of the model, and folders of the user's own for each test."""
 
-import socket
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from threading import Thread
 from typing import NamedTuple
 
 import pytest
@@ -35,12 +32,9 @@ def published():
 def user_folders(tmp_path, monkeypatch):
     """Data and cache folders that are empty and belong to this test alone."""
     folders = {"data": tmp_path / "data", "cache": tmp_path / "cache"}
-    monkeypatch.setattr(
-        "memoranda.providers.embedding.model_files.user_data_path", lambda _: folders["data"]
-    )
-    monkeypatch.setattr(
-        "memoranda.providers.embedding.model_files.user_cache_path", lambda _: folders["cache"]
-    )
+    files = "memoranda.providers.embedding.model_files"
+    for name, folder in folders.items():
+        monkeypatch.setattr(f"{files}.user_{name}_path", lambda _, folder=folder: folder)
     return folders
 
 
@@ -48,49 +42,3 @@ def user_folders(tmp_path, monkeypatch):
 def minilm(published):
     """The model, loaded once for all tests."""
     return MiniLM(published.weights.parent)
-
-
-@pytest.fixture
-def serve():
-    """Start real HTTP servers on this machine: ``serve(answer)`` gives ``url, requests``.
-
-    ``answer(handler, number)`` answers the request with this number, from 0. Each of
-    ``requests`` is a path, the headers by lower-case name, and the body.
-    """
-    running = []
-
-    def start(answer):
-        requests = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def respond(self):
-                length = int(self.headers.get("Content-Length", 0))
-                body = self.rfile.read(length)
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                requests.append((self.path, headers, body))
-                answer(self, len(requests) - 1)
-
-            do_GET = do_POST = respond  # noqa: N815  # the base class's names
-
-            def log_message(self, *_):
-                """Keep the test's output clean."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        running.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}", requests
-
-    yield start
-    for server, thread in running:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.fixture
-def unused_url():
-    """The address of a port on which nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -53,14 +53,10 @@ def test_shared_words_and_parts_of_words_make_texts_alike(text, alike, unlike):
 
 
 def test_name_and_dimensions_are_those_given():
-    """Two fakes can stand for two models."""
+    """Two fakes can stand for two models; a bare string and an impossible width are refused."""
     embedder = HashEmbedder(8, name="other")
     assert (embedder.name, embedder.dimensions) == ("other", 8)
     assert (HashEmbedder().name, HashEmbedder().dimensions) == ("hash", 64)
-
-
-def test_mistakes_are_refused():
-    """A bare string and an impossible width."""
     with pytest.raises(InvalidInput, match="list of strings"):
         HashEmbedder().embed("text")
     with pytest.raises(InvalidInput, match="got 0"):

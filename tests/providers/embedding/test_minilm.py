@@ -11,7 +11,6 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tables import each_row
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
 from memoranda.providers.embedding.minilm import (
@@ -70,27 +69,25 @@ def test_the_tokens_of_a_text_come_with_its_vector(minilm):
     assert not {"is", "and", "."} & set(found)
 
 
-def test_a_text_of_function_words_alone_keeps_them(minilm):
-    """Whoever asks "who is it?" asks something."""
-    (read,) = minilm.embed_tokens(["Who is it?"])
-    assert len(read.spans) == len(read.tokens) > 0
-
-
 def test_a_token_is_read_in_its_context(minilm):
     """The same word has another vector in another sentence, and the same in the same one."""
-    river, money, again = minilm.embed_tokens(
-        ["the bank of a river", "the bank lends money", "the bank of a river"]
+    river, money, again, asked = minilm.embed_tokens(
+        ["the bank of a river", "the bank lends money", "the bank of a river", "Who is it?"]
     )
     units = [
         each.tokens[0] / np.linalg.norm(each.tokens[0].astype(float)) for each in (river, money)
     ]
     assert units[0] @ units[1] < 0.9
     assert (river.tokens == again.tokens).all()
+    # A text of function words alone keeps them: whoever asks so asks something.
+    assert len(asked.spans) == len(asked.tokens) > 0
 
 
 def test_nothing_gives_no_rows(minilm):
-    """No texts are an empty array of the right width, not an error."""
+    """No texts are an empty array of the right width; a bare string is a mistake, no letters."""
     assert minilm.embed([]).shape == (0, 384)
+    with pytest.raises(InvalidInput, match="list of strings"):
+        minilm.embed("hello")
 
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -102,12 +99,6 @@ def test_any_unicode_is_embedded(minilm, texts):
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_neighbours_in_a_batch_do_not_change_a_vector(published, minilm):
-    """Padding is masked: a short text beside a long one keeps its vector."""
-    together = MiniLM(published.weights.parent, threads=2).embed(["short", LONG[:160]])
-    assert np.allclose(together[0], minilm.embed(["short"])[0], atol=1e-5)
-
-
 @given(lengths=st.lists(st.integers(2, 256), max_size=40))
 def test_batches_hold_every_text_once_among_its_like(lengths):
     """Batches run from short to long texts, and none is larger than the limit allows."""
@@ -117,29 +108,6 @@ def test_batches_hold_every_text_once_among_its_like(lengths):
     assert [lengths[place] for place in in_order] == sorted(lengths)
     for batch in made:
         assert len(batch) * max(lengths[place] for place in batch) <= TOKENS_PER_BATCH
-
-
-def test_meaning_decides_likeness(minilm):
-    """A question is nearer to its answer than to a text of the same words' look."""
-    question, answer, other = minilm.embed(
-        ["What does Ana eat?", "She is a vegetarian.", "The stock market fell on Monday."]
-    )
-    assert question @ answer > question @ other + 0.1
-
-
-def test_many_threads_share_one_model(published, minilm):
-    """Concurrent first calls load once and all get the right vectors."""
-    fresh = MiniLM(published.weights.parent)
-    expected = minilm.embed(TEXTS[:3])
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(fresh.embed, [TEXTS[:3]] * 8))
-    assert all(np.allclose(result, expected, atol=1e-5) for result in results)
-
-
-def test_one_string_is_refused(minilm):
-    """A bare string is a mistake, not a list of its letters."""
-    with pytest.raises(InvalidInput, match="list of strings"):
-        minilm.embed("hello")
 
 
 def test_missing_files_say_what_to_run_and_may_come_later(tmp_path, published):
@@ -174,52 +142,49 @@ def test_the_shipped_graph_is_what_the_script_builds(tmp_path):
     assert GRAPH.stat().st_size < 40_000
 
 
-def test_importing_the_room_imports_no_model():
-    """Who searches by words alone pays for no runtime."""
-    program = (
-        "import sys, memoranda.providers.embedding.cache\n"
-        "import memoranda.providers.embedding.model_files\n"
-        "assert not {'onnxruntime', 'tokenizers', 'openai', 'torch'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
+IMPORTING = """
+import sys
+from importlib import import_module
+from memoranda.errors import MissingExtra
+
+room = "memoranda.providers.embedding"
+for light in ("cache", "model_files"):
+    import_module(f"{room}.{light}")
+assert not {"onnxruntime", "tokenizers", "openai", "torch"} & set(sys.modules)
+for module, absent, extra in (
+    ("minilm", "onnxruntime", "local"),
+    ("minilm", "tokenizers", "local"),
+    ("openai_embedder", "openai", "openai"),
+):
+    sys.modules[absent] = None
+    try:
+        import_module(f"{room}.{module}")
+    except MissingExtra as error:
+        assert error.extra == extra, error
+    else:
+        raise SystemExit(f"imported {module} without {absent}")
+    del sys.modules[absent]
+import_module(f"{room}.minilm")
+"""
 
 
-@each_row(
-    ("module", "absent", "extra"),
-    [
-        ("minilm", "onnxruntime", "local"),
-        ("minilm", "tokenizers", "local"),
-        ("openai_embedder", "openai", "openai"),
-    ],
-)
-def test_a_missing_library_names_its_extra(module, absent, extra):
-    """Without the library the module says which extra to install."""
-    program = (
-        f"import sys; sys.modules['{absent}'] = None\n"
-        "from memoranda.errors import MissingExtra\n"
-        f"try:\n    import memoranda.providers.embedding.{module}\n"
-        f"except MissingExtra as error:\n    assert error.extra == '{extra}', error\n"
-        "else:\n    raise SystemExit('imported')"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
-
-
-def test_the_runtime_tells_nobody_anything(tmp_path):
-    """Loading the model leaves no id of the device and no record of use in the user's home."""
-    program = "import memoranda.providers.embedding.minilm"
+def test_who_needs_no_model_loads_none_and_a_missing_library_names_its_extra(tmp_path):
+    """Nor does loading one leave an id of the device or a record of use in the user's home."""
     home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PATH": os.environ["PATH"]}
     subprocess.run(  # noqa: S603 - this Python, and our own program
-        [sys.executable, "-c", program], env=home, cwd=ROOT, check=True, timeout=120
+        [sys.executable, "-c", IMPORTING], env=home, cwd=ROOT, check=True, timeout=120
     )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_all_embedders_share_one_loaded_model_and_the_last_lets_it_go(published):
-    """One session per files and threads, however many embedders; none after the last closes."""
+def test_all_embedders_and_threads_share_one_loaded_model(published, minilm):
+    """One session per files and threads, right for all; none after the last of them closes."""
     folder = published.weights.parent
+    expected = minilm.embed(TEXTS[:3])
     first, second, other = MiniLM(folder), MiniLM(folder), MiniLM(folder, threads=2)
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda each: each.embed(["a"]), [first, second, other]))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda each: each.embed(TEXTS[:3]), [first, second, other] * 3))
+    assert all(np.allclose(result, expected, atol=1e-5) for result in results)
     session = first._loaded().session
     assert second._loaded().session is session
     assert other._loaded().session is not session
@@ -230,3 +195,4 @@ def test_all_embedders_share_one_loaded_model_and_the_last_lets_it_go(published)
     other.close()
     assert key not in LOADED
     assert other.embed(["a"]).shape == (1, 384)
+    other.close()

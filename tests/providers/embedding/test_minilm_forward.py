@@ -18,7 +18,7 @@ TEXTS = [
     "🎉🛫 👩‍👩‍👧‍👦 see you at 9!",
     "",
     "Ünïcödé naïveté — Straße, مرحبا بالعالم, こんにちは",
-    "Ana told me about her trip to Lisbon, the food and the late flight. " * 40,
+    "Ana told me about her trip to Lisbon, the food and the late flight. " * 5,
 ]
 ERF = np.frompyfunc(math.erf, 1, 1)
 

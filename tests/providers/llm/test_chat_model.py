@@ -1,14 +1,16 @@
 """A model that talks over HTTP: words as they come, calls, results, pictures, long talks."""
 
-import asyncio
 import json
+from itertools import product
 
-from model_server import Received, raw, stopping, talked, trickling
-from talking import HELLO, LOOK, WORDS, Talker
+from model_server import Received, raw, talked, trickling
+from tables import each_row
+from talking import FORMATS, HELLO, LOOK, WORDS, Talker
 from wire_shapes import wire_problems
 
 from memoranda.model.chat import ToolSpec
-from memoranda.model.models import ToolCall
+
+TALKS = each_row(("spoken", "stream"), list(product(FORMATS, (False, True))))
 
 
 def no_problems(server):
@@ -16,54 +18,28 @@ def no_problems(server):
     return [wire_problems(received) for received in server.received] == [[]] * len(server.received)
 
 
-def test_words_come_back(server, spec, stream):
-    """Any Unicode comes back as it was said, with what it took, plain or streamed."""
+@TALKS
+def test_words_come_back(server, spoken, stream):
+    """Any Unicode as it was said, with what it took; streamed, each piece is told once."""
     server.play(talked(WORDS, tokens=(7, 9)))
-    reply = Talker(spec).chat(stream=stream)
+    talker = Talker(getattr(server, spoken))
+    reply = talker.chat(stream=stream)
     assert (reply.text, reply.tool_calls) == (WORDS, ())
     assert (reply.usage.requests, reply.usage.failures) == (1, 0)
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 9)
+    assert "".join(talker.on_text) == (WORDS if stream else "")
+    assert (len(talker.on_text) > 3) is stream
     [received] = server.received
-    assert received.system == "Be kind."
-    assert received.prompt == "Hello?"
+    assert (received.system, received.prompt) == ("Be kind.", "Hello?")
+    assert received.body.get("stream", False) is (stream or spoken == "anthropic")
     assert no_problems(server)
 
 
-def test_words_are_told_in_pieces(server, spec):
-    """Each piece is told once and in order; together they are the reply."""
-    server.play(talked(WORDS))
-    talker = Talker(spec)
-    reply = talker.chat(stream=True)
-    assert len(talker.on_text) > 3
-    assert "".join(talker.on_text) == reply.text == WORDS
-    assert server.received[0].body["stream"] is True
-
-
-def test_words_are_told_before_the_reply_is_over(server, spec):
-    """A piece is told while the server still holds the rest back."""
-    server.play(stopping(WORDS, "silent"))
-
-    async def first():
-        heard = asyncio.Event()
-        pieces = []
-
-        def on_text(piece):
-            pieces.append(piece)
-            heard.set()
-
-        task = asyncio.create_task(Talker(spec).model.chat(HELLO, on_text=on_text))
-        await asyncio.wait_for(heard.wait(), 20)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return pieces
-
-    assert WORDS.startswith(asyncio.run(first())[0])
-
-
-def test_bytes_that_trickle_are_read_to_the_end(server, spec, stream):
+@TALKS
+def test_bytes_that_trickle_are_read_to_the_end(server, spoken, stream):
     """Characters that come byte by byte are whole when told."""
     server.play(trickling(talked(WORDS, ("c1", "look", '{"q": "ü😀"}'))))
-    reply = Talker(spec).chat(stream=stream, tools=[LOOK])
+    reply = Talker(getattr(server, spoken)).chat(stream=stream, tools=[LOOK])
     assert reply.text == WORDS
     assert json.loads(reply.tool_calls[0].arguments) == {"q": "ü😀"}
 
@@ -81,10 +57,11 @@ def test_half_a_character_is_replaced(server):
     assert talker.on_text == ["a", "b", "\ufffd"]
 
 
-def test_a_call_its_result_and_the_answer(server, spec, stream):
+@TALKS
+def test_a_call_its_result_and_the_answer(server, spoken, stream):
     """The model calls, is told the result, and answers; both requests are in order."""
     server.play(talked("I look.", ("c1", "look", '{"q":  "Ana"}')), talked("She is in Lisbon."))
-    talker = Talker(spec)
+    talker = Talker(getattr(server, spoken))
     reply = talker.chat(stream=stream, tools=[LOOK])
     [call] = reply.tool_calls
     assert (call.id, call.name, json.loads(call.arguments)) == ("c1", "look", {"q": "Ana"})
@@ -116,11 +93,12 @@ def tool_name(tool):
     return tool.get("function", tool)["name"]
 
 
-def test_parallel_calls_come_in_order(server, spec, stream):
+@TALKS
+def test_parallel_calls_come_in_order(server, spoken, stream):
     """Two calls of one reply stay two, and both results go back at once."""
     calls = (("c1", "look", '{"q": 1}'), ("c2", "note", "{}"))
     server.play(talked("", *calls), talked("Done."))
-    talker = Talker(spec)
+    talker = Talker(getattr(server, spoken))
     reply = talker.chat(stream=stream, tools=[LOOK, ToolSpec("note", "Notes.", {"type": "object"})])
     assert [(c.id, c.name) for c in reply.tool_calls] == [("c1", "look"), ("c2", "note")]
     assert [json.loads(c.arguments) for c in reply.tool_calls] == [{"q": 1}, {}]
@@ -129,22 +107,18 @@ def test_parallel_calls_come_in_order(server, spec, stream):
     assert no_problems(server)
 
 
-def test_arguments_are_what_the_model_wrote(server, stream):
+def test_arguments_are_what_the_model_wrote(server):
     """White space and broken JSON come back as they are: what is wrong with them is to be told."""
     calls = (("c1", "look", '{ "q":1,\n"q":2 }'), ("c2", "look", '{"q": oops'), ("c3", "look", ""))
-    server.play(talked("", *calls))
-    reply = Talker(server.openai).chat(stream=stream, tools=[LOOK])
-    assert [call.arguments for call in reply.tool_calls] == [calls[0][2], calls[1][2], "{}"]
+    for spec, stream in ((server.openai, False), (server.openai, True), (server.anthropic, True)):
+        server.play(talked("", *calls))
+        reply = Talker(spec).chat(stream=stream, tools=[LOOK])
+        wrote = [call.arguments for call in reply.tool_calls]
+        assert wrote == [calls[0][2], calls[1][2], "{}"]
 
 
-def test_arguments_of_a_stream_are_what_the_model_wrote(server):
-    """Anthropic's streams bring arguments as text, which is kept, too."""
-    server.play(talked("", ("c1", "look", '{ "q": oops')))
-    reply = Talker(server.anthropic).chat(stream=True, tools=[LOOK])
-    assert reply.tool_calls == (ToolCall("c1", "look", '{ "q": oops'),)
-
-
-def test_broken_arguments_of_the_past_are_sent_as_an_object(server, spec):
+@each_row("spoken", FORMATS)
+def test_broken_arguments_of_the_past_are_sent_as_an_object(server, spoken):
     """A call that was no JSON does not block the talk, and its text stays readable."""
     call = {"id": "c 1", "function": {"name": "look", "arguments": '{"q": oops'}}
     messages = [
@@ -153,7 +127,7 @@ def test_broken_arguments_of_the_past_are_sent_as_an_object(server, spec):
         {"role": "tool", "tool_call_id": "c 1", "content": "no JSON", "is_error": True},
     ]
     server.play(talked("Sorry."))
-    Talker(spec).chat(messages)
+    Talker(getattr(server, spoken)).chat(messages)
     assert no_problems(server)
     sent = json.dumps(server.received[0].body)
     assert "oops" in sent
@@ -161,7 +135,8 @@ def test_broken_arguments_of_the_past_are_sent_as_an_object(server, spec):
     assert "error" in sent
 
 
-def test_a_long_talk_is_in_order(server, spec, stream):
+@TALKS
+def test_a_long_talk_is_in_order(server, spoken, stream):
     """Hundreds of messages with results, notes, errors and repeated ids are taken as they are."""
     messages = [{"role": "system", "content": "S"}]
     for turn in range(60):
@@ -182,7 +157,7 @@ def test_a_long_talk_is_in_order(server, spec, stream):
             messages += [{"role": "assistant", "content": f"answer {turn}"}]
     messages += [{"role": "user", "content": "So?"}]
     server.play(talked("ok"))
-    assert Talker(spec).chat(messages, stream=stream).text == "ok"
+    assert Talker(getattr(server, spoken)).chat(messages, stream=stream).text == "ok"
     assert no_problems(server)
     sent = json.dumps(server.received[0].body)
     for turn in range(60):
@@ -191,7 +166,8 @@ def test_a_long_talk_is_in_order(server, spec, stream):
     assert "[note 55]" in sent
 
 
-def test_pictures_are_sent(server, spec):
+@each_row("spoken", FORMATS)
+def test_pictures_are_sent(server, spoken):
     """A picture goes as its bytes or as its place, beside the words."""
     pixel = "data:image/png;base64,cGl4ZWw="
     parts = [
@@ -200,9 +176,9 @@ def test_pictures_are_sent(server, spec):
         {"type": "image_url", "image_url": {"url": "https://h/picture"}},
     ]
     server.play(talked("A pixel."))
-    Talker(spec).chat([{"role": "user", "content": parts}])
+    Talker(getattr(server, spoken)).chat([{"role": "user", "content": parts}])
     [sent] = server.received[0].body["messages"]
-    if spec == server.openai:
+    if spoken == "openai":
         assert sent["content"] == parts
         return
     text, inline, linked = sent["content"]

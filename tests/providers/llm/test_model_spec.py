@@ -69,22 +69,15 @@ def test_a_password_in_the_url_is_refused_and_not_shown():
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_public_model_needs_a_key(monkeypatch):
+def test_a_public_model_needs_a_key_and_a_server_by_url_gets_only_its_own(monkeypatch):
     """Without one, the error names the variable, the setting and the way without."""
     for provider, variable in (("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")):
         with pytest.raises(ConfigError, match=f"{variable}.*llm.api_key.*no model"):
             open_language_model(LLMSettings(), f"{provider}:some")
         monkeypatch.setenv(variable, "k")
-        assert find_key(ModelSpec(provider, "some"), None) == "k"
-        assert find_key(ModelSpec(provider, "some"), "mine") == "mine"
-
-
-def test_a_server_by_url_gets_only_the_key_given_for_it(monkeypatch):
-    """The environment's key belongs to the public provider."""
-    local = ModelSpec("openai", "some", "http://h/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert find_key(local, None) is None
-    assert find_key(local, "mine") == "mine"
+        for url, key in ((None, "k"), ("http://h/v1", None)):
+            assert find_key(ModelSpec(provider, "some", url), None) == key
+            assert find_key(ModelSpec(provider, "some", url), "mine") == "mine"
 
 
 def test_opening_loads_nothing_heavy():

@@ -1,14 +1,20 @@
-"""The scripted model that is shipped for tests."""
+"""The scripted model that is shipped for tests: one that is asked, and one that talks."""
 
 import asyncio
 from dataclasses import dataclass
 
 import pytest
+from tables import each_row
 
 from memoranda.errors import LLMError
+from memoranda.model.chat import ChatModel, ChatReply, ToolSpec
+from memoranda.model.models import ToolCall
 from memoranda.model.ports import LanguageModel
 from memoranda.model.usage import Usage
-from memoranda.testing.models import ModelRequest, ScriptedLLM
+from memoranda.testing.models import ChatTurn, ModelRequest, ScriptedLLM
+
+LOOK = ToolSpec("look", "Looks.", {"type": "object"})
+CALL = ToolCall("c1", "look", '{"q": 1}')
 
 
 @dataclass
@@ -30,6 +36,12 @@ def ask(model: LanguageModel, answer=Word, prompt="p"):
     return asyncio.run(model.ask("i", prompt, answer))
 
 
+def chat(model: ChatModel, text="Hello?", *, tools=(), on_text=None):
+    """Return what the model replies."""
+    messages = [{"role": "user", "content": text}]
+    return asyncio.run(model.chat(messages, tools=tools, on_text=on_text))
+
+
 def test_answers_come_in_order_and_questions_are_kept():
     """Each question takes the next answer, whatever it is about."""
     model = ScriptedLLM([Word("a"), Number(1)], usage=Usage(requests=1, cost=0.5))
@@ -40,39 +52,79 @@ def test_answers_come_in_order_and_questions_are_kept():
         ask(model)
 
 
-def test_answers_come_by_type():
-    """By type: a list is used up, anything else is said every time."""
-    model = ScriptedLLM({Word: [Word("a"), Word("b")], Number: Number(1)})
-    assert [ask(model).value, ask(model, Number).value, ask(model).value] == [
-        Word("a"),
-        Number(1),
-        Word("b"),
-    ]
-    assert ask(model, Number).value == Number(1)
+def test_turns_come_in_order():
+    """Each turn takes the next entry: words, one call, several calls, or a whole reply."""
+    whole = ChatReply("And?", (CALL,), Usage(requests=3))
+    model = ScriptedLLM(["Hi.", CALL, [CALL, CALL], whole], usage=Usage(requests=1, cost=0.5))
+    assert chat(model) == ChatReply("Hi.", (), Usage(requests=1, cost=0.5))
+    assert chat(model).tool_calls == (CALL,)
+    assert chat(model).tool_calls == (CALL, CALL)
+    assert chat(model) == whole
+    with pytest.raises(AssertionError, match="ChatReply was asked for"):
+        chat(model)
+
+
+def test_answers_and_replies_come_by_type():
+    """A list is used up, anything else is said every time; talk has a script of its own."""
+    script = {Word: [Word("a"), Word("b")], Number: Number(1), ChatReply: ["One.", "Two."]}
+    model = ScriptedLLM(script)
+    assert [ask(model).value, ask(model).value] == [Word("a"), Word("b")]
+    assert [ask(model, Number).value, ask(model, Number).value] == [Number(1)] * 2
+    assert [chat(model).text, chat(model).text] == ["One.", "Two."]
+    assert (len(model.chatted), len(model.asked)) == (2, 4)
     with pytest.raises(AssertionError):
         ask(model)
 
 
-def test_answers_can_be_made_of_the_question():
-    """A function sees the question."""
-    model = ScriptedLLM({Word: lambda asked: Word(asked.prompt.upper())})
+def test_answers_and_replies_can_be_made_of_what_was_asked():
+    """A function sees the question, or the messages and the tools."""
+
+    def reply(turn):
+        return f"{turn.messages[-1]['content']} {turn.tools[0].name}"
+
+    model = ScriptedLLM({Word: lambda asked: Word(asked.prompt.upper()), ChatReply: reply})
     assert ask(model, prompt="hey").value == Word("HEY")
+    assert chat(model, "x", tools=[LOOK]).text == "x look"
 
 
-def test_failures_cost_too():
-    """A scripted LLMError is raised with what was spent, unless it says so itself."""
+def test_words_are_told_in_pieces():
+    """A listener hears the words one by one, and together they are the reply."""
+    text = "  Two  words\n\nand 例え 😀 "
+    on_text = []
+    assert chat(ScriptedLLM([text]), on_text=on_text.append).text == text == "".join(on_text)
+    assert len(on_text) == 6
+    assert chat(ScriptedLLM([CALL]), on_text=on_text.append).text == ""
+    assert len(on_text) == 6
+
+
+def test_turns_are_remembered_as_they_were():
+    """What is done to the messages afterwards does not change what was asked."""
+    model = ScriptedLLM({ChatReply: "Hi."})
+    messages = [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+    asyncio.run(model.chat(messages, tools=[LOOK]))
+    messages[0]["content"][0]["text"] = "b"
+    said = {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    assert model.chatted == [ChatTurn((said,), (LOOK,))]
+
+
+@each_row("call", [ask, chat])
+def test_failures_are_raised_with_what_they_cost(call):
+    """A scripted error comes before any word; an LLMError says what was spent."""
     model = ScriptedLLM([LLMError("down"), LLMError("slow", Usage(requests=3)), ValueError("x")])
     with pytest.raises(LLMError, match="down") as caught:
-        ask(model)
+        call(model)
     assert caught.value.usage.failures == 1
     with pytest.raises(LLMError) as caught:
-        ask(model)
+        call(model)
     assert caught.value.usage.requests == 3
     with pytest.raises(ValueError, match="x"):
-        ask(model)
+        call(model)
 
 
-def test_an_answer_of_another_type_is_the_scripts_mistake():
+@each_row("entry", [7, [], [CALL, "x"], Word("w")])
+def test_what_does_not_fit_is_the_scripts_mistake(entry):
     """It does not reach the code under test."""
+    with pytest.raises(AssertionError, match="the script replies"):
+        chat(ScriptedLLM([entry]))
     with pytest.raises(AssertionError, match="Number was asked for"):
         ask(ScriptedLLM([Word("a")]), Number)
