@@ -1,7 +1,5 @@
 """Names from a language model: only what the text holds."""
 
-from __future__ import annotations
-
 import asyncio
 
 from hypothesis import given

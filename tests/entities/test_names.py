@@ -1,10 +1,10 @@
 """Names: the form they are compared in, and which of them mean the same."""
 
-from __future__ import annotations
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from tables import each_row, each_text
 
 from memoranda.entities.names import (
     RuleNameMatcher,
@@ -21,29 +21,16 @@ from memoranda.text.terms import fold_name
 MATCHER = RuleNameMatcher()
 
 
-@each_row
-def test_fold(name: str, key: str):
+@each_text
+def test_fold(pair: str):
     """Case, width, accents, possessive and spaces do not distinguish names; letters do.
 
-    Caroline | caroline
-    José | jose
-    Ana's | ana
-    Ana’s | ana
-    James' | james
-    Straße | strasse
-    Łódź | lodz
-    Søren | soren
-    Æther | aether
-    İstanbul | istanbul
-    Αθήνα | αθηνα
-    Андрей | андреи
-    O’Brien | o'brien
-    C++ | c++
-    हिन्दी | हिन्दी
-    が | が
-    三体 | 三体
-    's | 's
+    Caroline = caroline | José = jose | Ana's = ana | Ana’s = ana | James' = james
+    Straße = strasse | Łódź = lodz | Søren = soren | Æther = aether | İstanbul = istanbul
+    Αθήνα = αθηνα | Андрей = андреи | O’Brien = o'brien | C++ = c++ | हिन्दी = हिन्दी | が = が
+    三体 = 三体 | 's = 's
     """
+    name, key = pair.split(" = ")
     assert fold_name(name) == key
 
 
@@ -62,119 +49,76 @@ def test_a_key_is_its_own_key_and_forgets_spaces(name: str):
     assert all(fold_name(each) == folded for each, folded in spellings)
 
 
-@each_row
-def test_a_short_form_of_a_name(short: str, full: str):
+@each_text
+def test_a_short_form_of_a_name(pair: str):
     """Given name, family name, initials and nicknames by beginning are the same person.
 
-    Mel | Melanie
-    Caro | Caroline
-    Steph | Stephanie
-    mel | Melanie Jones
-    Mel Jones | Melanie Jones
-    M. Jones | Melanie Jones
-    Smith | John Smith
-    John | John Smith
-    Dr. Smith | John Smith
-    Dr. Smith | Prof. Smith
-    José | Jose Garcia
-    Ana | ANA
-    Bob | Robert
-    Bob | Robert Smith
-    Bob Smith | Robert Smith
-    Liz | Elizabeth
-    Ted | Theodore
-    Ted | Edward
-    Bill | William
-    Kathy | Katherine
-    Ed | Edward
+    Mel = Melanie | Caro = Caroline | Steph = Stephanie | mel = Melanie Jones
+    Mel Jones = Melanie Jones | M. Jones = Melanie Jones | Smith = John Smith | John = John Smith
+    Dr. Smith = John Smith | Dr. Smith = Prof. Smith | José = Jose Garcia | Ana = ANA | Bob = Robert
+    Bob = Robert Smith | Bob Smith = Robert Smith | Liz = Elizabeth | Ted = Theodore | Ted = Edward
+    Bill = William | Kathy = Katherine | Ed = Edward
     """
-    assert same_person(short, full)
+    one, other = pair.split(" = ")
+    assert same_person(one, other)
 
 
-@each_row
-def test_two_people(short: str, full: str):
+@each_text
+def test_two_people(pair: str):
     """Names that only resemble each other are two people.
 
-    Me | Melanie
-    Paul | Paula
-    Martin | Martina
-    Mel | Carmel
-    Melanie | Mel
-    John Smith | John Miller
-    John Smith | Jane Smith
-    J. Smith | Maria Smith
-    John Smith | Smith
-    Will | Bill
-    Robert | Bob
-    Bob | Rob
-    Jack | John
-    Sally | Sarah
-    Bob Smith | Robert Miller
-    Smith | Bob Robertson
-    ⏎ | Melanie
-    Dr. | Dr. Smith
-    Mel |
+    Me = Melanie | Paul = Paula | Martin = Martina | Mel = Carmel | Melanie = Mel
+    John Smith = John Miller | John Smith = Jane Smith | J. Smith = Maria Smith | John Smith = Smith
+    Will = Bill | Robert = Bob | Bob = Rob | Jack = John | Sally = Sarah | Bob Smith = Robert Miller
+    Smith = Bob Robertson | ⏎ = Melanie | Dr. = Dr. Smith | Mel = ⏎
     """
-    assert not same_person(short, full)
+    one, other = pair.split(" = ")
+    assert not same_person(one, other)
 
 
-@each_row
-def test_initials(short: str, full: str):
+@each_text
+def test_initials(pair: str):
     """Initials count with or without the small words.
 
-    NYC | New York City
-    N.Y.C. | new york city
-    UN | United Nations
-    BoA | Bank of America
-    BA | Bank of America
-    MoMA | Museum of Modern Art
+    NYC = New York City | N.Y.C. = new york city | UN = United Nations | BoA = Bank of America
+    BA = Bank of America | MoMA = Museum of Modern Art
     """
-    assert is_initialism(short, full)
+    one, other = pair.split(" = ")
+    assert is_initialism(one, other)
 
 
-@each_row
-def test_no_initials(short: str, full: str):
+@each_text
+def test_no_initials(pair: str):
     """Everyday words, single letters and parts of the initials are none.
 
-    nyc | New York City
-    NYC | New York
-    NY | New York City
-    N | Norway
-    No | New Order
-    N1 | New 1
-    ⏎ | New York
-    NYC |
+    nyc = New York City | NYC = New York | NY = New York City | N = Norway | No = New Order
+    N1 = New 1 | ⏎ = New York | NYC = ⏎
     """
-    assert not is_initialism(short, full)
+    one, other = pair.split(" = ")
+    assert not is_initialism(one, other)
 
 
-@each_row
-def test_names_of_one_thing(one: str, other: str):
+@each_text
+def test_names_of_one_thing(pair: str):
     """Well-known names of a place are one, and a legal form makes no other company.
 
-    UK | Great Britain
-    U.S. | United States
-    USA | the United States of America
-    LA | Los Angeles
-    Vegas | Las Vegas
-    Acme | Acme Ltd.
-    Acme Inc | Acme, Inc.
-    The Guardian | Guardian
+    UK = Great Britain | U.S. = United States | USA = the United States of America
+    LA = Los Angeles | Vegas = Las Vegas | Acme = Acme Ltd. | Acme Inc = Acme, Inc.
+    The Guardian = Guardian
     """
+    one, other = pair.split(" = ")
     assert same_thing(one, other)
     assert same_thing(other, one)
 
 
-@each_row
-def test_names_of_two_things(one: str, other: str):
+@each_text
+def test_names_of_two_things(pair: str):
     """Names that only resemble each other are two things.
 
-    UK | Ukraine
-    New York | New York City
-    Acme Ltd | Acme Records
-    Co | Inc
-    Georgia | Georgetown
+    UK = Ukraine | New York = New York City | Acme Ltd = Acme Records | Co = Inc
+    Georgia = Georgetown
     """
+    one, other = pair.split(" = ")
     assert not same_thing(one, other)
 
 
@@ -189,29 +133,19 @@ KNOWN |= dict.fromkeys(["melanie", "john smith", "maxine"], "person")
 KNOWN |= dict.fromkeys(["new york city", "jordan river", "united states"], "location")
 
 
-@each_row
-def test_link(name: str, type: str, key: str):
+@each_text
+def test_link(row: str):
     """A name is linked to the one known name that it may mean, of a type that fits.
 
-    Melanie | person | melanie
-    MELANIE's | other | melanie
-    Mel | person | melanie
-    Mel | other |
-    Mel | location |
-    Dr. Smith | person | john smith
-    Smith | other | john smith
-    NYC | location | new york city
-    NYC | other | new york city
-    NYC | person |
-    Jordan | person |
-    Caroline | person |
-    Johnny Smith | person | john smith
-    US | location | united states
-    US | person |
-    Acme Ltd | organization | acme
-    Acme Ltd | location |
+    Melanie (person) = melanie | MELANIE's (other) = melanie | Mel (person) = melanie
+    Mel (other) = - | Mel (location) = - | Dr. Smith (person) = john smith
+    Smith (other) = john smith | NYC (location) = new york city | NYC (other) = new york city
+    NYC (person) = - | Jordan (person) = - | Caroline (person) = -
+    Johnny Smith (person) = john smith | US (location) = united states | US (person) = -
+    Acme Ltd (organization) = acme | Acme Ltd (location) = -
     """
-    assert link(name, type, KNOWN) == MATCHER.link(name, type, KNOWN) == (key or None)
+    *name, key = re.fullmatch(r"(.+) \((\w+)\) = (.+)", row).groups()
+    assert link(*name, KNOWN) == MATCHER.link(*name, KNOWN) == (None if key == "-" else key)
 
 
 def test_an_ambiguous_name_is_not_linked():

@@ -33,29 +33,15 @@ def summary(*records):
 
 def test_what_is_said_of_it_comes_before_what_mentions_it():
     """Facts about the entity come first, then the surer, then the newer; three at most."""
-    assert (
-        summary(
-            fact("Bo met Ana.", subject="Bo", confidence=0.9),
-            fact("Ana sings.", confidence=0.7),
-            fact("Ana runs.", confidence=0.7, day=1),
-            fact("Ana is tall.", confidence=0.9),
-        )
-        == "Ana is tall. Ana runs. Ana sings."
-    )
+    told = [fact("Ana sings.", confidence=0.7), fact("Ana runs.", confidence=0.7, day=1)]
+    tall = fact("Ana is tall.", confidence=0.9)
+    met = fact("Bo met Ana.", subject="Bo", confidence=0.9)
+    assert summary(met, *told, tall) == "Ana is tall. Ana runs. Ana sings."
+    assert summary(tall, fact("x" * LONGEST)) == "Ana is tall."  # What is too long is left out.
 
 
 def test_only_facts_that_hold_are_told():
     """Superseded facts, episodes and reflections give no summary."""
-    assert (
-        summary(
-            fact("Ana lives in Porto.", by="fact_2"),
-            fact("hi", kind=Kind.EPISODE),
-            fact("week", kind=Kind.REFLECTION),
-        )
-        is None
-    )
-
-
-def test_a_summary_is_short():
-    """What would make it too long is left out whole."""
-    assert summary(fact("Ana is tall.", confidence=0.9), fact("x" * LONGEST)) == "Ana is tall."
+    ended = fact("Ana lives in Porto.", by="fact_2")
+    said, week = fact("hi", kind=Kind.EPISODE), fact("week", kind=Kind.REFLECTION)
+    assert summary(ended, said, week) is None

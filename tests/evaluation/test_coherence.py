@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from made_up_runs import made_up_run
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 BUDGETS = (2_000, 4_000)
@@ -36,7 +37,7 @@ def tallied(replay):
     return counted
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@each_row("budget", BUDGETS)
 def test_every_context_fits_and_holds_the_last_request(tallied, budget):
     """No context exceeds its budget, and each of the six conversations was pruned."""
     tally = tallied(budget)
@@ -51,7 +52,7 @@ def test_conversations_stay_coherent(tallied):
     assert tally.coherent > 0.9 * tally.conversations
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@each_row("budget", BUDGETS)
 def test_few_pruned_messages_are_needed_later(tallied, budget):
     """SM3: the particulars in markers leave fewer than 5 %, and none beyond one expansion."""
     tally = tallied(budget)

@@ -2,8 +2,8 @@
 
 80 runs of an airline's agent (tau-bench), and before each message of the agent the context it
 would have been given. ``make torture`` replays budgets of 2,000 and 4,000 tokens with all runs and
-larger ones with every other, a push every fourth of these; requests of providers are judged on a
-part of that (``RUNS`` and ``JUDGED``).
+larger ones with every other; a push every fourth of these, and other strategies than the default
+with 4,000 tokens. Requests of providers are judged on a part of that (``RUNS`` and ``JUDGED``).
 """
 
 import importlib
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from effort import examples
 from provider_rules import problems_anthropic, problems_openai, problems_responses
+from tables import each_row
 
 from memoranda.conversation.strategies import STRATEGIES
 
@@ -34,13 +35,14 @@ REACHED = {2_000: 0.99, 4_000: 1, 8_000: 1, 16_000: 1}
 # strategy. At 2,000 tokens, of which the system prompt takes more than half, it is not held.
 COHERENT = {4_000: 0.9, 8_000: 0.97, 16_000: 0.97}
 NEEDED_LATER = 0.05  # SM3
+DEFAULT = "rolling_window"
 pytestmark = pytest.mark.torture
-PAIRS = [(name, budget) for budget in RUNS for name in STRATEGIES]
-EVERY = pytest.mark.parametrize(("strategy", "budget"), PAIRS)
-# The strategy of seed 003 keeps no request, and shows markers only where they fit.
-ASKED = pytest.mark.parametrize(
-    ("strategy", "budget"), [pair for pair in PAIRS if pair[0] != "recency"]
-)
+PAIRS = [
+    (name, budget)
+    for budget in RUNS
+    for name in STRATEGIES
+    if PART == 1 or name == DEFAULT or budget == 4_000
+]
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +80,7 @@ def tallied(replay, runs):
     return counted
 
 
-@EVERY
-@pytest.mark.timeout(120)
+@each_row(("strategy", "budget"), PAIRS)
 def test_most_of_what_the_next_call_needs_is_in_view(tallied, strategy, budget):
     """Each context fits, and shows most of the ids, numbers and codes that the next call names."""
     tally = tallied(strategy, budget)
@@ -89,8 +90,8 @@ def test_most_of_what_the_next_call_needs_is_in_view(tallied, strategy, budget):
     assert tally.shown / tally.codes >= SHOWN[budget]
 
 
-@ASKED
-@pytest.mark.timeout(120)
+# The strategy of seed 003 keeps no request, and shows markers only where they fit.
+@each_row(("strategy", "budget"), [pair for pair in PAIRS if pair[0] != "recency"])
 def test_what_is_not_in_view_is_one_expansion_away(tallied, strategy, budget):
     """The last request is in every context; what the next call names is there or under a marker."""
     tally = tallied(strategy, budget)
@@ -98,30 +99,28 @@ def test_what_is_not_in_view_is_one_expansion_away(tallied, strategy, budget):
     assert (tally.shown + tally.marked) / tally.codes >= REACHED[budget]
 
 
-@pytest.mark.parametrize("budget", COHERENT)
-@pytest.mark.timeout(120)
+@each_row("budget", COHERENT)
 def test_nine_of_ten_conversations_are_coherent(tallied, budget):
     """N2.2, SM1: the last request and all that the next call names are in each context's view."""
-    tally = tallied("rolling_window", budget)
+    tally = tallied(DEFAULT, budget)
     assert tally.conversations >= 80 / RUNS[budget] - 1
     assert tally.coherent / tally.conversations >= COHERENT[budget]
     assert tally.cut_coherent >= tally.cut * 0.9
 
 
-@EVERY
-@pytest.mark.timeout(120)
+@each_row(("strategy", "budget"), PAIRS)
 def test_few_pruned_messages_are_needed_later(tallied, strategy, budget):
     """SM3: of few does a later call name what is then nowhere in the context, markers included."""
     tally = tallied(strategy, budget)
     assert tally.missed <= tally.missed_without <= tally.needed <= tally.pruned
     assert tally.unreachable <= tally.missed
-    if strategy == "rolling_window":
+    if strategy == DEFAULT:
         assert tally.missed <= tally.pruned * NEEDED_LATER
 
 
 def test_more_room_shows_more(tallied):
     """No strategy shows less of what is needed where the budget is larger."""
-    for strategy in STRATEGIES:
+    for strategy in STRATEGIES if PART == 1 else [DEFAULT]:
         tallies = [tallied(strategy, budget) for budget in RUNS]
         shares = [tally.shown / tally.codes for tally in tallies]
         assert shares == sorted(shares)
@@ -130,8 +129,7 @@ def test_more_room_shows_more(tallied):
     assert kept["hybrid"].shown > kept["recency"].shown  # Scores know what matters.
 
 
-@EVERY
-@pytest.mark.timeout(120)
+@each_row(("strategy", "budget"), PAIRS)
 def test_every_context_is_taken_by_every_provider(replay, runs, strategy, budget):
     """Law 2: in all three forms, within the budget, and no call or result stands alone."""
     for run in runs[FIRST :: JUDGED[budget]]:

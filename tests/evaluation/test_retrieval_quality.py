@@ -6,17 +6,16 @@ The figures of all development data are held by ``python -m benchmarks frozen``.
 import importlib.util
 import sys
 import warnings
-from datetime import UTC
 from pathlib import Path
 
 import numpy as np
 import pytest
+from retrieving import LATE, retriever_of
 
 from memoranda import errors
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
 from memoranda.providers.embedding.model_files import find
-from memoranda.search.search import Ranking, Retriever
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -58,18 +57,10 @@ def read(load):
         return list(load())
 
 
-def ask(arm, ranking):
+def ask(arm, **ranking):
     """Return the order of documents under another ranking of the same memory."""
-    parts = arm._memory._services
-    retriever = Retriever(
-        store=parts.store,
-        analyzer=parts.retriever.analyzer,
-        extractor=parts.extractor,
-        derivations=parts.derivations,
-        zone=UTC,
-        ranking=ranking,
-    )
-    scope, where = Scope(arm._memory.user), Filter(now=parts.clock.now())
+    retriever = retriever_of(arm._memory, **ranking)
+    scope, where = Scope(arm._memory.user), Filter(now=LATE)
 
     def rank(query):
         hits = retriever.search(scope, query, where, limit=DEEPEST)
@@ -95,7 +86,7 @@ def test_turns_of_a_conversation_are_found_better_than_by_each_arm_alone(evaluat
     assert at5 >= 0.70
     assert at10 >= 0.80
     for name in ("lexical", "vector"):
-        alone = Ranking(only=frozenset({name}))
-        alone5, alone10 = recalls(evaluator, ask(arm, alone), docs, queries)
+        alone = ask(arm, only=frozenset({name}))
+        alone5, alone10 = recalls(evaluator, alone, docs, queries)
         assert at5 > alone5, f"{name} alone is as good"
         assert at10 > alone10, f"{name} alone is as good"

@@ -1,7 +1,5 @@
 """Forms: which of them fit a text, whatever stands for the names in them."""
 
-from __future__ import annotations
-
 from tables import each_row
 
 from memoranda.facts.forms import FormFragments, FormSet

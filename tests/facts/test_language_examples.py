@@ -1,7 +1,5 @@
 """Each language reads its own examples: what a sentence states, and what states nothing."""
 
-from __future__ import annotations
-
 from tables import each_row
 
 from memoranda.facts.reader import FactStatement, read_facts

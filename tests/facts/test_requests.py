@@ -1,7 +1,5 @@
 """Requests: what a sentence asks of memory, in its own words, and what only looks like one."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row, each_text, read_table

@@ -28,6 +28,16 @@ UTC = Settings(timezone="UTC")
 PLAIN = Settings(timezone="UTC", embedding={"model": "none"})
 
 
+def user(*texts):
+    """Return messages of the user."""
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def rules():
+    """Return a service without a model, which is closed when the block ends."""
+    return closing(ConsolidationService(settings=UTC))
+
+
 def service(*script, **given):
     """Return a service whose model says what ``script`` says."""
     return closing(ConsolidationService(ScriptedLLM(script), settings=UTC, **given))
@@ -36,8 +46,8 @@ def service(*script, **given):
 def test_without_a_model_both_parts_come_from_rules(tmp_path):
     """An entry that quotes what was said, and its facts as lines of MEMORY.md, by topic."""
     notes = Notes(tmp_path)
-    with closing(ConsolidationService(settings=UTC)) as rules:
-        result = rules.consolidate_into(notes, SAID)
+    with rules() as made:
+        result = made.consolidate_into(notes, SAID)
     assert result.memory_update == notes.read_memory()
     assert "- The user lives in Porto.\n" in notes.read_memory()
     assert "## People\n\n- The user's sister Rosa is a nurse.\n" in notes.read_memory()
@@ -49,51 +59,48 @@ def test_a_new_value_takes_the_place_of_the_old_line(tmp_path):
     """What is said anew adds no second line, and what a person wrote stays as it is."""
     notes = Notes(tmp_path)
     notes.write_memory("# Mine\n\n- The user lives in Porto.\n- Feed the cat at six\n")
-    with closing(ConsolidationService(settings=UTC)) as rules:
-        rules.consolidate_into(notes, [{"role": "user", "content": "I moved to Lisbon."}])
+    with rules() as made:
+        made.consolidate_into(notes, user("I moved to Lisbon."))
         after = notes.read_memory()
-        rules.consolidate_into(notes, [{"role": "user", "content": "I moved to Lisbon."}])
+        made.consolidate_into(notes, user("I moved to Lisbon."))
     assert after == "# Mine\n\n- The user moved to Lisbon.\n- Feed the cat at six\n"
     assert notes.read_memory() == after
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_of_one_talk_the_last_word_counts(tmp_path, apart):
+def test_of_one_talk_the_last_word_counts(tmp_path):
     """What a later message makes untrue has no line, in the same talk as in the next."""
-    notes = Notes(tmp_path)
-    said = [{"role": "user", "content": text} for text in ("I live in Lisbon.", MOVED)]
-    with closing(ConsolidationService(settings=UTC)) as rules:
-        for talk in [[said[0]], [said[1]]] if apart else [said]:
-            rules.consolidate_into(notes, talk)
-    assert "The user moved to Porto." in notes.read_memory()
-    assert "Lisbon" not in notes.read_memory()
+    said = user("I live in Lisbon.", MOVED)
+    for number, talks in enumerate(([said], [said[:1], said[1:]])):
+        notes = Notes(tmp_path / str(number))
+        with rules() as made:
+            for talk in talks:
+                made.consolidate_into(notes, talk)
+        assert "The user moved to Porto." in notes.read_memory()
+        assert "Lisbon" not in notes.read_memory()
 
 
-def test_a_time_without_a_zone_is_refused():
-    """As everywhere else: nobody could say when it was."""
-    said = {"role": "user", "content": MOVED, "timestamp": "2026-05-01T10:00:00"}
-    with (
-        closing(ConsolidationService(settings=UTC)) as rules,
-        pytest.raises(errors.InvalidInput, match="timestamp=2026-05-01T10:00:00 has no time zone"),
-    ):
-        rules.consolidate([said], "")
-
-
-@each_row("messages", ["x", b"x", 7, {"role": "user", "content": "x"}])
-def test_what_is_no_list_of_messages_is_refused(messages):
-    """The message says what is wanted."""
-    with (
-        closing(ConsolidationService(settings=UTC)) as rules,
-        pytest.raises(errors.InvalidInput, match="messages must be a list"),
-    ):
-        rules.consolidate(messages, "")
+@each_row(
+    ("messages", "why"),
+    [
+        *((each, "messages must be a list") for each in ("x", b"x", 7, user("x")[0])),
+        *((each, None) for each in ([], user(" "), [{"no": "role"}])),
+        (
+            [user(MOVED)[0] | {"timestamp": "2026-05-01T10:00:00"}],
+            "timestamp=2026-05-01T10:00:00 has no time zone",
+        ),
+    ],
+)
+def test_what_is_no_talk_is_refused(messages, why):
+    """Messages that say nothing, or nobody knows when, are an error of ours, and no entry."""
+    with rules() as made, pytest.raises(errors.InvalidInput, match=why):
+        made.consolidate(messages, "")
 
 
 def test_nothing_new_is_no_update(tmp_path):
     """Both parts are optional: small talk makes no entry, and leaves MEMORY.md untouched."""
     notes = Notes(tmp_path)
-    with closing(ConsolidationService(settings=UTC)) as rules:
-        result = rules.consolidate_into(notes, [{"role": "user", "content": "Hi!"}])
+    with rules() as made:
+        result = made.consolidate_into(notes, user("Hi!"))
     assert result == ConsolidationResult()
     assert list(tmp_path.iterdir()) == []
 
@@ -112,7 +119,7 @@ def test_a_model_that_fails_leaves_the_last_words(tmp_path):
     """The last ten messages, 200 characters of each, are kept; MEMORY.md stays as it was."""
     notes = Notes(tmp_path)
     notes.write_memory("- mine\n")
-    said = [{"role": "user", "content": f"word{number} " + "x" * 500} for number in range(14)]
+    said = user(*(f"word{number} " + "x" * 500 for number in range(14)))
     with service(LLMError("overloaded")) as failing:
         failing.consolidate_into(notes, said)
     text = notes.history()[0].text
@@ -146,7 +153,7 @@ def test_callers_wait_in_the_order_in_which_they_came(tmp_path):
     with closing(ConsolidationService(model, settings=UTC)) as slow:
         threads = []
         for number in range(4):
-            said = [{"role": "user", "content": f"talk number {number} of ours"}]
+            said = user(f"talk number {number} of ours")
             threads.append(Thread(target=slow.consolidate_into, args=(notes, said)))
             threads[-1].start()
             assert model.arrived.wait(PATIENCE)
@@ -157,9 +164,8 @@ def test_callers_wait_in_the_order_in_which_they_came(tmp_path):
         model.go.set()
         for thread in threads:
             thread.join(PATIENCE)
-    assert [f"talk number {number}" in prompt for number, prompt in enumerate(model.heard)] == [
-        True
-    ] * 4
+    assert all(f"talk number {n}" in prompt for n, prompt in enumerate(model.heard))
+    assert len(model.heard) == 4
     assert len(notes.history()) == 4
 
 
@@ -174,13 +180,6 @@ def test_the_time_out_ends_the_waiting(tmp_path):
     assert "[raw-fallback]" in notes.history()[0].text
 
 
-@each_row("said", [[], [{"role": "user", "content": " "}], [{"no": "role"}]])
-def test_a_talk_of_nothing_is_refused(said):
-    """Messages that say nothing are an error of ours, and no entry."""
-    with closing(ConsolidationService(settings=UTC)) as rules, pytest.raises(errors.InvalidInput):
-        rules.consolidate(said, "")
-
-
 HAND = "# Mine\n\n- Feed the cat at six\n- Water the plants\n- Call Zoe on Sundays\n"
 NOT_NOTES = [
     "No changes.", "...", " ", "(empty)", "# Memory", "The notes are up to date.", "- nothing new",
@@ -188,21 +187,15 @@ NOT_NOTES = [
 ]  # fmt: skip
 
 
-def test_only_a_whole_text_takes_the_place_of_the_notes(tmp_path):
+@each_row("update", NOT_NOTES)
+def test_only_a_whole_text_takes_the_place_of_the_notes(tmp_path, update):
     """No placeholder, no word about the notes, and nothing that drops most of the lines."""
-    failures = []
-    for number, update in enumerate(NOT_NOTES):
-        notes = Notes(tmp_path / str(number))
-        notes.write_memory(HAND)
-        with service(Consolidation("They talked.", update)) as made:
-            result = made.consolidate_into(notes, SAID)
-        if (notes.read_memory(), result.memory_update) != (HAND, None):
-            failures.append((update, notes.read_memory()))
-        if "They talked." not in notes.history()[0].text:
-            failures.append((update, notes.history()))
-    assert failures == []
-    with service(Consolidation("They talked.", "No changes.")) as made:
-        assert made.consolidate(SAID, "").memory_update is None
+    notes = Notes(tmp_path / str(NOT_NOTES.index(update)))
+    notes.write_memory(HAND)
+    with service(Consolidation("They talked.", update)) as made:
+        result = made.consolidate_into(notes, SAID)
+    assert (notes.read_memory(), result.memory_update) == (HAND, None)
+    assert "They talked." in notes.history()[0].text
 
 
 def test_a_changed_line_is_written_and_the_former_text_is_kept(tmp_path):
@@ -264,10 +257,8 @@ def test_an_edit_made_while_the_model_thinks_is_kept(tmp_path):
 
 def test_two_services_on_one_folder_lose_no_update(tmp_path):
     """By the lock of the folder, and by comparing: what one wrote the other reads."""
-    talks = [
-        [{"role": "user", "content": text}]
-        for text in ("I live in Porto.", "My sister Rosa is a nurse.", "I work at Tidepool.")
-    ]
+    said = ("I live in Porto.", "My sister Rosa is a nurse.", "I work at Tidepool.")
+    talks = [user(text) for text in said]
     services = [ConsolidationService(settings=UTC) for _ in talks]
     threads = [
         Thread(target=each.consolidate_into, args=(Notes(tmp_path), talk))
@@ -304,22 +295,19 @@ BROKEN = [ValueError("odd"), KeyError("x"), TimeoutError(), None, {}, "text",
           Reply("text", Usage()), Reply({"history_entry": "x"}, Usage())]  # fmt: skip
 
 
-def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path):
+@each_row("deed", BROKEN)
+def test_whatever_a_model_raises_or_gives_the_last_words_are_kept(tmp_path, deed):
     """Without a store and with one: a raw entry, and the session waits for the model."""
-    failures = []
-    for number, deed in enumerate(BROKEN):
-        notes = Notes(tmp_path / f"n{number}")
-        with closing(ConsolidationService(Broken(deed), settings=UTC)) as made:
-            made.consolidate_into(notes, SAID)
-        with Memory(tmp_path / f"{number}.db", llm=Broken(deed), settings=PLAIN) as memory:
-            chat = memory.conversation("one")
-            chat.add("user", "I live in Porto.")
-            chat.end()
-            stored = [entry.text for entry in memory.notes.history()]
-        raw = [*(entry.text for entry in notes.history()), *stored]
-        if len(raw) != 2 or not all("[raw-fallback]" in text for text in raw):
-            failures.append((deed, raw))
-    assert failures == []
+    folder = tmp_path / str(BROKEN.index(deed))
+    notes = Notes(folder / "notes")
+    with closing(ConsolidationService(Broken(deed), settings=UTC)) as made:
+        made.consolidate_into(notes, SAID)
+    with Memory(folder / "memory.db", llm=Broken(deed), settings=PLAIN) as memory:
+        chat = memory.conversation("one")
+        chat.add("user", "I live in Porto.")
+        chat.end()
+        raw = [entry.text for entry in (*notes.history(), *memory.notes.history())]
+    assert ["[raw-fallback]" in text for text in raw] == [True, True]
 
 
 def test_an_order_to_end_the_program_passes():
@@ -337,20 +325,17 @@ ANSWERS = ["{}", '{"error": "model overloaded"}', '{"summary": "They spoke of Po
            '{"history_entry": "...", "memory_update": "..."}', "I cannot do that."]  # fmt: skip
 
 
-def test_an_object_without_its_fields_is_no_success(tmp_path, server):
+@each_row("answer", ANSWERS)
+def test_an_object_without_its_fields_is_no_success(tmp_path, server, answer):
     """Whatever JSON a server sends: without an entry the last messages are kept as they were."""
-    failures = []
     chosen = Settings(timezone="UTC", llm={"api_key": "k", "retries": 0})
-    for number, answer in enumerate(ANSWERS):
-        server.play(answering(answer))
-        notes = Notes(tmp_path / str(number))
-        notes.write_memory(HAND)
-        with closing(ConsolidationService(server.openai, settings=chosen)) as made:
-            made.consolidate_into(notes, SAID)
-        raw = ["[raw-fallback]" in entry.text for entry in notes.history()]
-        if raw != [True] or notes.read_memory() != HAND:
-            failures.append((answer, notes.history(), notes.read_memory()))
-    assert failures == []
+    server.play(answering(answer))
+    notes = Notes(tmp_path / str(ANSWERS.index(answer)))
+    notes.write_memory(HAND)
+    with closing(ConsolidationService(server.openai, settings=chosen)) as made:
+        made.consolidate_into(notes, SAID)
+    assert ["[raw-fallback]" in entry.text for entry in notes.history()] == [True]
+    assert notes.read_memory() == HAND
 
 
 def test_a_session_file_is_consolidated_from_where_it_was(tmp_path):
@@ -358,21 +343,20 @@ def test_a_session_file_is_consolidated_from_where_it_was(tmp_path):
     path = tmp_path / "s.jsonl"
     lines = [
         {"_type": "metadata", "createdAt": "2026-01-05T09:00:00.000Z", "lastConsolidated": 2},
-        {"role": "user", "content": "I live in Lisbon."},
+        *user("I live in Lisbon."),
         {"role": "assistant", "content": "Noted."},
-        {"role": "user", "content": "My sister Rosa is a nurse."},
-        {"role": "user", "content": "I work at Tidepool."},
+        *user("My sister Rosa is a nurse.", "I work at Tidepool."),
     ]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
     notes = Notes(tmp_path / "notes")
-    with closing(ConsolidationService(settings=UTC)) as rules:
-        assert rules.consolidate_session(notes, path, keep=1)
+    with rules() as made:
+        assert made.consolidate_session(notes, path, keep=1)
         assert json.loads(path.read_text().splitlines()[0])["lastConsolidated"] == 3
         assert "Rosa" in notes.read_memory()
         assert "Lisbon" not in notes.read_memory() + notes.history()[0].text
         Conversation.open(path).add("assistant", "Good to know.")
-        assert rules.consolidate_session(notes, path)
-        assert not rules.consolidate_session(notes, path)
+        assert made.consolidate_session(notes, path)
+        assert not made.consolidate_session(notes, path)
     head = json.loads(path.read_text().splitlines()[0])
     assert (head["lastConsolidated"], head["createdAt"]) == (5, "2026-01-05T09:00:00.000Z")
     assert "Tidepool" in notes.read_memory()

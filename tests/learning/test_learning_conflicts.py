@@ -1,7 +1,5 @@
 """What is said again, what has changed, and what rests on what: facts over time."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

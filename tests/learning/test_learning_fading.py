@@ -1,7 +1,5 @@
 """Decay and expiry of a whole memory, night after night, on a clock that is moved by hand."""
 
-from __future__ import annotations
-
 import math
 from contextlib import closing
 from datetime import timedelta
@@ -24,11 +22,8 @@ def memory():
 
 def learned(memory, *lines):
     """Say lines and learn from them; return the facts."""
-    talk(
-        memory,
-        "s",
-        *(lines or ("I used to sail with old friends.", "I used to row with my cousins.")),
-    )
+    usual = "I used to sail with old friends.", "I used to row with my cousins."
+    talk(memory, "s", *(lines or usual))
     memory.consolidate()
     return facts(memory)
 
@@ -58,10 +53,11 @@ def fact_of(found, words):
 
 
 def test_recall_refreshes(memory):
-    """What is recalled is believed as at first, and fades anew from then."""
+    """What is recalled is believed as at first, and fades anew from then; search is no use."""
     porto = fact_of(learned(memory), "friends")
     clock_of(memory).advance(20 * DAY)
     memory.decay()
+    memory.search("Where did the user sail?", kind="fact")
     assert memory.get(porto.id).confidence < porto.confidence / 2
     search = next(tool for tool in memory.tools() if tool.name == "search_memories")
     assert porto.id in search(query="Where did the user sail?", memory_type="fact")
@@ -70,15 +66,6 @@ def test_recall_refreshes(memory):
     memory.decay()
     left = porto.confidence * math.exp(-RATE * 20)
     assert memory.get(porto.id).confidence == pytest.approx(left, abs=1e-4)
-
-
-def test_search_alone_keeps_nothing_fresh(memory):
-    """Looking through memory, as a person does, is no use by an agent."""
-    porto = fact_of(learned(memory), "friends")
-    clock_of(memory).advance(20 * DAY)
-    memory.decay()
-    memory.search("Where did the user sail?", kind="fact")
-    assert memory.get(porto.id).confidence < porto.confidence / 2
 
 
 def test_what_is_protected_never_fades(memory):
@@ -96,27 +83,18 @@ def test_what_is_protected_never_fades(memory):
     assert memory.get(porto.id).confidence == 1.0
 
 
-@each_row(("threshold", "left"), [(0.0, 2), (0.05, 2), (0.5, 0)])
-def test_the_threshold_is_a_setting(threshold, left):
-    """``decay.threshold`` says from where a fact is retired; 0 is never."""
-    with closing(remembering(settings=by_hand(decay={"threshold": threshold}))) as memory:
+@each_row(("section", "left"), [
+    ({"decay": {"threshold": 0.0}}, (2, 2)), ({"decay": {"threshold": 0.05}}, (2, 0)),
+    ({"decay": {"threshold": 0.5}}, (0, 0)), ({"consolidation": {"decay_rate": 0}}, (2, 2)),
+])  # fmt: skip
+def test_the_threshold_is_a_setting(section, left):
+    """``decay.threshold`` says from where a fact is retired, 0 is never; so is the rate."""
+    with closing(remembering(settings=by_hand(**section))) as memory:
         learned(memory)
-        clock_of(memory).advance(10 * DAY)
-        memory.decay()
-        assert len(facts(memory)) == left
-        if threshold == 0:
-            clock_of(memory).advance(1_000 * DAY)
+        for days, number in zip((10, 1_000), left, strict=True):
+            clock_of(memory).advance(days * DAY)
             memory.decay()
-            assert len(facts(memory)) == 2
-
-
-def test_the_decay_rate_is_a_setting():
-    """``consolidation.decay_rate = 0``: what is learned stays."""
-    with closing(remembering(settings=by_hand(consolidation={"decay_rate": 0}))) as memory:
-        before = learned(memory)
-        clock_of(memory).advance(1_000 * DAY)
-        assert memory.decay().count == 0
-        assert facts(memory) == before
+            assert len(facts(memory)) == number
 
 
 def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
@@ -195,25 +173,20 @@ def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
         assert memory.verify() == []
 
 
-@each_row(
-    ("kind", "span", "before", "after"),
-    [
-        ("episode", "12h", timedelta(hours=12, milliseconds=-1), timedelta(hours=12)),
-        ("fact", "2w", timedelta(days=14, milliseconds=-1), timedelta(days=14)),
-        ("reflection", "90s", timedelta(seconds=89), timedelta(seconds=90)),
-        ("context", "36h", timedelta(hours=35), timedelta(hours=36)),
-    ],
-)
-def test_each_kind_has_its_own_time(tmp_path, kind, span, before, after):
+@each_row(("kind", "span", "seconds"), [
+    ("episode", "12h", 12 * 3_600), ("fact", "2w", 14 * 86_400), ("reflection", "90s", 90),
+    ("context", "36h", 36 * 3_600),
+])  # fmt: skip
+def test_each_kind_has_its_own_time(tmp_path, kind, span, seconds):
     """A record is there until its span is over, to the millisecond, and then is not."""
-    clock = FrozenClock(START)
+    clock, over = FrozenClock(START), START + timedelta(seconds=seconds)
     with closing(keeping(tmp_path / f"{kind}.db", clock, **{kind: span})) as memory:
         record = memory.remember("Something to keep.", kind=kind)
         other = memory.remember("Something else.", kind="episode" if kind == "fact" else "fact")
-        clock.set(START + before)
+        clock.set(over - timedelta(milliseconds=1))
         assert memory.expire().count == 0
         assert memory.records(kind=kind)[0].id == record.id
-        clock.set(START + after)
+        clock.set(over)
         assert dict(memory.expire().counts) == {kind: 1}
         assert [item.id for item in memory.records()] == [other.id]
         assert [change.action for change in memory.history(record.id)] == ["insert", "retire"]

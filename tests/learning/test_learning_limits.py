@@ -16,11 +16,15 @@ NO_TIME = Settings(consolidation={"longest": 1e-9})
 def test_a_session_that_takes_too_long_is_tried_three_times(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    """It waits twice and says why; then its messages stay, are found, and doctor tells of them."""
+    """It waits twice and says why; then its messages stay, are found, and doctor tells of them.
+
+    To ask what would be learned uses up no try.
+    """
     path = tmp_path / "agent.db"
     with Memory(path, settings=NO_TIME, embedder=HashEmbedder()) as memory:
-        chat = memory.conversation("talk")
-        chat.add("user", "I live in Delft.")
+        memory.conversation("talk").add("user", "I live in Delft.")
+        for _ in range(4):
+            assert "talk" in memory.consolidate(dry_run=True).failed
         for _ in range(2):
             report = memory.consolidate()
             assert "consolidation.longest" in report.failed["talk"]
@@ -35,14 +39,6 @@ def test_a_session_that_takes_too_long_is_tried_three_times(
         assert "1" in told.detail
         assert memory.count(kind="fact") == 0
         assert "Delft" in memory.search("Where does she live?")[0].record.content
-
-
-def test_a_try_in_a_dry_run_does_not_count():
-    """To ask what would be learned uses up no try."""
-    with Memory(":memory:", settings=NO_TIME, embedder=HashEmbedder()) as memory:
-        memory.conversation("talk").add("user", "I live in Delft.")
-        for _ in range(4):
-            assert "talk" in memory.consolidate(dry_run=True).failed
 
 
 def test_the_beginning_of_a_very_long_message_is_read():

@@ -1,7 +1,5 @@
 """Enrichment of a whole memory: names read again at night by a pipeline trained here."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from itertools import product
 

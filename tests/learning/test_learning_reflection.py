@@ -1,10 +1,7 @@
 """The weekly insight of a whole memory: when it is due, what it says, and what it rests on."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
-import pytest
 from learning_talks import DAY, clock_of, facts, remembering, tables, talk
 
 from memoranda.errors import LLMError
@@ -20,14 +17,6 @@ LINES = (
 )
 
 
-@pytest.fixture
-def memory():
-    """Ana's memory, which learned four facts this week."""
-    with closing(remembering()) as made:
-        week(made)
-        yield made
-
-
 def week(memory):
     """Say and learn what there is to reflect on."""
     talk(memory, "s", *LINES)
@@ -40,21 +29,11 @@ def reflections(memory):
     return memory.records(kind="reflection")
 
 
-def test_an_insight_says_what_the_week_was_about(memory):
-    """Without a model it is a digest: whom and what was talked about, plans with their dates."""
-    report = memory.reflect()
-    (insight,) = reflections(memory)
-    assert (report.count, report.lines) == (1, tuple(insight.content.splitlines()))
-    assert "Marta" in insight.content
-    assert "20 March" in insight.content or "2026-03-20" in insight.content
-    assert (insight.tags, insight.decay_rate, insight.origin) == (("weekly",), 0.0, "reflection")
-    assert insight.metadata["by"] == "digest"
-    assert insight.source_ids
-    assert {memory.get(source).user for source in insight.source_ids} == {"ana"}
+def test_an_insight_says_what_the_week_was_about(tmp_path):
+    """Without a model it is a digest: whom and what was talked about, plans with their dates.
 
-
-def test_a_dry_run_shows_the_insight_and_keeps_nothing(tmp_path):
-    """The plan is the text; no byte of any table changes."""
+    A dry run shows it, and changes no byte of any table.
+    """
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
         week(memory)
@@ -62,41 +41,35 @@ def test_a_dry_run_shows_the_insight_and_keeps_nothing(tmp_path):
         before = tables(path)
         plan = memory.reflect(dry_run=True)
         assert (plan.count, plan.dry_run, tables(path)) == (1, True, before)
-        assert memory.reflect().lines == plan.lines
+        report = memory.reflect()
+        (insight,) = reflections(memory)
+        assert report.lines == plan.lines == tuple(insight.content.splitlines())
+        assert "Marta" in insight.content
+        assert "20 March" in insight.content or "2026-03-20" in insight.content
+        assert (insight.tags, insight.decay_rate) == (("weekly",), 0.0)
+        assert (insight.origin, insight.metadata["by"]) == ("reflection", "digest")
+        assert {memory.get(source).user for source in insight.source_ids} == {"ana"}
 
 
-def test_an_insight_never_fades_and_is_no_evidence(memory):
+def test_an_insight_never_fades_and_is_no_evidence():
     """Its words are an agent's: nothing is learned from them, and time takes nothing away."""
-    memory.reflect()
-    (insight,) = reflections(memory)
-    clock_of(memory).advance(400 * DAY)
-    memory.maintain(["decay", "consolidate", "expire"])
-    assert reflections(memory) == [insight]
+    with closing(remembering()) as memory:
+        week(memory)
+        memory.reflect()
+        (insight,) = reflections(memory)
+        clock_of(memory).advance(400 * DAY)
+        memory.maintain(["decay", "consolidate", "expire"])
+        assert reflections(memory) == [insight]
 
 
 def test_the_models_words(tmp_path):
-    """With a model the insight is what it says of the records it was shown, and names it."""
-    said = "Ana settled in Porto and keeps in touch with Marta in Berlin."
-    model = ScriptedLLM([ReflectionAnswer(said, ["m1", "m2"])], name="wise")
-    path = tmp_path / "memory.db"
-    with closing(remembering(path)) as memory:
-        week(memory)
-        clock = FrozenClock(clock_of(memory).now())
-    with closing(remembering(path, llm=model, clock=clock)) as memory:
-        assert memory.reflect().lines == (said,)
-        (insight,) = reflections(memory)
-        assert insight.metadata["by"] == "wise"
-        (asked,) = model.asked
-        assert "Marta" in asked.prompt
-        assert set(insight.source_ids) >= {item.id for item in facts(memory)}
-        (usage,) = memory.stats().usage
-        assert (usage.stage, usage.model, usage.usage.requests) == ("reflect", "wise", 1)
+    """With a model the insight is what it says of the records it was shown, and names it.
 
-
-def test_a_model_that_fails_leaves_the_insight_for_later(tmp_path):
-    """Nothing is written, the failure is told, and the next try succeeds."""
+    Where it fails nothing is written, the failure is told, and the next try succeeds.
+    """
     said = "Ana settled in Porto and keeps in touch with Marta in Berlin."
-    model = ScriptedLLM([LLMError("overloaded"), ReflectionAnswer(said, ["m1"])])
+    answer = ReflectionAnswer(said, ["m1", "m2"])
+    model = ScriptedLLM([LLMError("overloaded"), answer], name="wise")
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
         week(memory)
@@ -105,5 +78,10 @@ def test_a_model_that_fails_leaves_the_insight_for_later(tmp_path):
         report = memory.reflect()
         assert (report.count, dict(report.failed)) == (0, {"insight": "overloaded"})
         assert reflections(memory) == []
-        assert memory.reflect().count == 1
-        assert reflections(memory)[0].content == said
+        assert memory.reflect().lines == (said,)
+        (insight,) = reflections(memory)
+        assert insight.metadata["by"] == "wise"
+        assert "Marta" in model.asked[1].prompt
+        assert set(insight.source_ids) >= {item.id for item in facts(memory)}
+        (usage,) = memory.stats().usage
+        assert (usage.stage, usage.model, usage.usage.requests) == ("reflect", "wise", 2)

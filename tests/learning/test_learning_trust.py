@@ -1,7 +1,5 @@
 """Whose word becomes a fact: a person's, and neither secrets nor orders to the model."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """The recall loop: what memory told and hears again is use of it, and no news."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest
@@ -42,56 +40,37 @@ def used(memory, record):
 
 
 ROLES = ["user", "assistant", "tool"]
+CALL = {"id": "c1", "type": "function"}
+CALL |= {"function": {"name": "search_memories", "arguments": "{}"}}
 
 
 def say(memory, session, role, text):
     """Let someone say something in a session, as a program hands it over."""
-    if role == "tool":
-        memory.conversation(session).extend(
-            [
-                {"role": "user", "content": "Look it up."},
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [
-                        {
-                            "id": "c1",
-                            "type": "function",
-                            "function": {"name": "search_memories", "arguments": "{}"},
-                        }
-                    ],
-                },
-                {"role": "tool", "tool_call_id": "c1", "content": text},
-            ]
-        )
-    else:
+    if role != "tool":
         memory.conversation(session).add(role, text)
+        return
+    memory.conversation(session).extend(
+        [
+            {"role": "user", "content": "Look it up."},
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c1", "content": text},
+        ]
+    )
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_a_recalled_block_that_comes_back_is_use(memory, role):
-    """The block in its fence teaches nothing, is in no episode, and counts once as used."""
+@each_row("role", ROLES)
+@each_row("fenced", [True, False])
+def test_a_recalled_block_that_comes_back_is_use(memory, role, fenced):
+    """It teaches nothing, is in no episode, and counts once as used; also without its fence."""
     before, (block, told) = known(memory), recalled(memory)
-    count = used(memory, told)
-    say(memory, "next", role, f"{block}\n\nWhat is the weather there?")
+    count, session = used(memory, told), f"{role} {fenced}"
+    lines = block if fenced else "\n".join(each for each in block.splitlines() if "- [" in each)
+    say(memory, session, role, f"{lines}\n\nWhat is the weather there?")
     memory.consolidate()
     assert known(memory) == before
     assert used(memory, told) == count + 1
-    episodes = memory.records(kind="episode", session="next")
-    assert [item.content.strip() for item in episodes][-1] == "What is the weather there?"
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_lines_of_a_block_without_its_fence_are_use(memory, role):
-    """A program that takes the fence away changes nothing."""
-    before, (block, told) = known(memory), recalled(memory)
-    lines = [line for line in block.splitlines() if "- [" in line]
-    count = used(memory, told)
-    say(memory, "next", role, "\n".join(["This is known:", *lines]))
-    memory.consolidate()
-    assert known(memory) == before
-    assert used(memory, told) == count + 1
-    assert "Porto" not in memory.records(kind="episode", session="next")[-1].content
+    episodes = memory.records(kind="episode", session=session)
+    assert episodes[-1].content.strip() == "What is the weather there?"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -102,7 +81,6 @@ def test_a_quote_of_what_was_recalled_into_the_talk_is_use(memory, role):
     chat.add("user", "Hello.")
     told = chat.context("Where do I live?", budget=4_000).recall.hits[0].record
     count = used(memory, told)
-    assert count == 1
     words = told.content.lower().replace("lives", "lives ").replace("live ", "live  ")
     say(memory, "next", role, f"As you said: {words}")
     memory.consolidate()
@@ -128,10 +106,10 @@ def test_saying_it_anew_in_ones_own_words_is_evidence(memory):
     assert len(known(memory)[NUTS]) == 1
 
 
-def test_ten_sessions_of_repeating_add_nothing(memory):
+def test_sessions_of_repeating_add_nothing(memory):
     """However often an agent repeats what it recalled, facts and sources stay as they were."""
     before = known(memory)
-    for number in range(10):
+    for number in range(6):
         chat = memory.conversation(f"again {number}")
         chat.add("user", "What do you know about me?")
         context = chat.context("Where do I live, and what am I allergic to?", budget=4_000)
@@ -146,7 +124,7 @@ def test_ten_sessions_of_repeating_add_nothing(memory):
     assert known(memory) == before
     told = [hit.record for hit in context.recall.hits if hit.record.content in FIRST]
     assert told
-    assert all(used(memory, record) >= 20 for record in told)
+    assert all(used(memory, record) >= 12 for record in told)
 
 
 def test_what_is_used_does_not_fade(memory):
@@ -195,7 +173,7 @@ def test_asking_the_same_again_and_again_does_not_hide_the_answer():
     """A question that was asked in many sessions is not told to who asks it again."""
     with closing(remembering()) as memory:
         talk(memory, "first", "I live in Porto.")
-        for number in range(25):
+        for number in range(12):
             talk(memory, f"again {number}", "Where do I live, remind me?")
         memory.consolidate()
         assert "Porto" in memory.recall("Where do I live, remind me?").text

@@ -92,8 +92,7 @@ def test_it_looks_back_to_the_last_one():
     """What was learned before a week without a reflection is in the next; at least a week."""
     facts = [*three(), fact(4, "Ana has a boat.", age=10), fact(5, "Ana has a cat.", age=14)]
     for last, numbers in ((None, 3), (NOW - 6 * DAY, 3), (NOW - 13 * DAY, 4)):
-        found = reflect.week(facts, (), last=last, now=NOW, zone=UTC)
-        assert len(found.facts) == numbers
+        assert len(reflect.week(facts, (), last=last, now=NOW, zone=UTC).facts) == numbers
     assert "boat" in looked_back(facts, last=NOW - 13 * DAY).content
 
 
@@ -101,17 +100,14 @@ def test_a_week_holds_200_records_the_newest_with_a_fair_share_for_each_kind():
     """Half facts, half episodes; what one kind leaves is the other's."""
     facts = [fact(n, f"fact {n}", age=n / 100) for n in range(300)]
     talk = [episode(n, f"said {n}", age=n / 100) for n in range(300)]
-    many = reflect.week(facts, talk, now=NOW, zone=UTC)
-    assert len(many.records) == 200
-    assert {record.id for record in many.facts} == {record.id for record in facts[:100]}
-    assert (
-        list(many.records)
-        == sorted(many.records, key=lambda each: (each.created_at, each.id))[::-1]
-    )
-    assert len(reflect.week(facts[:20], talk, now=NOW, zone=UTC).facts) == 20
-    assert len(reflect.week(facts[:20], talk, now=NOW, zone=UTC).records) == 200
-    assert len(reflect.week(facts, talk[:20], now=NOW, zone=UTC).facts) == 180
     plans = [fact(900 + n, f"plan {n}", age=50, event_time=NOW + n * DAY) for n in range(1, 40)]
+    many = reflect.week(facts, talk, now=NOW, zone=UTC)
+    assert {record.id for record in many.facts} == {record.id for record in facts[:100]}
+    newest = sorted(many.records, key=lambda each: (each.created_at, each.id), reverse=True)
+    assert list(many.records) == newest
+    few = reflect.week(facts[:20], talk, now=NOW, zone=UTC)
+    assert (len(many.records), len(few.records), len(few.facts)) == (200, 200, 20)
+    assert len(reflect.week(facts, talk[:20], now=NOW, zone=UTC).facts) == 180
     ahead = reflect.week(facts, talk, ahead=plans, now=NOW, zone=UTC)
     assert (len(ahead.ahead), len(ahead.records)) == (20, 180)
     assert ahead.ahead[0].id == "fact_901"
@@ -188,13 +184,12 @@ def test_it_says_who_was_talked_about_and_what_came_up_again():
         fact(2, "the bees of Ana swarm in May", age=2),
         fact(3, "a garden needs rain", age=3),
     ]
+    machine = {"trust": Trust.AGENT, "source_role": "assistant"}
     talk = [
         episode(1, "my bees are well, says Zoe", age=1),
         episode(2, "the bees and the garden", age=4),
-        episode(
-            3, "Bo and Bo and Bo: honey honey", age=1, trust=Trust.AGENT, source_role="assistant"
-        ),
-        episode(4, "Bo and honey again", age=2, trust=Trust.AGENT, source_role="assistant"),
+        episode(3, "Bo and Bo and Bo: honey honey", age=1, **machine),
+        episode(4, "Bo and honey again", age=2, **machine),
     ]
     found = looked_back(facts, talk)
     assert section(found.content, "Talked about") == ["Ana (2), Zoe (2)"]
@@ -202,42 +197,39 @@ def test_it_says_who_was_talked_about_and_what_came_up_again():
     assert set(found.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001", "ep_002"}
 
 
-def test_what_memory_itself_had_said_is_not_what_people_talked_about():
-    """A recalled block inside a message counts for nothing."""
+def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
+    """The same words three times are one fact, and a recalled block in a message is nobody's."""
+    same = [fact(n, "Ana  is vegetarian" if n else "ana is Vegetarian") for n in range(4)]
+    assert looked_back(same) is looked_back([]) is None
+    assert looked_back([fact(1, "Ana moved", supersedes="fact_0")]) is not None
     block = '<memoranda-memory note="data">\n- Zoe, Zoe and the bees\n</memoranda-memory>\n'
     talk = [episode(n, f"{block}yes", age=n) for n in (1, 2)]
-    facts = [*three(), fact(4, "the bees are well", age=3)]
-    text = looked_back(facts, talk).content
+    text = looked_back([*three(), fact(4, "the bees are well", age=3)], talk).content
     assert "Zoe" not in text
     assert section(text, "Came up again") == []
 
 
-def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
-    """The same words three times are one fact; a draft of one line would be none."""
-    found = looked_back(
-        [fact(n, "Ana  is vegetarian" if n else "ana is Vegetarian") for n in range(4)]
-    )
-    assert found is None
-    assert looked_back([]) is None
-    assert looked_back([fact(1, "Ana moved", supersedes="fact_0")]) is not None
-
-
 def test_the_draft_is_what_the_specification_asks_for():
-    """A reflection, tagged weekly, never fading, an agent's word, with its sources and its week."""
+    """A reflection, tagged weekly, never fading, an agent's word, with its sources and its week.
+
+    A model's words have the same provenance: they rest on all that it was shown.
+    """
     draft = looked_back(three())
     assert (draft.kind, draft.tags, draft.decay_rate) == (Kind.REFLECTION, ("weekly",), 0.0)
     assert (draft.origin, draft.role) == ("reflection", "agent")
-    assert draft.metadata == {
-        "since": "2026-03-01T03:00:00+00:00",
-        "until": "2026-03-08T03:00:00+00:00",
-        "by": "digest",
-    }
+    since, until = "2026-03-01T03:00:00+00:00", "2026-03-08T03:00:00+00:00"
+    assert draft.metadata == {"since": since, "until": until, "by": "digest"}
     clock = FrozenClock(NOW)
-    ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
-    record = ingest.plan(ANA, draft).record
+    planner = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
+    record = planner.plan(ANA, draft).record
     assert record.id.startswith("ref_")
     assert (record.trust, record.confidence, record.decay_rate) == (Trust.AGENT, 1.0, 0.0)
     assert record.valid_until is None
+    week = reflect.week(three(), [episode(1, "I saw Zoe")], now=NOW, zone=UTC)
+    draft, _ = reflect.plan(week, NAMES, text="Ana settles in.", by="openai:small")
+    assert (draft.content, draft.metadata["by"]) == ("Ana settles in.", "openai:small")
+    assert set(draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
+    assert (draft.role, draft.decay_rate) == ("agent", 0.0)
 
 
 def test_days_are_those_of_the_user():
@@ -259,14 +251,8 @@ WORDS = st.text("abc é日ß.#*-\n ", min_size=1, max_size=400).filter(str.strip
 def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
     """Any texts: at most 1,200 characters, the same each time, every statement a record's."""
     facts = [
-        fact(
-            number,
-            text,
-            "plan",
-            event_time=NOW + days * DAY,
-            metadata={"category": "plan"} | ({"supersedes": "x"} if changed else {}),
-        )
-        for number, (text, changed, days) in enumerate(items)
+        fact(number, text, "plan", event_time=NOW + days * DAY, supersedes="x" if old else None)
+        for number, (text, old, days) in enumerate(items)
     ]
     found = looked_back(facts)
     assert found == looked_back(facts[::-1])
@@ -298,13 +284,3 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
     assert "**Changed**" in text
     assert section(text, "New")[0].startswith("- constraint: ")
     assert section(text, "Talked about") == ["Zoe (60)"]
-
-
-def test_a_models_words_have_the_same_provenance():
-    """They rest on all that it was shown."""
-    week = reflect.week(three(), [episode(1, "I saw Zoe")], now=NOW, zone=UTC)
-    draft, _ = reflect.plan(week, NAMES, text="Ana settles in.", by="openai:small")
-    assert draft.content == "Ana settles in."
-    assert set(draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
-    assert draft.metadata["by"] == "openai:small"
-    assert (draft.role, draft.decay_rate) == ("agent", 0.0)

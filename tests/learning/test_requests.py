@@ -1,11 +1,11 @@
 """What a person asks of memory: kept at once, in their words, told in a receipt, never twice."""
 
-from __future__ import annotations
-
 from tables import each_row
 
 from memoranda.agent import Agent
 from memoranda.model.reports import RequestOutcome
+
+SIGNS = {"+": "Remembered:", "-": "No longer kept:"}
 
 
 def facts(memory):
@@ -28,29 +28,57 @@ def listening(memory, session="talk", **options):
     return chat, told
 
 
-def test_what_is_asked_is_kept_in_the_turn(memory):
-    """The fact is there when the message is, permanent, and the receipt names it."""
-    chat, told = listening(memory)
-    chat.add("user", "Please remember that the spare key hangs behind the oven.")
-    (receipt,) = told
-    record = memory.get(receipt.record)
-    assert record.content == "The spare key hangs behind the oven."
-    assert record.decay_rate == 0
-    assert receipt.line == "Remembered: The spare key hangs behind the oven."
+@each_row
+def test_what_is_asked_is_kept_in_the_turn_and_told(opened, said, kept, told):
+    """The fact is there when the message is, permanent, and once, also after consolidation.
+
+    # The receipts tell what was remembered (+) and what is no longer kept (-).
+    # In their words; of several things each by itself, and nothing twice.
+    Please remember that the spare key hangs behind the oven.
+    | The spare key hangs behind the oven. | + The spare key hangs behind the oven.
+    Remember these: my vet is Dr Lund, and the code is 4711. / Remember that the code is 4711.
+    | My vet is Dr Lund. / The code is 4711.
+    | + My vet is Dr Lund. / + The code is 4711. / + The code is 4711.
+    # A request may be about what was said before, in the same message or in the one before.
+    Hi! I'm allergic to bee stings. Please remember that. | I'm allergic to bee stings.
+    | + I'm allergic to bee stings.
+    The cellar floods whenever it rains. / >Oh. / Keep that in mind.
+    | The cellar floods whenever it rains. | + The cellar floods whenever it rains.
+    # What is said in confidence leaves no fact and no receipt.
+    Don't save this: I'm interviewing at Initech. Remember I hate Mondays. | |
+    # A new language to answer in takes the place of the old one; so does what to be called.
+    Always answer in French. / Switch to English from now on. | Switch to English from now on.
+    | + Always answer in French. / + Switch to English from now on.
+    Call me Sunny. / And call me Sunil. | Call me Sunil.
+    | + Call me Sunny. / + Call me Sunil.
+    # What is taken back ends; "stop" ends an instruction, or is one, and must say what it means.
+    Never suggest seafood. / No meetings before ten. / You can suggest seafood again.
+    | No meetings before ten.
+    | + Never suggest seafood. / + No meetings before ten. / - Never suggest seafood.
+    Stop using emojis. | Stop using emojis. | + Stop using emojis.
+    Never suggest seafood. / Stop doing that. | Never suggest seafood.
+    | + Never suggest seafood.
+    """
+    memory = opened()
+    chat, receipts = listening(memory)
+    for text in said.split(" / "):
+        chat.add("assistant" if text.startswith(">") else "user", text.removeprefix(">"))
+    now = {each.id: each for each in memory.records(kind="fact") if each.superseded_by is None}
+    lines = [SIGNS[each[0]] + each[1:] for each in filter(None, told.split(" / "))]
+    assert [each.line for each in receipts] == lines
+    assert {each.record for each in receipts if each.record in now} == set(now)
+    assert all(each.decay_rate == 0 for each in now.values())
+    assert sorted(facts(memory)) == sorted(filter(None, kept.split(" / ")))
+    assert sorted(consolidated(memory, chat)) == sorted(facts(memory))
+    assert now.keys() == {each.id for each in memory.records(kind="fact") if not each.superseded_by}
 
 
-def test_consolidation_stores_nothing_twice(memory):
-    """What was kept in the turn is the same fact afterwards, also with what is asked again."""
-    chat, told = listening(memory)
-    chat.add("user", "Remember these: my vet is Dr Lund, and the gate code is 4711.")
-    chat.add("assistant", "Done.")
-    chat.add("user", "Remember that the gate code is 4711.")
-    before = {each.id for each in memory.records(kind="fact")}
-    chat.end()
-    memory.consolidate()
-    assert {each.id for each in memory.records(kind="fact")} == before
-    assert len(before) == 2
-    assert [each.outcome for each in told] == [RequestOutcome.REMEMBERED] * 3
+def test_a_change_ends_what_was_asked_to_be_kept(memory):
+    """A request carries the attribute of its statement, so that the newer value replaces it."""
+    chat, _ = listening(memory)
+    chat.add("user", "Remember that I live in Turin.")
+    chat.add("user", "I've moved to Genoa.")
+    assert consolidated(memory, chat) == ["The user has moved to Genoa."]
 
 
 def test_what_was_forgotten_meanwhile_is_not_learned_again(memory):
@@ -59,31 +87,6 @@ def test_what_was_forgotten_meanwhile_is_not_learned_again(memory):
     chat.add("user", "Remember that I owe Pete ten pounds.")
     memory.forget(told[0].record)
     assert consolidated(memory, chat) == []
-
-
-def test_a_request_may_be_about_what_was_said_before(memory):
-    """In the same message or in the one before, without a fact that says only "that"."""
-    chat, _ = listening(memory)
-    chat.add("user", "Hi! I'm allergic to bee stings. Please remember that.")
-    chat.add("user", "The cellar floods whenever it rains.")
-    chat.add("assistant", "Oh.")
-    chat.add("user", "Keep that in mind.")
-    chat.end()
-    memory.consolidate()
-    assert "I'm allergic to bee stings." in facts(memory)
-    assert "The cellar floods whenever it rains." in facts(memory)
-    assert len([each for each in facts(memory) if "bee" in each]) == 1
-
-
-def test_a_change_ends_what_was_asked_to_be_kept(memory):
-    """A request carries the attribute of its statement, so that the newer value replaces it."""
-    chat, _ = listening(memory)
-    chat.add("user", "Remember that I live in Turin.")
-    chat.add("user", "I've moved to Genoa.")
-    chat.end()
-    memory.consolidate()
-    assert not [each for each in facts(memory) if "Turin" in each]
-    assert [each for each in facts(memory) if "Genoa" in each]
 
 
 @each_row
@@ -102,14 +105,6 @@ def test_what_is_refused_says_why(memory, text, why):
     assert receipt.line.startswith("Not remembered")
     assert "hunter2" not in receipt.line
     assert facts(memory) == []
-
-
-def test_what_is_said_in_confidence_is_not_kept(memory):
-    """A message that asks not to be saved leaves no fact and no receipt."""
-    chat, told = listening(memory)
-    chat.add("user", "Don't save this: I'm interviewing at Initech. Remember I hate Mondays.")
-    assert consolidated(memory, chat) == []
-    assert told == []
 
 
 def test_an_instruction_is_in_every_context(memory):
@@ -132,41 +127,6 @@ def test_instructions_give_way_where_the_budget_is_small(memory):
     text = context.messages[0]["content"]
     assert context.tokens <= 700
     assert ("49th" in text, "10th" in text) == (True, False)
-
-
-def test_one_language_at_a_time(memory):
-    """A new language to answer in takes the place of the old one; so does what to be called."""
-    chat, _ = listening(memory)
-    chat.add("user", "Always answer in French. Call me Sunny.")
-    chat.add("user", "Enough, switch to English from now on. And call me Sunil.")
-    assert sorted(facts(memory)) == ["Call me Sunil.", "Switch to English from now on."]
-
-
-def test_what_is_taken_back_ends(memory):
-    """No fact of it is active afterwards, in the turn and after consolidation."""
-    chat, told = listening(memory)
-    chat.add("user", "Never suggest seafood.")
-    chat.add("user", "No meetings before ten, please.")
-    chat.add("user", "You can suggest seafood again.")
-    assert facts(memory) == ["No meetings before ten."]
-    assert consolidated(memory, chat) == ["No meetings before ten."]
-    assert told[-1].line == "No longer kept: Never suggest seafood."
-
-
-@each_row
-def test_what_to_stop_is_an_instruction_or_ends_one(memory, said, kept):
-    """It ends an instruction of these words, or else is one; it must say what it means.
-
-    Stop using emojis. | Stop using emojis.
-    Stop doing that. |
-    """
-    chat = memory.conversation(said)
-    chat.add("user", "Never suggest seafood.")
-    chat.add("user", said)
-    expected = sorted(filter(None, ["Never suggest seafood.", kept]))
-    assert sorted(consolidated(memory, chat)) == expected
-    for fact in memory.records(kind="fact"):
-        memory.forget(fact.id)
 
 
 @each_row
@@ -206,7 +166,6 @@ def test_an_agents_word_is_no_instruction(memory):
 def test_the_agent_tells_what_it_keeps(memory):
     """An answer carries the receipts of its message."""
     answer = Agent(memory).process("Remember that the boiler man is called Abdul.")
-    assert [each.line for each in answer.requests] == [
-        "Remembered: The boiler man is called Abdul."
-    ]
+    (receipt,) = answer.requests
+    assert receipt.line == "Remembered: The boiler man is called Abdul."
     assert Agent(memory).process("Thanks!").requests == ()

@@ -1,7 +1,5 @@
 """What is typed in a hurry is read as if it were written with care."""
 
-from __future__ import annotations
-
 from tables import each_row, each_text
 
 from memoranda.learning.extraction.spelling import capitalize_names, lacks_capitals, write_out
@@ -37,21 +35,15 @@ def test_what_is_whole_stays(text):
 
 
 def test_names_get_the_capitals_they_have_elsewhere():
-    """A name in small letters is written as the conversation writes it, with its apostrophe."""
-    text = "sinas baby came and sina is fine, a simple thing"
-    assert (
-        capitalize_names(text, ["Sina"], []) == "Sina's baby came and Sina is fine, a simple thing"
-    )
+    """A name in small letters is written as the conversation writes it, with its apostrophe.
 
-
-def test_whoever_is_introduced_has_a_name():
-    """What stands after "called" is a name, unless it is a word that goes on the sentence."""
+    What stands after "called" is a name, unless it is a word that goes on the sentence; a text
+    that begins its sentences with capitals has its names as they are meant.
+    """
+    text, full = "sinas baby came and sina is fine", "Sina's baby came and Sina is fine"
+    assert capitalize_names(f"{text}, a simple thing", ["Sina"], []) == f"{full}, a simple thing"
     assert capitalize_names("my physio is called lorna", [], []) == "my physio is called Lorna"
     assert capitalize_names("the boss called after lunch", [], []) == "the boss called after lunch"
-
-
-def test_only_a_text_without_capitals_lacks_them():
-    """A text that begins its sentences with capitals has its names as they are meant."""
     assert lacks_capitals("i live in leeds. my mum too")
     assert not lacks_capitals("My mum lives in Leeds.")
     assert not lacks_capitals("today I met rose")

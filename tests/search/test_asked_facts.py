@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tables import each_row, each_text
+from tables import each_row, each_text, read_table
 
 from memoranda import Memory, Settings
 from memoranda.facts.questions import read_asked
@@ -118,46 +118,38 @@ def test_an_instruction_is_found_with_what_it_is_about_until_it_is_revoked():
         assert all("instruction" not in hit.why.arms for hit in memory.search(question))
 
 
-@each_row
-def test_a_question_names_its_attribute(question, attribute, about):
-    """What it is about is told in words, or it is the user's own.
+ASKED = read_table("""
+home |  | Where do I live? | Wo wohne ich jetzt? | Waar woon ik nu? | ¿Dónde vivo?
+| Où est-ce que j'habite ? | J'habite dans quelle ville maintenant ? | 今どこに住んでる?
+| 我現在住哪裡? | Dove vivo adesso?
+employer |  | Which company do we work for now? | Bei welcher Firma bin ich? | Je bosse où ?
+called |  | What do they call me?
+price | rent | How much is my rent?
+date | board meeting | When is the board meeting?
+partner |  | What's my wife's name? | Met wie heb ik verkering? | Comment s'appelle ma femme ?
+| 妻の名前は?
+age | declan | How old is Declan?
+allergy |  | What am I allergic to? | Was vertrage ich nicht? | ¿A qué soy alérgica?
+| À quoi suis-je allergique ?
+age | dana | Wie alt ist Dana?
+favourite | getränk | Was ist mein Lieblingsgetränk?
+pet |  | Hoe heet mijn kat ook alweer?
+job | joost | Wat voor werk doet Joost?
+home | claire | Où habite Claire ?
+age |  | Quel âge j'ai ?
+job | 田中 | 田中さんの仕事は?
+employer | 妹妹 | 我妹妹在哪里上班?
+favourite | 水果 | 我最喜欢的水果是什么
+child |  | Come si chiama mia figlia?
+employer | marco | Dove lavora Marco?
+""")
 
-    Where do I live? | home |
-    Which company do we work for now? | employer |
-    What do they call me? | called |
-    How much is my rent? | price | rent
-    When is the board meeting? | date | board meeting
-    What's my wife's name? | partner |
-    How old is Declan? | age | declan
-    What am I allergic to? | allergy |
-    Wo wohne ich jetzt? | home |
-    Wie alt ist Dana? | age | dana
-    Bei welcher Firma bin ich? | employer |
-    Was ist mein Lieblingsgetränk? | favourite | getränk
-    Was vertrage ich nicht? | allergy |
-    Met wie heb ik verkering? | partner |
-    Waar woon ik nu? | home |
-    Hoe heet mijn kat ook alweer? | pet |
-    Wat voor werk doet Joost? | job | joost
-    ¿Dónde vivo? | home |
-    ¿A qué soy alérgica? | allergy |
-    Où est-ce que j'habite ? | home |
-    J'habite dans quelle ville maintenant ? | home |
-    Où habite Claire ? | home | claire
-    Comment s'appelle ma femme ? | partner |
-    À quoi suis-je allergique ? | allergy |
-    Je bosse où ? | employer |
-    Quel âge j'ai ? | age |
-    今どこに住んでる? | home |
-    妻の名前は? | partner |
-    田中さんの仕事は? | job | 田中
-    我現在住哪裡? | home |
-    我妹妹在哪里上班? | employer | 妹妹
-    我最喜欢的水果是什么 | favourite | 水果
-    Dove vivo adesso? | home |
-    Come si chiama mia figlia? | child |
-    Dove lavora Marco? | employer | marco
-    """
+
+@each_row(
+    ("attribute", "about", "question"), [(*row[:2], each) for row in ASKED for each in row[2:]]
+)
+def test_a_question_names_its_attribute(attribute, about, question):
+    """What it is about is told in words, or it is the user's own."""
     assert (attribute, about) in [(each.attribute, each.about) for each in read_asked(question)]
 
 
@@ -212,13 +204,13 @@ def test_a_text_holds_what_is_asked_for_or_not(question, with_it, without):
 
 
 def first_said(question, *turns):
-    """Return the episode that a question finds first, of (role, text) nine days apart."""
+    """Return what a question finds first of (role, text), said nine days apart."""
     clock = FrozenClock(BEGIN)
     with Memory(":memory:", user="ana", settings=Settings(timezone="UTC"), clock=clock) as memory:
-        for number, (role, text) in enumerate(turns):
+        for role, text in turns:
             clock.advance(timedelta(days=9))
-            memory.remember(text, kind="episode", role=role, session=f"session-{number}")
-        return memory.search(question, kind="episode")[0].record.content
+            memory.remember(text, kind="episode", role=role)
+        return memory.search(question)[0].record.content
 
 
 def test_who_told_it_goes_before_who_says_it_again():

@@ -60,27 +60,18 @@ def test_bm25_is_by_the_book(memory, rows):
     assert bm25[1] == bm25[2] == 0
 
 
-def test_a_word_that_nobody_used_says_nothing(memory, rows):
-    """An unknown word lowers no coverage and gives none."""
+def test_what_nobody_used_or_may_see_says_nothing(memory, rows):
+    """An unknown word lowers no coverage; a hidden record has none, and shares none."""
     alone, with_unknown = asked(memory, rows, "tea"), asked(memory, rows, "tea", "zebra")
     np.testing.assert_allclose(
         alone.coverage(around=True), with_unknown.coverage(around=True), atol=1e-6
     )
-    assert not asked(memory, rows, "zebra").coverage(around=True).any()
     assert not asked(memory, rows).bm25().any()
-
-
-def test_what_is_not_visible_gives_nothing_to_others(memory, rows):
-    """A hidden record has no evidence, and shares none with its neighbours."""
-    visible = np.array([False, True, True, True])
-    found = asked(memory, rows, "green", visible=visible)
-    assert not found.coverage(around=True).any()
-    assert not found.bm25().any()
-
-
-def test_without_vectors_meaning_says_nothing(rows):
-    """No vector of the query, or none of the records."""
-    for vector in (None, np.ones(16, np.float32)):
+    hidden = asked(memory, rows, "green", visible=np.array([False, True, True, True]))
+    for found in (asked(memory, rows, "zebra"), hidden):
+        assert not found.coverage(around=True).any()
+        assert not found.bm25().any()
+    for vector in (None, np.ones(16, np.float32)):  # No vector of the query, or none of records.
         assert evidence.likeness(rows, vector) is None
 
 

@@ -1,5 +1,6 @@
 """Late interaction: the vectors of tokens, from the store to the score and its reasons."""
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from steps import carry_out, do
+from tables import each_row
 
 from memoranda import Memory, Settings
 from memoranda.model.models import Kind
@@ -110,43 +112,46 @@ def test_pieces_of_a_word_are_known_by_the_word():
     """What stands side by side is one word, whatever the model cut it into."""
     spans = [(0, 2), (2, 5), (6, 8), (9, 11)]
     assert words_at("gyuto is ok", spans) == ["gyuto", "gyuto", "is", "ok"]
-    assert words_at("", []) == []
 
 
 @pytest.fixture
 def open_memory():
     """Open memories of one chat, embedded by the local model, each with a setting of its own."""
-    opened = []
+    with ExitStack() as opened:
 
-    def make(**retrieval):
-        made = Memory(":memory:", user="ana", settings=Settings(retrieval=retrieval))
-        opened.append(made)
-        chat = made.conversation("one")
-        for at, (role, text) in enumerate(SAID):
-            chat.add(role, text, timestamp=datetime(2026, 1, 1, 12, at, tzinfo=UTC))
-        made.embed_pending()
-        return made
+        def make(**retrieval):
+            chosen = Settings(retrieval=retrieval)
+            made = opened.enter_context(Memory(":memory:", user="ana", settings=chosen))
+            chat = made.conversation("one")
+            for at, (role, text) in enumerate(SAID):
+                chat.add(role, text, timestamp=datetime(2026, 1, 1, 12, at, tzinfo=UTC))
+            made.embed_pending()
+            return made
 
-    yield make
-    for made in opened:
-        made.close()
+        yield make
 
 
 def test_a_word_is_found_by_one_that_means_the_same(open_memory):
-    """A hit says which words answer which of the question, the most telling first."""
+    """A hit says which words answer which of the question, the most telling first.
+
+    Where some records have no token vectors, they are judged by their whole vector.
+    """
     memory = open_memory()
     hit = memory.search("Which medicine should I never be given?", limit=1)[0]
     assert hit.record.content == SAID[0][1]
     assert "tokens" in hit.why.arms
-    pairs = {(match.asked, match.found) for match in hit.why.words}
-    assert ("medicine", "drugs") in pairs
-    cosines = [match.cosine for match in hit.why.words]
-    assert all(0.3 <= cosine <= 1.01 for cosine in cosines)
+    assert ("medicine", "drugs") in {(match.asked, match.found) for match in hit.why.words}
+    assert all(0.3 <= match.cosine <= 1.01 for match in hit.why.words)
+    model = memory._services.embedder
+    (plain,) = memory.remember_many(["Ana keeps bees on the roof."])
+    vector = model.embed([plain.content])[0]
+    put = [do.put_vectors(model.name, {plain.id: vector})]
+    carry_out(memory._services.store, memory._scope, put)
+    assert memory.search("Who keeps bees?", limit=1)[0].record == plain
+    assert memory.search("Which medicine should I never be given?", limit=1)[0].why.words
 
 
-@pytest.mark.parametrize(
-    "retrieval", [{"token_vectors": False}, {"fusion": "rrf"}, {"fusion": "cosine"}]
-)
+@each_row("retrieval", [{"token_vectors": False}, {"fusion": "rrf"}, {"fusion": "cosine"}])
 def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
     """The setting turns them off, and so does a fusion that has no use for them."""
     memory = open_memory(**retrieval)
@@ -154,14 +159,14 @@ def test_without_them_none_are_kept_or_compared(open_memory, retrieval):
     assert hits
     assert all("tokens" not in hit.why.arms and not hit.why.words for hit in hits)
     assert "token vectors" not in memory.stats().vectors
-    assert not token_vectors(memory, [hit.record for hit in hits])
+    assert not token_vectors(memory)
 
 
-def token_vectors(memory, records):
+def token_vectors(memory):
     """Read what is stored of the tokens of records, by ordinal."""
     store, scope = memory._services.store, memory._scope
     ordinals = store.ordinals(scope, Filter.at_any_time(kinds=tuple(Kind)))
-    assert len(ordinals) >= len(records)
+    assert len(ordinals) >= len(SAID) - 1
     return store.token_vectors(scope, ordinals)
 
 
@@ -169,23 +174,11 @@ def test_what_is_forgotten_keeps_no_token_vectors(open_memory):
     """They go with the record, and with every vector when all are made anew."""
     memory = open_memory()
     first = memory.search("Which medicine should I never be given?", limit=1)[0].record
-    assert len(token_vectors(memory, [])) == len(SAID)
+    assert len(token_vectors(memory)) == len(SAID)
     memory.forget(first.id, erase=True)
-    assert len(token_vectors(memory, [])) == len(SAID) - 1
+    assert len(token_vectors(memory)) == len(SAID) - 1
     memory._services.derivations.start_over()
-    assert not token_vectors(memory, [])
+    assert not token_vectors(memory)
     memory.embed_pending()
-    assert len(token_vectors(memory, [])) == len(SAID) - 1
+    assert len(token_vectors(memory)) == len(SAID) - 1
     assert memory.verify() == []
-
-
-def test_records_from_before_are_judged_by_their_whole_vector(open_memory):
-    """Where some records have no token vectors, they are found all the same."""
-    memory = open_memory()
-    store, scope = memory._services.store, memory._scope
-    model = memory._services.embedder
-    (plain,) = memory.remember_many(["Ana keeps bees on the roof."])
-    vector = model.embed([plain.content])[0]
-    carry_out(store, scope, [do.put_vectors(model.name, {plain.id: vector})])
-    assert memory.search("Who keeps bees?", limit=1)[0].record == plain
-    assert memory.search("Which medicine should I never be given?", limit=1)[0].why.words

@@ -91,11 +91,15 @@ def test_no_statement_is_shown_twice_unless_asked_for(memory, told):
         assert set(ids(found(memory, kinds=(Kind.FACT,), facts=how))) == {f.id for f in facts}
 
 
-def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory):
-    """Only what is found stands for a fact: a source that is gone does not."""
-    fact = record("Ana lives in Porto.", source_ids=("ep_gone",), source_role="user")
-    carry_out(memory._services.store, ANA, [Insert(fact)])
-    assert ids(found(memory)) == [fact.id]
+def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory, told):
+    """Only what is found stands for a fact: a source that is gone, or has expired, does not."""
+    turns, facts = told
+    alone = record("Ana lives in Lima.", source_ids=("ep_gone",), source_role="user")
+    closed = [Close(said.id, LATER, "expired") for said in turns]
+    carry_out(memory._services.store, ANA, [Insert(alone), *closed])
+    hits = found(memory)
+    assert set(ids(hits)) == {alone.id, *(fact.id for fact in facts)}
+    assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
 
 
 def test_facts_change_no_statistics(memory, told):
@@ -128,15 +132,6 @@ def test_who_asks_for_the_past_gets_no_precedence(memory, told):
     supersede(memory, told[1])
     question = "Where did Ana live before?"
     assert found(memory, question=question) == found(memory, question=question, precedence=False)
-
-
-def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
-    """The statistics are those of what is visible: facts alone count as what was said."""
-    turns, facts = told
-    carry_out(memory._services.store, ANA, [Close(said.id, LATER, "expired") for said in turns])
-    hits = found(memory)
-    assert set(ids(hits)) == {fact.id for fact in facts}
-    assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
 
 
 def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
@@ -177,22 +172,19 @@ def test_what_rests_on_facts_is_not_folded(memory, told):
 
 
 def test_the_index_knows_of_facts_that_came_after_it(memory):
-    """Lineage is in step with the store: a new fact is folded into its source at once."""
-    store = memory._services.store
-    index = UserIndex()
+    """Lineage is in step with the store: a new fact is folded into its source at once.
+
+    Law 6: another user has no facts, no sources, no replacements.
+    """
+    store, index = memory._services.store, UserIndex()
     said = turn("Ana lives in Porto, she says.")
     carry_out(store, ANA, [Insert(said)])
     assert len(index.rows(store, ANA).sources) == 0
-    fact = record("Ana lives in Porto.", source_ids=(said.id,))
-    carry_out(store, ANA, [Insert(fact), Insert(turn("Something else was said."))])
-    rows = index.rows(store, ANA)
-    assert rows.sources.tolist() == [[1, 0]]
-    carry_out(store, ANA, [Insert(turn("And more."))])
+    facts = [record(f"Ana lives in {town}.", source_ids=(said.id,)) for town in ("Porto", "Faro")]
+    carry_out(store, ANA, [Insert(facts[0]), Insert(turn("Something else was said."))])
     assert index.rows(store, ANA).sources.tolist() == [[1, 0]]
-
-
-def test_lineage_of_one_user_says_nothing_of_another(memory, told):
-    """Law 6: another user has no facts, no sources, no replacements."""
-    supersede(memory, told[1])
-    rows = UserIndex().rows(memory._services.store, Scope("ben"))
+    carry_out(store, ANA, [Insert(facts[1])])
+    supersede(memory, facts)
+    assert len(index.rows(store, ANA).replaced)
+    rows = UserIndex().rows(store, Scope("ben"))
     assert (len(rows), len(rows.sources), len(rows.replaced)) == (0, 0, 0)

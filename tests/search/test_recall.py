@@ -26,30 +26,14 @@ class Characters:
 
 def hit(content, **fields):
     """Make a hit with this text."""
-    record = Record(
-        **{
-            "id": "fact_1",
-            "kind": Kind.FACT,
-            "content": content,
-            "user": "ana",
-            "event_time": NOW,
-            "created_at": NOW,
-            "content_hash": content_hash(content),
-        }
-        | fields
-    )
+    usual = {"id": "fact_1", "kind": Kind.FACT, "user": "ana", "event_time": NOW, "created_at": NOW}
+    record = Record(content=content, content_hash=content_hash(content), **usual | fields)
     return Hit(record, 1.0, Why(arms={"lexical": ArmEvidence(1, 1.0, 1.0)}, when=NOW))
 
 
 def packed(hits, budget=100_000, zone=UTC, insight=None):
     """Pack with every character a token."""
     return pack(hits, budget=budget, counter=Characters(), zone=zone, insight=insight)
-
-
-def test_nothing_gives_nothing():
-    """Where nothing fits there is no block, not an empty one."""
-    assert packed([]) == NO_RECALL
-    assert packed([hit("tea")], budget=10) == NO_RECALL
 
 
 @given(lengths=st.lists(st.integers(1, 90), max_size=12), budget=st.integers(1, 900))
@@ -70,19 +54,16 @@ def test_the_best_that_fit_are_in_and_the_budget_holds(lengths, budget):
 def test_a_line_says_when_who_and_how_sure():
     """Time in the user's zone, speaker or kind, doubts, and one line of text."""
     zone = ZoneInfo("Asia/Tokyo")
-    lines = packed(
-        [
-            hit("tea\n\nfor  two", source_role="Ana"),
-            hit("milk", confidence=0.44, trust=Trust.EXTERNAL),
-        ],
-        zone=zone,
-    ).text.splitlines()
+    told = hit("tea\n\nfor  two", source_role="Ana")
+    doubted = hit("milk", confidence=0.44, trust=Trust.EXTERNAL)
+    lines = packed([told, doubted], zone=zone).text.splitlines()
     assert lines[2] == "- [2026-07-01 21:00, Ana] tea for two"
     assert lines[3] == "- [2026-07-01 21:00, fact, unverified, confidence 0.4] milk"
 
 
 def test_a_long_record_is_shortened():
-    """One record cannot take the whole block."""
+    """One record cannot take the whole block; where nothing fits there is none, no empty one."""
+    assert packed([]) == packed([hit("tea")], budget=10) == NO_RECALL
     text = packed([hit("x" * 5_000)]).text
     assert "x" * (LONGEST - 1) + "…" in text
     assert "x" * LONGEST not in text

@@ -1,7 +1,5 @@
 """Time words: what a question says about time, and when it says nothing."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """Times in statements: which days they mean, and when they mean none."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

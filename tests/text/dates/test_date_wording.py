@@ -1,7 +1,5 @@
 """Absolute wording: a sentence that says its times in full."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
