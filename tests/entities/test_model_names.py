@@ -6,38 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from memoranda.entities.model_names import ModelNames, NamedThing
-from memoranda.model.ports import EntityExtractor, LanguageModel
-from memoranda.model.usage import Reply, Usage
+from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
+from memoranda.model.ports import EntityExtractor
+from memoranda.testing.models import ScriptedLLM
 from memoranda.text.entity_labels import entity_type
 from memoranda.text.limits import MOST_READ
 
-USED = Usage(requests=1, input_tokens=7)
 
-
-class Scripted:
-    """Answers with the names it was given; remembers what it was asked."""
-
-    name = "scripted"
-
-    def __init__(self, *names: tuple[str, str]) -> None:
-        """Answer with ``names``."""
-        self.names = names
-        self.prompts: list[str] = []
-
-    async def ask(self, instructions, prompt, answer):
-        """Answer from another turn of the loop, as a server does."""
-        await asyncio.sleep(0)
-        assert "data" in instructions
-        self.prompts.append(prompt)
-        return Reply(answer([NamedThing(*each) for each in self.names]), USED)
-
-
-def found(text: str, *names: tuple[str, str]) -> list[tuple[str, str, int]]:
-    """Return text, type and place of what comes out for these names."""
-    model: LanguageModel = Scripted(*names)
-    extractor: EntityExtractor = ModelNames(model, run=asyncio.run)
-    return [(each.text, each.type, each.start) for each in extractor.extract(text)]
+def reading(*names: tuple[str, str], run=asyncio.run) -> tuple[EntityExtractor, ScriptedLLM]:
+    """Return an extractor whose model answers with these names, and the model."""
+    model = ScriptedLLM({NamedThings: NamedThings([NamedThing(*each) for each in names])})
+    return ModelNames(model, run=run), model
 
 
 @each_row(
@@ -60,7 +39,9 @@ def found(text: str, *names: tuple[str, str]) -> list[tuple[str, str, int]]:
 )  # fmt: skip
 def test_names_are_found_by_search(text, names, expected):
     """A name counts where the text holds it as a whole word; what is invented falls away."""
-    assert found(text, *names) == expected
+    extractor, model = reading(*names)
+    assert [(each.text, each.type, each.start) for each in extractor.extract(text)] == expected
+    assert all("data" in each.instructions for each in model.asked)
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6))))
@@ -76,7 +57,7 @@ def test_any_answer_is_true_to_the_text(text, names):
                 return stop.value
 
     end = 0
-    for mention in ModelNames(Scripted(*names), run=run).extract(text):
+    for mention in reading(*names, run=run)[0].extract(text):
         assert end <= mention.start < mention.end
         assert mention.text == text[mention.start : mention.end]
         end = mention.end
@@ -84,11 +65,10 @@ def test_any_answer_is_true_to_the_text(text, names):
 
 def test_nothing_is_asked_about_nothing():
     """A text without letters costs no question, and a long one is cut."""
-    model = Scripted(("Ana", "person"))
-    assert ModelNames(model, run=asyncio.run).extract("123 !") == []
-    assert model.prompts == []
-    assert ModelNames(model, run=asyncio.run).extract("x" * MOST_READ + " Ana") == []
-    assert [len(prompt) for prompt in model.prompts] == [MOST_READ]
+    extractor, model = reading(("Ana", "person"))
+    assert extractor.extract("123 !") == model.asked == []
+    assert extractor.extract("x" * MOST_READ + " Ana") == []
+    assert [len(each.prompt) for each in model.asked] == [MOST_READ]
 
 
 @each_row

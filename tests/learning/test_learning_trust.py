@@ -61,14 +61,6 @@ def test_a_fact_says_who_said_it_where_when_and_how_sure(memory):
     assert (made.action, made.reason) == ("insert", "consolidated")
 
 
-def test_forgetting_what_was_said_before_it_was_read_teaches_nothing(memory):
-    """An episode that a person took back is no source of facts."""
-    talk(memory, "s", "I live in Porto.", "I have a dog named Rex.")
-    memory.forget(memory.records(kind="episode")[0].id)
-    memory.consolidate()
-    assert contents(memory) == ["The user has a dog named Rex."]
-
-
 @each_row
 def test_only_the_role_user_is_a_person(trust, roles):
     """Law: what any other role says is no evidence of the person; who is not known is external.
@@ -87,9 +79,11 @@ def test_only_the_role_user_is_a_person(trust, roles):
 
 
 def test_a_name_is_a_person_where_the_caller_says_so(memory):
-    """The trust that is given wins over the role, either way."""
+    """The trust that is given wins over the role; what was taken back teaches nothing."""
     for name, role, trust in (("Mia", "Mia", "person"), ("x", "user", "external")):
         text = "My sister lives in Oslo."
         memory.remember(text, kind="episode", session=name, role=role, trust=trust)
+    gone = memory.remember("I live in Porto.", kind="episode", session="y", role="user")
+    memory.forget(gone.id)
     memory.consolidate()
     assert contents(memory) == ["Mia's sister lives in Oslo."]
