@@ -1,4 +1,4 @@
-"""A bar of retrieval quality, on a third of the questions about one conversation of the development data.
+"""A bar of retrieval quality: a third of the questions about one conversation.
 
 The figures of all development data are held by ``python -m benchmarks frozen``.
 """

@@ -147,6 +147,7 @@ def test_every_character_of_unicode_gives_terms_that_an_index_keeps_whole():
     spans = [(0x80, 0x3500), (0x9F00, 0xAD00), (0xD700, 0xD800), (0xF900, 0x17100)]
     spans += [(0x18A00, 0x20100), (0x2F800, 0x2FA20), (0xE0000, 0xE0200)]
     characters = [chr(c) for start, end in spans for c in range(start, end)]
+    characters = [c for c in characters if unicodedata.category(c) != "Cn"]
     terms = {term for c in characters for term in ANALYZER.terms(f"{c} a{c}b")}
     expected = sorted(terms)
     assert split(expected) == [[term] for term in expected]
