@@ -45,8 +45,9 @@ def test_writers_of_one_user_wait_and_others_do_not(location):
         with other.transaction():
             other.execute(HOLD)
             memory.as_user("ben").remember(TEXT)
-            with pytest.raises(StoreBusy, match="others write"):
-                store.apply(Scope("ana"), [], patience=0.05)
+            writing = store.write(Scope("ana"), patience=0.05)
+            with pytest.raises(StoreBusy, match="others write"), writing:
+                pass
         memory.remember(TEXT)
         assert contents(memory) == ["Ana likes cake", TEXT]
 

@@ -36,6 +36,12 @@ WRONG = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _index_at_once(monkeypatch):
+    """Let no text wait to be indexed, as these tests change the index."""
+    monkeypatch.setattr("memoranda.store.sql.record_writes.MOST_WAITING", 1)
+
+
 @pytest.fixture
 def filled(store):
     """A store in which each table holds something, of two users."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ NONE_HELD = Postings(np.array([], np.int64), np.array([], np.int64))
 
 class TermCounts:
     """Finds records by their terms in a table of counts, where each user's stand together."""
+
+    waits: ClassVar[bool] = False
 
     def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 import apsw
@@ -184,6 +184,8 @@ class Fts5:
     what others have, and FTS5 counts it for one user: its own ``bm25()`` would weigh a term by
     how rare it is among all users' records, which tells one user about another.
     """
+
+    waits: ClassVar[bool] = True
 
     def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ALL, DIMENSIONS, MODEL, User, moment, on_record, vector
+from samples import ALL, DIMENSIONS, MANY, MODEL, User, moment, on_record, vector
 from steps import do
 
 from laws.base import ONE_STORE, Contract, Reopen
@@ -18,6 +18,7 @@ from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
 from memoranda.model.query import Filter, IndexChanges, IndexVersion
+from memoranda.store.sql.record_writes import MOST_WAITING
 from memoranda.store.sql.store import Store
 
 Step = tuple[str, int, int]
@@ -109,6 +110,27 @@ class IndexContract(Contract):
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
+    def test_words_are_found_at_once(self, store: Store, ana: User, ben: User) -> None:
+        """Also where the newest texts wait to be indexed: whatever happens to these meanwhile."""
+        kept = []
+        for number in range(3 * MOST_WAITING):
+            kept += ana.remember(f"tea {number}")
+            ben.remember("tea tea")
+            if number % 3 == 0:
+                ana.erase(kept.pop())
+            ana.put("k", f"tea cake {number}")
+            found = ana.match_terms(["tea", str(number)], limit=MANY)
+            assert list(found.frequencies) == [len(kept), number % 3 and 1], number
+            assert ana.seen(found.ordinals) == {item.content for item in kept}
+            items = ana.match_terms(["cake", str(number)], limit=MANY, items=True)
+            assert list(items.frequencies) == [1, 1], number
+            assert ben.match_terms(["tea"], limit=1).counts.tolist() == [[2]]
+        ana.remember(*(f"tea at {number}" for number in range(MOST_WAITING)))
+        frequencies = list(ana.match_terms(["tea", "at"], limit=9).frequencies)
+        assert frequencies == [len(kept) + MOST_WAITING, MOST_WAITING]
+        store.purge()
+        assert store.verify() == []
+
     def test_what_records_say_comes_by_ordinal(self, store: Store, ana: User, ben: User) -> None:
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""
         old, other = ana.remember("Ana moved to Oslo", "\N{SNOWMAN} 100% 'quoted'")
@@ -123,18 +145,18 @@ class IndexContract(Contract):
     def test_the_vectors_of_tokens_come_as_they_were_put(
         self, store: Store, ana: User, ben: User
     ) -> None:
-        """Only to their user, the newest of each record, until the vectors are made anew."""
+        """Only to their user, the first of each record, until the vectors are made anew."""
         store.reset_vectors(MODEL, DIMENSIONS)
         one, two = ana.remember("one", "two")
         (his,) = ben.remember("his")
-        old, new = (np.full((2, 3), number, np.int8) for number in (1, -127))
-        for tokens in (old, new):
+        made, again = (np.full((2, 3), number, np.int8) for number in (-127, 1))
+        for tokens in (made, again):
             put = {each.id: vector(1, 0, 0, 0) for each in (one, two)}
-            ana.apply(do.put_vectors(MODEL, put, tokens={one.id: tokens, his.id: old}))
+            ana.apply(do.put_vectors(MODEL, put, tokens={one.id: tokens, his.id: made}))
         ordinals = [*ana.ordinals(ALL), *ben.ordinals(ALL)]
         found = store.token_vectors(ana.scope, ordinals)
         assert [ana.get([ordinal])[ordinal].id for ordinal in found.ordinals] == [one.id]
-        np.testing.assert_array_equal(found.of(found.ordinals[0]), new)
+        np.testing.assert_array_equal(found.of(found.ordinals[0]), made)
         assert not store.token_vectors(ben.scope, ordinals)
         store.reset_vectors(MODEL, DIMENSIONS)
         assert not store.token_vectors(ana.scope, ordinals)
@@ -291,7 +313,8 @@ class VectorContract(Contract):
         """Until another model is named, which drops all vectors and makes all records wait."""
         assert store.vector_model() is None
         one, two = ana.remember("one", "two")
-        assert store.reset_vectors(MODEL, DIMENSIONS) == len([one, two])
+        store.reset_vectors(MODEL, DIMENSIONS)
+        assert ana.pending(of_all=True) == ["one", "two"]
         ana.store = ben.store = store = reopen(store)
         assert store.vector_model() == (MODEL, DIMENSIONS)
         ana.embed([one])
@@ -301,7 +324,7 @@ class VectorContract(Contract):
         assert ana.pending(of_all=True) == []
         changes = ana.index_changes(IndexVersion())
         assert sorted(changes.ordinals) == [row.ordinal for row in changes.rows]
-        assert store.reset_vectors("other", 2) == len(["one", "two", "his"])
+        store.reset_vectors("other", 2)
         assert ana.pending(of_all=True) == ["one", "two", "his"]
         assert list(ana.index_changes(IndexVersion()).ordinals) == []
         assert store.vector_model() == ("other", 2)

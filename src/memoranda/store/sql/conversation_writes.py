@@ -24,20 +24,42 @@ from memoranda.model.models import (
 )
 from memoranda.model.replacements import Replacement, add_summaries, refuse_cleared, split_by_holes
 from memoranda.store.sql import rows
-from memoranda.store.sql.reads import owned
-from memoranda.store.sql.record_writes import RecordWrites
+from memoranda.store.sql.record_writes import MINE, THIS, RecordWrites
 
-UPDATE = """
+OPENED = ("user_key", "agent", "id", "system", "model", "context_limit", "created_at")
+OPEN = f"""
+{rows.insertion("conversations", OPENED)}
+ON CONFLICT (user_key, id) DO UPDATE SET system = excluded.system, model = excluded.model,
+    context_limit = excluded.context_limit, deleted_at = NULL,
+    created_at = CASE WHEN conversations.deleted_at IS NULL THEN conversations.created_at
+        ELSE excluded.created_at END,
+    ended_at = CASE WHEN conversations.deleted_at IS NULL THEN conversations.ended_at END
+WHERE excluded.agent IS NULL OR conversations.agent IS NULL
+    OR conversations.agent = excluded.agent
+"""
+FIND = f"""
+SELECT r.key FROM conversations r
+WHERE r.id = :id AND {MINE} AND (:deleted = 1 OR r.deleted_at IS NULL)
+"""
+UPDATE = f"""
 UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
     token_scale = coalesce(:scale, token_scale),
     token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
-WHERE user_key = :user AND key = :key
+WHERE {THIS}
 """
-NEXT = """
+NEXT = f"""
 UPDATE conversations AS r SET message_count = message_count + :count,
     next_position = next_position + :count
-WHERE r.id = :id AND r.deleted_at IS NULL AND {mine} RETURNING key, next_position
+WHERE r.id = :id AND r.deleted_at IS NULL AND {MINE} RETURNING key, next_position
+"""
+PIN = """
+UPDATE messages SET pinned = :pinned WHERE user_key = :user AND id = :id
+    AND conversation_key = :conversation AND position >= 0
+"""
+SET_TOKENS = """
+UPDATE messages SET tokens = :tokens WHERE user_key = :user AND id = :id
+    AND conversation_key = :conversation AND tokens <> :tokens
 """
 FOLLOWING = """
 SELECT (SELECT min(m.position) FROM messages m
@@ -49,11 +71,10 @@ MOVE = """
 UPDATE messages SET position = position + :shift
 WHERE user_key = :user AND conversation_key = :conversation AND position >= :following
 """
-RENUMBER = """
+RECOUNT = """
 UPDATE conversations SET message_count = message_count + :more, revision = revision + 1,
-    next_position = greatest(next_position, :least, 1 + coalesce(
-        (SELECT max(position) FROM messages m
-            WHERE m.user_key = :user AND conversation_key = :conversation), -1))
+    next_position = greatest(next_position, 1 + coalesce((SELECT max(position) FROM messages m
+        WHERE m.user_key = :user AND conversation_key = :conversation), -1))
 WHERE user_key = :user AND key = :conversation
 """
 IN_SPAN = """
@@ -80,15 +101,13 @@ TAKE_OUT = """
 UPDATE messages SET tombstone_key = :tombstone, removed_from = position, position = :position
 WHERE user_key = :user AND id = :id
 """
-APPEND = rows.insertion("messages", ("user_key", "conversation_key", *rows.MESSAGES.names))
-APPEND_REMOVED = f"""
-{
-    rows.insertion(
-        "messages",
-        ("user_key", "conversation_key", "tombstone_key", "removed_from", *rows.MESSAGES.names),
-    )
-} ON CONFLICT DO NOTHING
-"""
+ADD_MESSAGE = rows.insertion(
+    "messages",
+    ("user_key", "conversation_key", "tombstone_key", "removed_from", *rows.MESSAGES.names),
+)
+LEFT = ("user_key", "conversation_key", "id", "at", "count")
+ADD_TOMBSTONE = f"{rows.insertion('tombstones', LEFT)} RETURNING key"
+SET_SPANS = f"UPDATE prunings SET spans = :spans, through = :through WHERE {THIS}"
 
 
 def _through(cuts: Iterable[PrunedSpan]) -> int:
@@ -101,51 +120,58 @@ class ConversationWrites(RecordWrites):
     def open_conversation(self, info: ConversationInfo, *, agent: str | None = None) -> None:
         """Create a conversation, or update its settings."""
         self.register()
-        changed = self.connection.change(
-            "INSERT INTO conversations (user_key, agent, id, system, model, context_limit, "
-            "created_at) VALUES (:user, :agent, :id, :system, :model, :context_limit, :created_at) "
-            "ON CONFLICT (user_key, id) DO UPDATE SET system = excluded.system, "
-            "model = excluded.model, context_limit = excluded.context_limit, deleted_at = NULL, "
-            "created_at = CASE WHEN conversations.deleted_at IS NULL THEN conversations.created_at "
-            "ELSE excluded.created_at END, ended_at = CASE WHEN conversations.deleted_at IS NULL "
-            "THEN conversations.ended_at END "
-            "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
-            "OR conversations.agent = excluded.agent",
-            self.own | {"agent": self.scope.agent or agent} | rows.CONVERSATIONS.values(info),
-        )
-        if not changed:
+        whose = {"user_key": self.user, "agent": self.scope.agent or agent}
+        if not self.change(OPEN, **rows.CONVERSATIONS.values(info), **whose):
             message = f"the conversation {info.id!r} is another agent's; choose another id"
             raise InvalidInput(message)
 
+    def conversation(self, id: str, *, deleted: bool = False) -> int:
+        """Return the key of a conversation that the scope may see, or raise ``NotFound``.
+
+        Also of one that was taken off the lists, if ``deleted``.
+        """
+        key = self.value(FIND, id=id, deleted=int(deleted))
+        if key is None:
+            raise self.missing("conversation", id)
+        return int(key)
+
+    def revise(self, conversation: int) -> None:
+        """Tell readers that what is in a transcript has changed."""
+        self.run(f"UPDATE conversations SET revision = revision + 1 WHERE {THIS}", key=conversation)
+
     def append_messages(self, id: str, messages: Sequence[Message]) -> None:
         """Add messages at the end of a transcript."""
-        mine = owned(self.scope, self.user)
-        counted = mine.values | {"id": id, "count": len(messages)}
-        found = self.connection.one(NEXT.format(mine=mine.sql), counted)
-        if found is None:
+        found = self.all(NEXT, id=id, count=len(messages))
+        if not found:
             raise self.missing("conversation", id)
         # Never a place that was cleared or cut, also after the messages there were erased.
-        conversation, end = found
-        whole = {"user_key": self.user, "conversation_key": conversation}
+        conversation, end = found[0]
+        self._add_messages(conversation, messages, range(end - len(messages), end))
+
+    def _add_messages(
+        self,
+        conversation: int,
+        messages: Iterable[Message],
+        places: Iterable[int],
+        tombstone: int | None = None,
+    ) -> None:
+        """Add messages at these places: of the transcript, or of a tombstone."""
+        whose = {"user_key": self.user, "conversation_key": conversation}
         self.connection.run_many(
-            APPEND,
+            ADD_MESSAGE,
             [
-                rows.MESSAGES.values(message) | whole | {"position": place}
-                for place, message in enumerate(messages, end - len(messages))
+                rows.MESSAGES.values(message)
+                | whose
+                | {"position": place, "tombstone_key": tombstone}
+                | {"removed_from": None if tombstone is None else message.position}
+                for message, place in zip(messages, places, strict=True)
             ],
         )
 
     def pin_message(self, id: str, message_id: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
         conversation = self.conversation(id)
-        changed = self.connection.change(
-            "UPDATE messages SET pinned = :pinned "
-            "WHERE user_key = :user AND conversation_key = :conversation AND id = :id "
-            "AND position >= 0",
-            {"user": self.user, "conversation": conversation}
-            | {"pinned": int(pinned), "id": message_id},
-        )
-        if not changed:
+        if not self.change(PIN, conversation=conversation, id=message_id, pinned=int(pinned)):
             message = f"there is no message {message_id!r} in {id!r}"
             raise NotFound(message)
         self.revise(conversation)
@@ -159,30 +185,26 @@ class ConversationWrites(RecordWrites):
         ended_at: datetime | None = None,
     ) -> None:
         """Clear the view of a conversation, calibrate it, or mark it as finished."""
-        self.connection.run(
+        self.run(
             UPDATE,
-            {
-                "user": self.user,
-                "key": self.conversation(id),
-                "clear": int(clear),
-                "scale": None if calibration is None else calibration.scale,
-                "overhead": None if calibration is None else calibration.overhead,
-                "ended_at": rows.optional_ms(ended_at),
-            },
+            key=self.conversation(id),
+            clear=int(clear),
+            scale=None if calibration is None else calibration.scale,
+            overhead=None if calibration is None else calibration.overhead,
+            ended_at=rows.optional_ms(ended_at),
         )
 
     def set_token_counts(self, id: str, counts: Mapping[str, int]) -> None:
         """Set the token counts of messages; what was erased meanwhile is passed over."""
         conversation = self.conversation(id)
-        changed = 0
-        for message, tokens in counts.items():
-            changed += self.connection.change(
-                "UPDATE messages SET tokens = :tokens WHERE user_key = :user "
-                "AND id = :id AND conversation_key = :conversation AND tokens <> :tokens",
-                {"user": self.user, "tokens": tokens, "id": message, "conversation": conversation},
-            )
-        if changed:
+        changed = [
+            self.change(SET_TOKENS, id=message, tokens=tokens, conversation=conversation)
+            for message, tokens in counts.items()
+        ]
+        if any(changed):
             self.revise(conversation)
+
+    # Prunings
 
     def add_pruning(self, id: str, item: Pruning) -> None:
         """Keep the receipt of a pruning."""
@@ -190,25 +212,19 @@ class ConversationWrites(RecordWrites):
         cuts: list[PrunedSpan] = []
         for span in item.cuts:
             bounds = {"conversation": conversation, "first": span.first, "last": span.last}
-            if self.connection.value(COUNT_BETWEEN, {"user": self.user} | bounds) >= span.messages:
+            if self.value(COUNT_BETWEEN, **bounds) >= span.messages:
                 cuts.append(span)
             else:  # Some were removed since the pruning was decided.
                 parts = split_by_holes(span, partial(self._held, conversation))
                 cuts += [part.tear() for part in parts]
-        stored = rows.PRUNINGS.values(replace(item, cuts=tuple(cuts)))
-        self.connection.run(
-            "INSERT INTO prunings (user_key, conversation_key, id, at, triggered_by, why, "
-            "strategy, tokens_before, tokens_after, through, spans) "
-            "VALUES (:user, :conversation, :id, :at, "
-            ":trigger, :why, :strategy, :before, :after, :through, :cuts)",
-            {"user": self.user, "conversation": conversation, "through": _through(cuts)} | stored,
-        )
+        place = {"conversation_key": conversation, "through": _through(cuts)}
+        self.add("prunings", [rows.PRUNINGS.values(replace(item, cuts=tuple(cuts))) | place])
         self.revise(conversation)
 
     def _held(self, conversation: int, first: int, last: int) -> list[Message]:
         """Return the messages from one position to another."""
-        values = {"user": self.user, "conversation": conversation, "first": first, "last": last}
-        return [rows.message(row) for row in self.connection.all(BETWEEN, values)]
+        found = self.all(BETWEEN, conversation=conversation, first=first, last=last)
+        return [rows.message(row) for row in found]
 
     def add_summaries(self, id: str, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
@@ -232,25 +248,23 @@ class ConversationWrites(RecordWrites):
 
         Returns whether any became another.
         """
-        receipts = self.connection.all(
+        receipts = self.all(
             "SELECT key, spans FROM prunings p "
             f"WHERE p.user_key = :user AND conversation_key = :conversation AND {chosen}",
-            {"user": self.user} | values,
+            **values,
         )
         changed = False
         for key, text in receipts:
             cuts = change(rows.SPAN_LIST.read(text))
             spans = rows.SPAN_LIST.write(cuts)
             if spans != text:
-                self.connection.run(
-                    "UPDATE prunings SET spans = :spans, through = :through "
-                    "WHERE user_key = :user AND key = :key",
-                    {"user": self.user, "spans": spans, "through": _through(cuts), "key": key},
-                )
+                self.run(SET_SPANS, spans=spans, through=_through(cuts), key=key)
                 changed = True
         if changed:
             self.revise(values["conversation"])
         return changed
+
+    # Removal
 
     def replace_messages(
         self,
@@ -279,24 +293,15 @@ class ConversationWrites(RecordWrites):
         if not gone:
             return None
         left = Tombstone(id=tombstone, at=at, count=len(gone), messages=tuple(gone))
-        taken = {"user": self.user, "tombstone": self._leave_tombstone(conversation, left)}
-        places = self._removed_places(conversation, len(gone))
-        self.connection.run_many(
-            TAKE_OUT,
-            [
-                taken | {"position": place, "id": message.id}
-                for place, message in zip(places, gone, strict=True)
-            ],
-        )
+        key = self._add_tombstone(conversation, left)
+        for place, message in zip(self._removed_places(conversation, gone), gone, strict=True):
+            self.run(TAKE_OUT, tombstone=key, position=place, id=message.id)
         episodes = [message.record_id for message in gone if message.record_id is not None]
         if episodes:
             self.end(episodes, at, "its message was removed")
-        done = self._renumber(conversation, len(messages), gone)
-        for message, place in zip(messages, done.places, strict=True):
-            placed = {"user_key": self.user, "conversation_key": conversation, "position": place}
-            self.connection.run(APPEND, rows.MESSAGES.values(message) | placed)
-        last = max(done.places, default=-1)
-        self.recount_messages(conversation, len(messages) - len(gone), last)
+        done = self._make_room(conversation, len(messages), gone)
+        self._add_messages(conversation, messages, done.places)
+        self.recount_messages(conversation, len(messages) - len(gone))
         self.change_spans(conversation, done)
         return left
 
@@ -304,67 +309,47 @@ class ConversationWrites(RecordWrites):
         self, id: str, conversation: int, ids: Sequence[str], newest: int
     ) -> list[Message]:
         """Return the messages that are to be removed, in order."""
-        values: dict[str, Any] = {"user": self.user, "conversation": conversation}
-        values |= {"ids": rows.dump(list(ids)), "newest": newest}
-        chosen = CHOSEN.format(chosen=NAMED if ids else NEWEST)
-        found = map(rows.message, self.connection.all(chosen, values))
-        gone = sorted(found, key=lambda message: message.position or 0)
+        values = {"conversation": conversation, "ids": rows.dump(list(ids)), "newest": newest}
+        found = self.all(CHOSEN.format(chosen=NAMED if ids else NEWEST), **values)
+        gone = sorted(map(rows.message, found), key=lambda message: message.position or 0)
         if missing := set(ids).difference(message.id for message in gone):
             message = f"there is no message {min(missing)!r} in {id!r}"
             raise NotFound(message)
         return gone
 
-    def _removed_places(self, conversation: int, count: int) -> range:
-        """Return the positions of the next messages that are removed."""
-        values = {"user": self.user, "conversation": conversation}
-        lowest: int = self.connection.value(LOWEST, values)
-        return range(lowest - count, lowest)
+    def _removed_places(self, conversation: int, gone: Sequence[Message]) -> range:
+        """Return the positions of these messages, which are the next that are removed."""
+        lowest: int = self.value(LOWEST, conversation=conversation)
+        return range(lowest - len(gone), lowest)
 
-    def _renumber(self, conversation: int, new: int, gone: Sequence[Message]) -> Replacement:
+    def _make_room(self, conversation: int, new: int, gone: Sequence[Message]) -> Replacement:
         """Make room for new messages where others were removed; return their positions."""
         places = [message.position or 0 for message in gone]
         if not new:
             return Replacement(places)
-        base = {"user": self.user, "conversation": conversation}
-        values = base | {"first": places[0]}
-        following, end, cleared = self.connection.all(FOLLOWING, values)[0]
+        found = self.all(FOLLOWING, conversation=conversation, first=places[0])
+        following, end, cleared = found[0]
         if places[0] <= cleared:
             raise InvalidInput(refuse_cleared(gone[0].id))
         done = Replacement.plan(places, new, following=following, end=end)
         if done.shift:
-            moved = base | {"shift": done.shift, "following": done.following}
-            self.connection.run(MOVE, moved)
+            moved = {"shift": done.shift, "following": done.following}
+            self.run(MOVE, conversation=conversation, **moved)
         return done
 
-    def recount_messages(self, conversation: int, more: int, last: int = -1) -> None:
-        """Count messages that came, or went if ``more`` is negative, to the position ``last``."""
-        counted = {"conversation": conversation, "more": more, "least": last + 1}
-        self.connection.run(RENUMBER, {"user": self.user} | counted)
+    def recount_messages(self, conversation: int, more: int) -> None:
+        """Count messages that came to a transcript, or went if ``more`` is negative."""
+        self.run(RECOUNT, conversation=conversation, more=more)
 
     def keep_tombstone(self, id: str, tombstone: Tombstone) -> None:
-        """Keep a tombstone of another transcript, unless it is there."""
+        """Keep a tombstone of another transcript in one where it is not."""
         conversation = self.conversation(id)
-        key = self._leave_tombstone(conversation, tombstone)
-        if key is None:
-            return
-        whole = {"user_key": self.user, "conversation_key": conversation, "tombstone_key": key}
-        places = self._removed_places(conversation, len(tombstone.messages))
-        self.connection.run_many(
-            APPEND_REMOVED,
-            [
-                rows.MESSAGES.values(message)
-                | whole
-                | {"removed_from": message.position, "position": place}
-                for place, message in zip(places, tombstone.messages, strict=True)
-            ],
-        )
+        key = self._add_tombstone(conversation, tombstone)
+        places = self._removed_places(conversation, tombstone.messages)
+        self._add_messages(conversation, tombstone.messages, places, key)
 
-    def _leave_tombstone(self, conversation: int, left: Tombstone) -> int | None:
-        """Store a tombstone; return its key, or ``None`` if it is there."""
-        key: int | None = self.connection.value(
-            "INSERT INTO tombstones (user_key, conversation_key, id, at, count) "
-            "VALUES (:user, :conversation, :id, :at, :count) ON CONFLICT DO NOTHING RETURNING key",
-            {"user": self.user, "conversation": conversation}
-            | {"id": left.id, "at": to_ms(left.at), "count": left.count},
-        )
+    def _add_tombstone(self, conversation: int, left: Tombstone) -> int:
+        values = {"id": left.id, "at": to_ms(left.at), "count": left.count}
+        whose = {"user_key": self.user, "conversation_key": conversation}
+        key: int = self.value(ADD_TOMBSTONE, **whose, **values)
         return key

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed, StoreUnreachable
 from memoranda.model.models import Scope
-from memoranda.store.sql.rows import DAMAGE
+from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
 Found = TypeVar("Found")
@@ -153,6 +153,10 @@ class Postings(NamedTuple):
         flat = np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows))
         return cls(*flat.reshape(-1, 2).T)
 
+    def and_later(self, later: Postings) -> Postings:
+        """Return these with those of records that came later."""
+        return Postings(*map(np.concatenate, zip(self, later, strict=True)))
+
 
 NO_UTF8 = "it holds text that is not UTF-8"
 
@@ -266,6 +270,49 @@ class SqlConnection(ABC):
         self.run(KEEP_LAST_KEY, {"last": str(self.value(LAST_KEY))})
 
 
+@dataclass
+class UserRows:
+    """The rows of one user in an open transaction.
+
+    Every statement knows what ``own`` says, beside its own values.
+
+    Attributes:
+        connection: the transaction.
+        user: the key of the user.
+    """
+
+    connection: SqlConnection
+    user: int
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The parameters that limit a statement to the user."""
+        return {"user": self.user}
+
+    def run(self, sql: str, /, **values: Any) -> None:
+        """Carry out a statement."""
+        self.connection.run(sql, self.own | values)
+
+    def change(self, sql: str, /, **values: Any) -> int:
+        """Carry out a statement and return how many rows it changed."""
+        return self.connection.change(sql, self.own | values)
+
+    def all(self, sql: str, /, **values: Any) -> list[Row]:
+        """Return the rows of a statement."""
+        return self.connection.all(sql, self.own | values)
+
+    def value(self, sql: str, /, **values: Any) -> Any:
+        """Return the first value of the first row of a statement, or ``None``."""
+        return self.connection.value(sql, self.own | values)
+
+    def add(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add rows of the user to a table, all with the same columns, unless they are there."""
+        own = [{"user_key": self.user} | row for row in rows]
+        if own:
+            sql = f"{insertion(table, tuple(own[0]))} ON CONFLICT DO NOTHING"
+            self.connection.run_many(sql, own)
+
+
 # Begins the terms of items, and no others: a term holds letters and digits only.
 ITEM_MARK = "§"
 
@@ -276,7 +323,14 @@ def indexed(terms: Sequence[str], *, items: bool) -> list[str]:
 
 
 class FullText(Protocol):
-    """Finds records by their terms. A user's terms are never mixed with another's."""
+    """Finds records by their terms. A user's terms are never mixed with another's.
+
+    Attributes:
+        waits: whether the newest records of a user may be indexed later, some at a time; until
+            then a search reads their texts.
+    """
+
+    waits: ClassVar[bool]
 
     def add(self, connection: SqlConnection, rows: Iterable[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""

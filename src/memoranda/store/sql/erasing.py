@@ -21,10 +21,10 @@ from memoranda.model.query import Filter, RecordRelation
 from memoranda.model.replacements import Replacement
 from memoranda.store.sql import rows
 from memoranda.store.sql.conversation_writes import ConversationWrites
-from memoranda.store.sql.database import indexed, user_tables
+from memoranda.store.sql.database import user_tables
 from memoranda.store.sql.entities import FORGET_GIVEN_NAMES
+from memoranda.store.sql.record_writes import TargetRecord, name_digest
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import TargetRecord, name_digest
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -121,9 +121,9 @@ WHERE user_key = :user AND id = :id AND system IS NOT NULL AND system <> :text
 # Nothing is derived from it again: it is as what was retired.
 CHANGE_RECORD = """
 UPDATE records SET content = :content, content_hash = :hash, term_count = :terms, indexed = 0,
-    tags = '[]', metadata = '{}', subject = NULL, attribute = NULL, value = NULL
-WHERE user_key = :user AND id = :id AND content_hash <> :hash
-RETURNING key, id, agent, kind, trust
+    tags = '[]', metadata = '{}', subject = NULL, attribute = NULL, value = NULL,
+    revised = :revision
+WHERE user_key = :user AND id = :id AND content_hash <> :hash RETURNING key, id, agent, kind
 """
 
 
@@ -333,17 +333,14 @@ class ErasingWrites(ConversationWrites):
         return changed
 
     def _redact_record(self, place: TextPlace, *, at: datetime, reason: str) -> bool:
-        terms = self.analyzer.terms(ERASED)
-        text = {"content": ERASED, "hash": content_hash(ERASED), "terms": len(terms)}
-        row = self.connection.one(CHANGE_RECORD, {"user": self.user, "id": place.id} | text)
-        if row is not None:
-            target = TargetRecord(*row)
-            joined = " ".join(indexed(terms, items=target.kind == Kind.ITEM))
-            self.full_text.remove(self.connection, self.user, [target.key])
-            self.full_text.add(self.connection, [(target.key, self.user, joined)])
+        text = {"content": ERASED, "hash": content_hash(ERASED), "revision": self.revision}
+        count = len(self.analyzer.terms(ERASED))
+        changed = self.all(CHANGE_RECORD, id=place.id, terms=count, **text)
+        for target in map(TargetRecord._make, changed):
+            self.index_text(target.key, ERASED, items=target.kind == Kind.ITEM)
             self.drop_derived([target.key])
-            self.tell_end([target], at, ChangeAction.ERASE, reason)
-        return row is not None
+            self.log([target], at, ChangeAction.ERASE, reason)
+        return bool(changed)
 
     def _redact_message(self, place: TextPlace, *, tokens: Mapping[str, int]) -> bool:
         row = self.connection.one(FIND_MESSAGE, {"user": self.user, "id": place.id})

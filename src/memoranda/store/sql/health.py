@@ -15,10 +15,14 @@ from memoranda.model.models import Kind
 from memoranda.model.ports import Analyzer
 from memoranda.store.sql import rows
 from memoranda.store.sql.database import NO_UTF8, Database, Row, SqlConnection, indexed, tables
-from memoranda.store.sql.transaction import CHANGE_ALL, PURGE, SET_META
+from memoranda.store.sql.record_writes import CHANGE_ALL, PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
+INDEXED_ALL = f"""
+{CHANGE_ALL}, terms_waiting = 0,
+    terms_through = (SELECT max(key) FROM records WHERE user_key = users.key) WHERE key = :user
+"""
 # How many rows that cannot be read are named.
 MOST_NAMED = 100
 ADD_SOURCE = rows.insertion("record_sources", ("user_key", "source_id", "record_key"))
@@ -157,7 +161,7 @@ def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyz
             counts.append((len(terms), user, key))
         database.full_text.add(connection, entries)
         connection.run_many(COUNT_TERMS, counts)
-        connection.run(f"{CHANGE_ALL} WHERE key = :user", {"user": user})
+        connection.run(INDEXED_ALL, {"user": user})
 
 
 def _texts(connection: SqlConnection, user: int | None = None) -> list[Row]:
@@ -192,9 +196,10 @@ def _differences(connection: SqlConnection, database: Database[Any]) -> Iterator
     yield from _report("records changed behind memoranda's back", altered)
     extra = known.difference(row[0] for row in connection.all("SELECT key FROM records"))
     yield from _report("full-text rows without a record", sorted(extra))
-    # Not every index has a row for a text without terms.
-    missing = [row[2] for row in texts if row[6] and row[0] not in known]
-    yield from _report("records missing from the full-text index", missing)
+    through: dict[int, int] = dict(connection.all("SELECT key, terms_through FROM users"))
+    # Not every index has a row for a text without terms. What came since waits, and is not there.
+    wrong = [row[2] for row in texts if row[6] and (row[0] in known) != (row[0] <= through[row[1]])]
+    yield from _report("records missing from the full-text index, or there too early", wrong)
     yield from _noted_problems(connection)
 
 

@@ -1,29 +1,18 @@
-"""Changes records: stores, ends, weighs and links them."""
+"""Changes records in the write transaction of a scope: stores, ends, weighs and links them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.changes import (
-    Close,
-    Enrich,
-    Fade,
-    Insert,
-    RecordAccess,
-    RecordChange,
-    Reinforce,
-    Retire,
-    Reweigh,
-    StoredRecord,
-    Supersede,
-)
-from memoranda.model.checks import from_ms, to_ms
+from memoranda.model import changes as planned
+from memoranda.model.changes import Insert, RecordChange, StoredRecord
+from memoranda.model.checks import content_hash, from_ms, to_ms
 from memoranda.model.erasure import ERASED
 from memoranda.model.models import (
     UNSET,
@@ -31,16 +20,17 @@ from memoranda.model.models import (
     Kind,
     Mention,
     Record,
+    Scope,
     Trust,
     Unset,
     ended,
     says_all,
 )
-from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.model.traces import AuditTrail
-from memoranda.store.sql.database import indexed
-from memoranda.store.sql.entities import EntityWrites
-from memoranda.store.sql.reads import owned
+from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
+from memoranda.store.sql.entities import SEEN_ENTITY, EntityWrites
+from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.rows import (
     RECORD,
     RECORDS,
@@ -49,23 +39,78 @@ from memoranda.store.sql.rows import (
     insertion,
     optional_ms,
     record,
-    record_values,
+    record_row,
 )
-from memoranda.store.sql.transaction import LOG, TargetRecord
 
+PURGE = "purge_pending"
+# The key of a user who has nothing.
+NOBODY = 0
+# Another may have registered the user just before, where writers of different users do not wait.
+REGISTER_USER = """
+INSERT INTO users (name) VALUES (:name)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name
+RETURNING key, revision + 1, terms_through, terms_waiting
+"""
+LIST_AGAIN = "UPDATE users SET name = :name, deleted = 0 WHERE key = :user"
+# Records of a user whose terms wait to be indexed, at most.
+MOST_WAITING = 16
+WAITING = """
+SELECT r.key, r.content, r.kind FROM users u
+JOIN records r ON r.user_key = u.key AND r.key > greatest(u.terms_through, :through)
+WHERE u.key = :user ORDER BY r.key
+"""
+# All that readers in memory know of any user is out of date.
+CHANGE_ALL = "UPDATE users SET revision = revision + 1, removal_revision = revision + 1"
+RAISE_REVISION = """
+UPDATE users SET revision = revision + 1,
+    removal_revision = CASE WHEN :removed = 1 THEN revision + 1 ELSE removal_revision END,
+    fact_revision = CASE WHEN :facts = 1 THEN revision + 1 ELSE fact_revision END,
+    terms_through = :through, terms_waiting = :waiting
+WHERE key = :user
+"""
+# A number that grows: a purge answers only the erasures that it has seen.
+ASK_FOR_PURGE = """
+INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
+"""
+SET_META = """
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+# What the scope of a transaction may see.
+MINE = """
+r.user_key = :user AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
+"""
+# Of one record.
+THIS = "user_key = :user AND key = :key"
+TARGETS = (
+    f"SELECT r.key, r.id, r.agent, r.kind FROM records r WHERE r.id IN (@texts(:ids)) AND {MINE}"
+)
+# Records of the user that are gone for good, and those that were replaced by a mark.
+GONE = """
+SELECT j.value FROM (@texts(:ids)) j
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = :user) AND EXISTS (
+    SELECT 1 FROM history WHERE record_id = j.value AND user_key = :user AND action = 'erase')
+"""
+REPLACED = """
+SELECT id FROM records WHERE user_key = :user AND id IN (@texts(:ids)) AND content = :erased
+"""
+# The origin of what was learned of what was said.
+LEARNED = "consolidation"
 INSERT = insertion(
     "records", (*RECORDS.names, "term_count", "key", "user_key", "reason", "closed_at", "indexed")
 )
+QUEUE = insertion("derivations", ("work", "record_key", "user_key"))
 HELD_ITEM = """
 SELECT key, id, created_at, content_hash, indexed FROM records
 WHERE kind = 'item' AND user_key = :user_key AND namespace = :namespace AND item_key = :item_key
     AND closed_at IS NULL AND coalesce(agent, '') = coalesce(CAST(:agent AS text), '')
 """
 STAYING = {"id", "kind", "agent", "namespace", "item_key", "created_at", "access_count"}
-REPLACED = sorted({*RECORDS.names} - STAYING - {"last_accessed", "enriched_at"})
+REPLACED_FIELDS = sorted({*RECORDS.names} - STAYING - {"last_accessed", "enriched_at"})
 REPLACE_ITEM = f"""
-UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason,
-    {", ".join(f"{name} = :{name}" for name in REPLACED)}
+UPDATE records SET indexed = 1, term_count = :term_count, reason = :reason, revised = :revision,
+    {", ".join(f"{name} = :{name}" for name in REPLACED_FIELDS)}
 WHERE user_key = :user_key AND key = :key
 """
 SAME_FACT = f"""
@@ -77,23 +122,13 @@ NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
 WHERE user_key = :user AND session_id = :session
 """
-ADD_SOURCE = """
-INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :source, :record)
-ON CONFLICT (user_key, source_id, record_key) DO NOTHING
-"""
-QUEUE_NEW = insertion("derivations", ("work", "record_key", "user_key"))
-QUEUE = f"{QUEUE_NEW} ON CONFLICT DO NOTHING"
 # The key of a record of the user, unless it was retired.
 INDEXED = "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1"
 UNQUEUE = """
 DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
 """
-# The origin of what was learned of what was said.
-LEARNED = "consolidation"
-# Of one record.
-THIS = "user_key = :user AND key = :key"
 # What came to a session before an agent did was not said to it. One that was done waits again.
-REGISTER = """
+WAIT_FOR_SESSION = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
 SELECT :user, :session, :agent, :at, coalesce(max(noted), -1)
 FROM sessions WHERE user_key = :user AND session_id = :session
@@ -112,14 +147,198 @@ WHERE user_key = :user AND key IN (
 """
 END = """
 UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), closed_at = :at,
-    superseded_by = coalesce(:by, superseded_by)
+    superseded_by = coalesce(:by, superseded_by), revised = :revision
 WHERE user_key = :user AND closed_at IS NULL AND id IN (@texts(:ids))
-RETURNING key, id, agent, kind, trust
+RETURNING key, id, agent, kind
+"""
+RECALL = f"""
+UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, strength_at = :at
+WHERE r.id IN (@texts(:ids)) AND {MINE} RETURNING key
+"""
+# Readers are told only of what changed.
+RESTORE_CONFIDENCE = """
+UPDATE records SET confidence = strength, revised = :revision
+WHERE user_key = :user AND key IN (@ints(:keys)) AND confidence <> strength
+"""
+# An item may have been replaced by one that has not ended.
+CAN_RETIRE = """
+(indexed = 1 OR valid_until IS NULL OR valid_until > :at)
+    AND (last_accessed IS NULL OR last_accessed <= :at) AND (kind <> 'item' OR valid_until <= :at)
 """
 
 
-class RecordWrites(EntityWrites):
-    """Changes the records of a user in an open transaction."""
+def name_digest(name: str) -> str:
+    """Return by what an erased user's name is known again, and can be read nowhere."""
+    return content_hash(f"user {name}")
+
+
+def waiting_terms(analyzer: Analyzer, rows: Iterable[Row]) -> list[tuple[int, list[str]]]:
+    """Return key and terms of each record of these rows: key, content and kind."""
+    return [
+        (key, indexed(analyzer.terms(content), items=kind == Kind.ITEM))
+        for key, content, kind in rows
+        if isinstance(content, str)
+    ]
+
+
+class TargetRecord(NamedTuple):
+    """The record that a change is about."""
+
+    key: int
+    id: str
+    agent: str | None
+    kind: str
+
+
+@dataclass
+class RecordWrites(EntityWrites, SqlReads):
+    """Changes the records of a user in an open transaction.
+
+    The user's key is ``NOBODY`` before anything of theirs is stored.
+
+    Attributes:
+        scope: whose the transaction is.
+        is_listed: whether the user is on the list of users.
+        revision: the number of this write: that of the user's last one is one less.
+        terms_through: the last record of the user whose terms are indexed.
+        terms_waiting: how many came since, at most.
+        analyzer: makes the terms of a text.
+        full_text: the index of terms.
+        removes_rows: whether rows that readers know have gone, or changed altogether.
+        changes_facts: whether other facts are active than before.
+    """
+
+    scope: Scope
+    is_listed: bool
+    revision: int
+    terms_through: int
+    terms_waiting: int
+    analyzer: Analyzer
+    full_text: FullText
+    removes_rows: bool = False
+    changes_facts: bool = False
+
+    # What all verbs share
+
+    @contextmanager
+    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+        del scope
+        yield self.connection, self.user
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The parameters that limit a statement to the scope."""
+        return {"user": self.user, "agent": self.scope.agent}
+
+    def register(self, *, begins: bool = True) -> None:
+        """Give the user a key, if they have none yet.
+
+        Args:
+            begins: whether what is stored next puts a user who was deleted on the list again.
+        """
+        if self.user == NOBODY:
+            rows = self.connection.all(REGISTER_USER, {"name": self.scope.user})
+            self.user, self.revision, self.terms_through, self.terms_waiting = rows[0]
+            self.is_listed = True
+        if begins and not self.is_listed:
+            self.run(LIST_AGAIN, name=self.scope.user)
+            self.is_listed = True
+
+    def raise_revision(self) -> None:
+        """Tell readers of the user's rows that this unit of work has changed them."""
+        self.run(
+            RAISE_REVISION,
+            removed=int(self.removes_rows),
+            facts=int(self.changes_facts),
+            through=self.terms_through,
+            waiting=self.terms_waiting,
+        )
+
+    def ask_for_purge(self) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
+        self.connection.run(ASK_FOR_PURGE)
+
+    def missing(self, what: str, id: str) -> NotFound:
+        """Return the error that says that the user has nothing of that kind and name."""
+        return NotFound(f"there is no {what} {id!r} for user {self.scope.user!r}")
+
+    def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
+        """Return records that the scope may see, in order; raise ``NotFound`` if one is missing."""
+        rows = self.all(TARGETS, ids=dump(list(ids)))
+        found = {row[1]: TargetRecord(*row) for row in rows}
+        for each in ids:
+            if each not in found:
+                raise self.missing("record", each)
+        return [found[each] for each in ids]
+
+    def erased(self, ids: Iterable[str]) -> list[str]:
+        """Return which records of the user are gone for good: nothing may rest on them."""
+        listed = list(ids)
+        return [row[0] for row in self.all(GONE, ids=dump(listed))] if listed else []
+
+    def drop(self, table: str, records: Collection[int]) -> None:
+        """Delete the rows of records in a table of what is derived from them."""
+        # The sign has SQLite find vectors by their records, and not among all of the user's.
+        owner = "+user_key" if table == "vectors" else "user_key"
+        sql = f"DELETE FROM {table} WHERE {owner} = :user AND record_key IN (@ints(:keys))"
+        self.run(sql, keys=dump(sorted(records)))
+
+    def drop_derived(self, records: Sequence[int]) -> None:
+        """Drop all that is derived from records but their terms, and what waits to be."""
+        mentioned = self.entities_of(records)
+        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
+            self.drop(table, records)
+        self.forget_unmentioned(mentioned)
+
+    def index_text(self, key: int, content: str, *, items: bool) -> int:
+        """Put the terms of a text in the place of those of a record; return how many they are."""
+        terms = indexed(self.analyzer.terms(content), items=items)
+        if key <= self.terms_through:
+            self.full_text.remove(self.connection, self.user, [key])
+            self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
+        return len(terms)
+
+    def _index_new(self, new: Sequence[tuple[int, list[str]]]) -> None:
+        """Index the terms of new records by key, and of those before; or let all wait, if few."""
+        self.terms_waiting += len(new)
+        if self.full_text.waits and self.terms_waiting < MOST_WAITING:
+            return
+        waiting: list[tuple[int, list[str]]] = []
+        if self.terms_waiting > len(new):
+            rows = self.all(WAITING, through=self.terms_through)
+            waiting = waiting_terms(self.analyzer, rows)
+        texts = ((key, self.user, " ".join(terms)) for key, terms in (*waiting, *new))
+        self.full_text.add(self.connection, texts)
+        self.terms_through, self.terms_waiting = new[-1][0], 0
+
+    def log(
+        self, on: Sequence[TargetRecord], at: datetime, action: str, reason: str, /, **detail: Any
+    ) -> None:
+        """Write a line into the history of each record, and tell the notes of facts.
+
+        What is given as ``detail`` never holds a record's text.
+        """
+        self.changes_facts |= any(each.kind == Kind.FACT for each in on)
+        line = {"at": to_ms(at), "action": action, "reason": reason, "detail": dump(detail)}
+        self.add("history", [line | {"record_id": it.id, "agent": it.agent} for it in on])
+
+    def _set(
+        self, id: str, fields: str, only: str = "TRUE", /, **values: Any
+    ) -> list[TargetRecord]:
+        """Change a record in place, and tell readers; return it in a list, if it was changed.
+
+        Args:
+            id: the record; one that is not there raises ``NotFound``.
+            fields: what is set, in SQL.
+            only: a condition on the record.
+            values: the parameters of both.
+        """
+        targets = self.targets([id])
+        values |= {"key": targets[0].key, "revision": self.revision}
+        sql = f"UPDATE records SET {fields}, revised = :revision WHERE {THIS} AND {only}"
+        return targets if self.change(sql, **values) else []
+
+    # New records
 
     def carry_out(self, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records that were planned before, in order.
@@ -142,21 +361,19 @@ class RecordWrites(EntityWrites):
         same.
         """
         known = self._known_facts(changes)
-        stored = {
-            each.record.id: self._put_item(each)
-            for each in changes
-            if each.record.kind is Kind.ITEM and each.trail is None
-        }
-        passed = stored.keys() | known
-        new = [each for each in changes if each.record.id not in passed] if passed else changes
+        stored: dict[str, Record] = {}
+        new: list[Insert] = []
+        for each in changes:
+            if each.record.kind is Kind.ITEM and each.trail is None:
+                stored[each.record.id] = self._put_item(each)
+            elif each.record.id not in known:
+                new.append(each)
         if new:
             stored |= self._insert_new(new)
         for again, held in known.values():
             stored[held.id] = self._restate(stored.get(held.id, held), again)
         return [
-            StoredRecord(stored[known[id_][1].id], is_new=False)
-            if id_ in known
-            else StoredRecord(stored[id_], is_new=True)
+            StoredRecord(stored[known[id_][1].id if id_ in known else id_], is_new=id_ not in known)
             for id_ in (each.record.id for each in changes)
         ]
 
@@ -169,8 +386,7 @@ class RecordWrites(EntityWrites):
                 continue
             same = alike.get(new.content_hash)
             if same is None:
-                said = self.own | {"now": to_ms(new.created_at), "hash": new.content_hash}
-                found = self.connection.all(SAME_FACT, said)
+                found = self.all(SAME_FACT, now=to_ms(new.created_at), hash=new.content_hash)
                 same = alike[new.content_hash] = [record(new.user, row) for row in found]
             held = next((each for each in same if says_all(each, new)), None)
             if held is None:
@@ -188,23 +404,17 @@ class RecordWrites(EntityWrites):
         at, reason = new.created_at, "said again"
         tags = tuple(dict.fromkeys((*known.tags, *new.tags)))
         changed: dict[str, Any] = {} if tags == known.tags else {"tags": tags}
-        after = replace(known, tags=tags)
+        surer = known.confidence, known.decay_rate
         if new.trust is Trust.PERSON:
             surer = max(known.confidence, new.confidence), min(known.decay_rate, new.decay_rate)
-            if surer != (known.confidence, known.decay_rate):
-                self.reweigh(Reweigh(known.id, at, *surer, reason))
-                after = replace(
-                    after,
-                    confidence=surer[0],
-                    strength=surer[0],
-                    strength_at=at,
-                    decay_rate=surer[1],
-                )
             if known.valid_until and new.valid_until and new.valid_until > known.valid_until:
                 changed["valid_until"] = new.valid_until
-        if changed:
-            self.update_record(known.id, at=at, reason=reason, **changed)
-        return replace(after, **changed)
+        if surer != (known.confidence, known.decay_rate):
+            self.reweigh(planned.Reweigh(known.id, at, *surer, reason))
+        elif not changed:
+            return known
+        self.update_record(known.id, at=at, reason=reason, **changed)
+        return self.get(self.scope, [known.id])[known.id]
 
     def _insert_new(self, changes: Sequence[Insert]) -> dict[str, Record]:
         """Store records that are not known; return them by id, with their positions."""
@@ -217,28 +427,26 @@ class RecordWrites(EntityWrites):
         for key, change in zip(keys, changes, strict=True):
             item, trail = change.record, change.trail
             if item.session_id is not None:
-                place = self._next_position(item, last, keep=trail is not None)
-                item = replace(item, position=place)
+                item = replace(item, position=self._position(item, last, keep=trail is not None))
             stored[item.id] = item
             terms = indexed(self.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
-            texts.append((key, user, " ".join(terms)))
+            texts.append((key, terms))
             state: tuple[str, int | None, int] = change.reason, None, 1
             if trail is not None:
                 state = trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
-            rows.append((*record_values(item).values(), len(terms), key, user, *state))
-            sources += [(user, source, key) for source in item.source_ids]
-            if trail is None or not trail.retired:
+            rows.append((*record_row(item), len(terms), key, user, *state))
+            sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
+            if state[-1]:
                 queued.append((VECTORS, key, user))
                 if change.mentions is None and item.kind is not Kind.ITEM:
                     queued.append((ENTITIES, key, user))
-        self.full_text.add(self.connection, texts)
+        self._index_new(texts)
         self.connection.run_many(INSERT, rows)
-        self.connection.run_many(QUEUE_NEW, queued)
-        if sources:
-            self.connection.run_many(ADD_SOURCE, sources)
+        self.connection.run_many(QUEUE, queued)
+        self.add("record_sources", sources)
         for key, change in zip(keys, changes, strict=True):
             if change.mentions:
-                self.entity_writer.link(key, change.mentions)
+                self.link(key, change.mentions)
             if change.trail is not None:
                 self._keep_trail(key, change.record, change.trail)
         self._register_sessions(stored.values())
@@ -252,8 +460,7 @@ class RecordWrites(EntityWrites):
             if item.session_id is not None and item.kind is Kind.EPISODE:
                 sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
         for (session, agent), at in sessions.items():
-            place = {"user": self.user, "session": session, "agent": agent, "at": at}
-            self.connection.run(REGISTER, place)
+            self.run(WAIT_FOR_SESSION, session=session, agent=agent, at=at)
 
     def _put_item(self, change: Insert) -> Record:
         """Store an item, or let it take the place of the one under its namespace and key.
@@ -263,80 +470,76 @@ class RecordWrites(EntityWrites):
         """
         item = change.record
         self.register()
-        values = record_values(item) | {"user_key": self.user, "reason": change.reason}
+        values = dict(zip(RECORDS.names, record_row(item), strict=True))
+        values |= {"user_key": self.user, "reason": change.reason}
         held = self.connection.one(HELD_ITEM, values)
         if held is None:
             return self._insert_new([change])[item.id]
         self._require_own([change])
         key, id_, created_at, content, is_indexed = held
-        terms = indexed(self.analyzer.terms(item.content), items=True)
-        self.connection.run(REPLACE_ITEM, values | {"key": key, "term_count": len(terms)})
-        self.tell_revised([key])
+        count = self.index_text(key, item.content, items=True)
+        values |= {"key": key, "term_count": count, "revision": self.revision}
+        self.connection.run(REPLACE_ITEM, values)
         if (content, is_indexed) != (item.content_hash, 1):
             # What is derived from it is of another content.
-            self.full_text.remove(self.connection, self.user, [key])
-            self.full_text.add(self.connection, [(key, self.user, " ".join(terms))])
             for table in VECTOR_TABLES:
                 self.drop(table, [key])
-            self.connection.run(QUEUE, {"work": VECTORS, "record_key": key, "user_key": self.user})
+            self.add("derivations", [{"work": VECTORS, "record_key": key}])
         return replace(item, id=id_, created_at=from_ms(created_at))
 
     def _keep_trail(self, key: int, item: Record, trail: AuditTrail) -> None:
         """Write the history and the recalls that a record has in another store."""
-        whose = {"user": self.user, "record": item.id, "agent": item.agent}
+        target = TargetRecord(key, item.id, item.agent, item.kind)
         for past in trail.changes:
-            told = {"action": past.action, "reason": past.reason, "at": to_ms(past.at)}
-            self.connection.run(LOG, whose | told | {"detail": dump(dict(past.detail))})
+            self.log([target], past.at, past.action, past.reason, **past.detail)
         for recall in trail.recalls:
-            place = {"user": self.user, "session": recall.session, "record": key}
-            self.connection.run(REMEMBER_RECALL, place | {"at": to_ms(recall.at)})
+            self.run(REMEMBER_RECALL, session=recall.session, record=key, at=to_ms(recall.at))
 
     def _require_own(self, changes: Sequence[Insert]) -> None:
         """Refuse records of another scope, and those that rest on erased ones.
 
         Also what was learned of nothing but texts that were replaced by ``[erased]``.
         """
-        sources = {source for each in changes for source in each.record.source_ids}
-        gone = self.erased(sources) if sources else ()
-        learned = [
-            each.record for each in changes if each.trail is None and each.record.origin == LEARNED
-        ]
-        read = [source for each in learned for source in each.source_ids]
-        held = self.get(self.scope.whole_user, read) if read else {}
-        blank = {id_ for id_, source in held.items() if source.content == ERASED}
-        emptied = {each.id for each in learned if blank and blank.issuperset(each.source_ids)}
         user, agent = self.scope.user, self.scope.agent
+        cited: set[str] = set()
         for item in (each.record for each in changes):
+            cited.update(item.source_ids)
             if item.user != user or (agent and item.agent not in {None, agent}):
                 message = (
                     f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {self.scope}"
                 )
                 raise InvalidInput(message)
-            lost = [source for source in item.source_ids if source in gone or item.id in emptied]
+        if not cited:
+            return
+        gone = {*self.erased(cited)}
+        blank = {row[0] for row in self.all(REPLACED, ids=dump([*cited]), erased=ERASED)} | gone
+        for item, trail in ((each.record, each.trail) for each in changes):
+            learned = trail is None and item.origin == LEARNED and blank.issuperset(item.source_ids)
+            lost = [source for source in item.source_ids if source in gone or learned]
             if lost:  # Read before the erasure, written after it: its text would come back.
                 message = (
                     f"record {item.id!r} rests on {lost[0]!r}, which was erased; derive it anew"
                 )
                 raise NotFound(message)
 
-    def _next_position(self, item: Record, known: dict[str, int], *, keep: bool) -> int | None:
+    def _position(self, item: Record, known: dict[str, int], *, keep: bool) -> int | None:
         """Return the position of a record in its session; its own, if kept and free."""
         # What was drawn from a session was not said in it; what was, may have got sources since.
         said = item.kind is Kind.EPISODE or item.position is not None
-        said = said or not (item.source_ids or keep)
-        session = item.session_id
-        if session is None or not said:
+        session = item.session_id or ""
+        if not said and (item.source_ids or keep):
             return None
         if session not in known:
-            values = {"user": self.user, "session": session}
-            known[session] = int(self.connection.value(NEXT_POSITION, values))
+            known[session] = int(self.value(NEXT_POSITION, session=session))
         place = max(known[session], item.position or 0) if keep else known[session]
         known[session] = place + 1
         return place
 
-    def close(self, change: Close) -> None:
+    # Records that are there
+
+    def close(self, change: planned.Close) -> None:
         """End the validity of a record; what had ended before stays ended as it was."""
-        self.target(change.id)
+        self.targets([change.id])
         ended_now = self.end([change.id], change.at, change.reason, change.superseded_by)
         if not ended_now and change.only_open:
             raise InvalidInput(ended(self.get(self.scope, [change.id])[change.id]))
@@ -345,122 +548,86 @@ class RecordWrites(EntityWrites):
         self, ids: Sequence[str], at: datetime, reason: str, by: str | None = None
     ) -> list[str]:
         """End the validity of these records for good; return those that had not been ended so."""
-        values = {"user": self.user, "ids": dump(list(ids)), "at": to_ms(at), "by": by}
-        targets = [TargetRecord(*row) for row in sorted(self.connection.all(END, values))]
-        self.tell_end(
-            targets, at, ChangeAction.CLOSE, reason, **({"superseded_by": by} if by else {})
-        )
+        values = {"ids": dump(list(ids)), "at": to_ms(at), "by": by, "revision": self.revision}
+        targets = [TargetRecord(*row) for row in sorted(self.all(END, **values))]
+        detail = {"superseded_by": by} if by else {}
+        self.log(targets, at, ChangeAction.CLOSE, reason, **detail)
         return [target.id for target in targets]
 
-    def reweigh(self, change: Reweigh) -> None:
+    def reweigh(self, change: planned.Reweigh) -> None:
         """Set confidence and decay rate."""
-        target = self.target(change.id)
+        fields = (
+            "confidence = :confidence, strength = :confidence, strength_at = :at, "
+            "decay_rate = :decay_rate"
+        )
         detail = {"confidence": change.confidence, "decay_rate": change.decay_rate}
-        self.connection.run(
-            "UPDATE records SET confidence = :confidence, strength = :confidence, "
-            f"strength_at = :at, decay_rate = :decay_rate WHERE {THIS}",
-            detail | self.this(target) | {"at": to_ms(change.at)},
-        )
-        self.tell_revised([target.key])
-        self.log([target], change.at, "reweigh", change.reason, **detail)
+        targets = self._set(change.id, fields, at=to_ms(change.at), **detail)
+        self.log(targets, change.at, "reweigh", change.reason, **detail)
 
-    def fade(self, change: Fade) -> None:
+    def fade(self, change: planned.Fade) -> None:
         """Set the confidence that is left, if the record was not used since."""
-        target = self.target(change.id)
-        changed = self.connection.change(
-            "UPDATE records SET confidence = :confidence "
-            f"WHERE {THIS} AND confidence <> :confidence AND strength_at <= :at",
-            self.this(target) | {"confidence": change.confidence, "at": to_ms(change.at)},
-        )
-        if changed:
-            self.tell_revised([target.key])
+        only = "confidence <> :left AND strength_at <= :at"
+        values = {"left": change.confidence, "at": to_ms(change.at)}
+        self._set(change.id, "confidence = :left", only, **values)
 
-    def retire(self, change: Retire) -> None:
-        """End the validity of a record by itself, and drop all that is derived but its terms."""
-        target = self.target(change.id)
-        changed = self.connection.change(
-            "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
-            f"WHERE {THIS} AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
-            "AND (last_accessed IS NULL OR last_accessed <= :at) "
-            # An item may have been replaced by one that has not ended.
-            "AND (kind <> 'item' OR valid_until <= :at)",
-            self.this(target) | {"at": to_ms(change.at)},
-        )
-        if not changed:
-            return  # Another process has just done it, or it was recalled since.
-        self.drop_derived([target.key])
-        self.tell_end([target], change.at, "retire", change.reason)
+    def retire(self, change: planned.Retire) -> None:
+        """End the validity of a record by itself, and drop all that is derived but its terms.
 
-    def drop_derived(self, records: Sequence[int]) -> None:
-        """Drop all that is derived from records but their terms, and what waits to be."""
-        mentioned = self.entity_writer.of_records(records)
-        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
-            self.drop(table, records)
-        self.entity_writer.forget_unmentioned(mentioned)
+        Passed over is one that another process has just retired, or that was recalled since.
+        """
+        fields = "valid_until = least(coalesce(valid_until, :at), :at), indexed = 0"
+        for target in self._set(change.id, fields, CAN_RETIRE, at=to_ms(change.at)):
+            self.drop_derived([target.key])
+            self.log([target], change.at, "retire", change.reason)
 
-    def reinforce(self, change: Reinforce) -> None:
+    def reinforce(self, change: planned.Reinforce) -> None:
         """Add sources to a record that was stated again."""
-        target = self.target(change.id)
-        held: list[str] = json.loads(
-            self.connection.value(f"SELECT source_ids FROM records WHERE {THIS}", self.this(target))
-        )
+        (target,) = self.targets([change.id])
+        held = self.get(self.scope, [change.id])[change.id].source_ids
         passed = {*held, target.id, *self.erased(change.sources)}
         new = [source for source in dict.fromkeys(change.sources) if source not in passed]
         if not new:
             return
-        self.connection.run(
-            f"UPDATE records SET source_ids = :sources, strength_at = :at WHERE {THIS}",
-            self.this(target) | {"sources": dump([*held, *new]), "at": to_ms(change.at)},
-        )
-        filed = {"user": self.user, "record": target.key}
-        self.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
-        self.restore_confidence([target.key])
-        self.tell_revised([target.key])
+        fields = "source_ids = :sources, strength_at = :at, confidence = strength"
+        self._set(change.id, fields, sources=dump([*held, *new]), at=to_ms(change.at))
+        self.add("record_sources", [{"source_id": each, "record_key": target.key} for each in new])
         self.log([target], change.at, "credit", change.reason, sources=len(new))
 
-    def supersede(self, change: Supersede) -> None:
+    def supersede(self, change: planned.Supersede) -> None:
         """Let one record take the place of another, which stays findable behind it."""
-        target, by = self.target(change.id), self.target(change.by)
+        target, by = self.targets([change.id, change.by])
         if target == by:
             message = f"{change.id!r} cannot take its own place; name the record that replaces it"
             raise InvalidInput(message)
         detail = {"by": by.id, "confidence": change.confidence}
         # What a person closed meanwhile keeps the word of the person on what replaced it.
-        self.connection.run(
-            "UPDATE records SET confidence = :confidence, strength = :confidence, "
-            "strength_at = :at, superseded_by = "
-            "CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
-            f"WHERE {THIS}",
-            detail | self.this(target) | {"at": to_ms(change.at)},
+        fields = (
+            "confidence = :confidence, strength = :confidence, strength_at = :at, "
+            "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END"
         )
-        self.connection.run(
-            f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}",
-            self.this(by) | {"target": target.id},
-        )
-        self.tell_end([target], change.at, "supersede", change.reason, **detail)
+        self._set(change.id, fields, at=to_ms(change.at), **detail)
+        replaces = f"UPDATE records SET supersedes = coalesce(supersedes, :target) WHERE {THIS}"
+        self.run(replaces, target=target.id, key=by.key)
+        self.log([target], change.at, "supersede", change.reason, **detail)
 
-    def enrich(self, change: Enrich) -> None:
+    def enrich(self, change: planned.Enrich) -> None:
         """Link a record to more entities, and stamp when."""
-        target = self.target(change.id)
-        indexed = self.connection.value(INDEXED, {"id": change.id, "user": self.user})
-        added = self.entity_writer.link(target.key, change.mentions) if indexed else 0
-        stamp = self.this(target) | {"at": to_ms(change.at)}
-        self.connection.run(f"UPDATE records SET enriched_at = :at WHERE {THIS}", stamp)
-        self.log([target], change.at, "enrich", "enriched", links=added)
+        targets = self.targets([change.id])
+        key = self.value(INDEXED, id=change.id)
+        links = 0 if key is None else self.link(key, change.mentions)
+        stamp = f"UPDATE records SET enriched_at = :at WHERE {THIS}"
+        self.run(stamp, key=targets[0].key, at=to_ms(change.at))
+        self.log(targets, change.at, "enrich", "enriched", links=links)
 
-    def record_access(self, change: RecordAccess) -> None:
+    def record_access(self, change: planned.RecordAccess) -> None:
         """Count one recall of each record, whose confidence goes back to its full strength."""
-        where = owned(self.scope, self.user)
-        rows = self.connection.all(
-            "UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at, "
-            f"strength_at = :at WHERE r.id IN (@texts(:ids)) AND {where.sql} RETURNING key",
-            where.values | {"at": to_ms(change.at), "ids": dump(list(change.ids))},
-        )
+        rows = self.all(RECALL, at=to_ms(change.at), ids=dump(list(change.ids)))
         keys = [row[0] for row in rows]
-        self.restore_confidence(keys)
+        self.run(RESTORE_CONFIDENCE, keys=dump(keys), revision=self.revision)
         if change.session is not None:
-            base = {"user": self.user, "session": change.session, "at": to_ms(change.at)}
-            self.connection.run_many(REMEMBER_RECALL, [base | {"record": key} for key in keys])
+            at = to_ms(change.at)
+            for key in keys:
+                self.run(REMEMBER_RECALL, session=change.session, record=key, at=at)
 
     def update_record(
         self,
@@ -473,19 +640,18 @@ class RecordWrites(EntityWrites):
         reason: str = "updated",
     ) -> None:
         """Change what a caller attached to a record, in place; what is not given stays."""
-        target = self.target(id)
         given = {"metadata": metadata, "tags": tags, "valid_until": valid_until}
         given = {name: value for name, value in given.items() if value is not UNSET}
         if not given:
+            self.targets([id])
             return
-        changes = ", ".join(f"{name} = :{name}" for name in given)
-        values = RECORDS.encode(given) | self.this(target)
-        self.connection.run(f"UPDATE records SET {changes} WHERE {THIS}", values)
+        fields = ", ".join(f"{name} = :{name}" for name in given)
+        targets = self._set(id, fields, **RECORDS.encode(given))
         if "valid_until" in given:
-            self.connection.run(SEE_AGAIN, {"user": self.user, "id": id})
-            self.tell_end([target], at, "update", reason, changed=sorted(given))
-        else:
-            self.log([target], at, "update", reason, changed=sorted(given))
+            self.run(SEE_AGAIN, id=id)
+        self.log(targets, at, "update", reason, changed=sorted(given))
+
+    # Entities
 
     def link_entities(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
         """Link records to the entities that they mention, and take them off the queue.
@@ -493,19 +659,46 @@ class RecordWrites(EntityWrites):
         Passed over are records that wait no longer.
         """
         for id_, mentioned in mentions.items():
-            key = self.connection.value(INDEXED, {"id": id_, "user": self.user})
-            done = {"user": self.user, "work": ENTITIES, "record": key}
-            if key is not None and self.connection.change(UNQUEUE, done):
-                self.entity_writer.link(key, mentioned)
+            key = self.value(INDEXED, id=id_)
+            if key is not None and self.change(UNQUEUE, work=ENTITIES, record=key):
+                self.link(key, mentioned)
+
+    def merge_entities(self, id: str, other_id: str) -> None:
+        """Make two entities one, for good, which keeps the name of the first."""
+        (entity, name), (other, _) = self._seen_entity(id), self._seen_entity(other_id)
+        if entity == other:
+            message = f"{id!r} is one entity already; name two that are to become one"
+            raise InvalidInput(message)
+        self.give_names(self.names.fold(name), self.spellings(other))
+        self.move_entity(other, entity)
+
+    def _seen_entity(self, id: str) -> tuple[int, str]:
+        for entity, name in self.all(SEEN_ENTITY, id=id):
+            return entity, name
+        raise self.missing("entity", id)
+
+    def keep_name_decision(self, name: str, target_name: str) -> None:
+        """Keep that a name was given to another one elsewhere, unless it was given here."""
+        folded, target = self.names.fold(name), self.names.fold(target_name)
+        if not folded or not target:
+            message = f"a decision needs two names, got {name!r} and {target_name!r}"
+            raise InvalidInput(message)
+        self.register(begins=False)
+        if folded == target or self.target_of(folded) is not None:
+            return
+        entity, other = self.entity_named(target), self.entity_named(folded)
+        self.give_names(target, [folded])
+        if entity and other and entity != other:
+            self.move_entity(other, entity)
 
 
 CARRY_OUT: Mapping[type, Callable[[RecordWrites, Any], None]] = {
-    Close: RecordWrites.close,
-    Reweigh: RecordWrites.reweigh,
-    Fade: RecordWrites.fade,
-    Retire: RecordWrites.retire,
-    Reinforce: RecordWrites.reinforce,
-    Supersede: RecordWrites.supersede,
-    Enrich: RecordWrites.enrich,
-    RecordAccess: RecordWrites.record_access,
+    planned.Close: RecordWrites.close,
+    planned.Reweigh: RecordWrites.reweigh,
+    planned.Fade: RecordWrites.fade,
+    planned.Retire: RecordWrites.retire,
+    planned.Reinforce: RecordWrites.reinforce,
+    planned.Supersede: RecordWrites.supersede,
+    planned.Enrich: RecordWrites.enrich,
+    planned.RecordAccess: RecordWrites.record_access,
 }

@@ -138,23 +138,31 @@ class Columns:
         self._model = model
         self._fields = tuple(each.name for each in fields(model) if each.name != without)
         self.names = tuple(renamed.get(name, name) for name in self._fields)
-        self._codecs = tuple((name, *codecs[name]) for name in self._fields if name in codecs)
+        self._codecs = tuple(
+            (place, name, *codecs[name])
+            for place, name in enumerate(self._fields)
+            if name in codecs
+        )
         self._get = attrgetter(*self._fields)
 
     def selected(self, table: str, **others: str) -> str:
         """Return the columns as a query names them; ``others`` has those with another name."""
         return ", ".join(others.get(name, f"{table}.{name}") for name in self.names)
 
+    def row(self, item: object) -> list[Any]:
+        """Return the values of a row, in the order of its columns."""
+        row = list(self._get(item))
+        for place, _, write, _ in self._codecs:
+            row[place] = write(row[place])
+        return row
+
     def values(self, item: object) -> dict[str, Any]:
         """Return the values of a row, by column."""
-        values = dict(zip(self.names, self._get(item), strict=True))
-        for name, write, _ in self._codecs:
-            values[name] = write(values[name])
-        return values
+        return dict(zip(self.names, self.row(item), strict=True))
 
     def encode(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return values of some fields as their columns keep them."""
-        write = {name: each for name, each, _ in self._codecs}
+        write = {name: each for _, name, each, _ in self._codecs}
         return {name: write[name](value) for name, value in values.items()}
 
     def fields(self, row: Row) -> dict[str, Any]:
@@ -164,7 +172,7 @@ class Columns:
             ValueError: the row is damaged; or another of ``DAMAGE``.
         """
         values = dict(zip(self._fields, row, strict=False))
-        for name, _, read in self._codecs:
+        for _, name, _, read in self._codecs:
             try:
                 values[name] = read(values[name])
             except DAMAGE as error:
@@ -230,7 +238,14 @@ SPAN_LIST = Codec(
         SPANS.make([stored.get(name) for name in SPANS.names]) for stored in json.loads(text)
     ),
 )
-PRUNINGS = Columns(Pruning, {"at": TIME, "cuts": SPAN_LIST})
+PRUNINGS = Columns(
+    Pruning,
+    {"at": TIME, "cuts": SPAN_LIST},
+    trigger="triggered_by",
+    before="tokens_before",
+    after="tokens_after",
+    cuts="spans",
+)
 SESSIONS = Columns(SessionInfo, {"first_seen_at": TIME, "consolidated_at": OPTIONAL_TIME})
 USAGE = Columns(Usage, {})
 CHANGES = Columns(Change, {"at": TIME, "action": _choice(ChangeAction), "detail": OBJECT})
@@ -238,6 +253,9 @@ KINDS = frozenset(Kind)
 # What ranking calculates with.
 INDEX_NUMBERS = ("ordinal", "length", "terms", "event_ms", "created_ms", "confidence")
 RECORD = RECORDS.selected("r")
+STRENGTH, STRENGTH_AT, CREATED_AT = map(
+    RECORDS.names.index, ("strength", "strength_at", "created_at")
+)
 MESSAGE = MESSAGES.selected("m")
 REMOVED_MESSAGE = MESSAGES.selected("m", position="m.removed_from")
 LAST_CLEARED = (
@@ -248,9 +266,7 @@ CONVERSATION = CONVERSATIONS.selected(
     "c", cleared_through=LAST_CLEARED, start="c.cleared_through + 1", messages="c.message_count"
 )
 CONVERSATION += ", c.token_scale, c.token_overhead"
-PRUNING = PRUNINGS.selected(
-    "p", trigger="p.triggered_by", before="p.tokens_before", after="p.tokens_after", cuts="p.spans"
-)
+PRUNING = PRUNINGS.selected("p")
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:
@@ -264,17 +280,17 @@ def record(user: str, row: Row) -> Record:
     return Record(user=user, **RECORDS.fields(row))
 
 
-def record_values(item: Record) -> dict[str, Any]:
-    """Return the values of ``RECORD``'s columns for a new row.
+def record_row(item: Record) -> list[Any]:
+    """Return the values of ``RECORD``'s columns for a new row, in their order.
 
     What says nothing of its strength fades from its confidence, since it was recorded.
     """
-    values = RECORDS.values(item)
+    row = RECORDS.row(item)
     if item.strength is None:
-        values["strength"] = item.confidence
+        row[STRENGTH] = item.confidence
     if item.strength_at is None:
-        values["strength_at"] = values["created_at"]
-    return values
+        row[STRENGTH_AT] = row[CREATED_AT]
+    return row
 
 
 def message(row: Row) -> Message:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +17,33 @@ from numpy.typing import NDArray
 from memoranda.errors import InvalidInput, StoreError, UserDeleted
 from memoranda.model.changes import RecordChange, StoredRecord
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.models import Kind, Record, Scope
-from memoranda.model.ports import VECTORS, Analyzer, NameMatcher
-from memoranda.model.query import Filter, TermMatches, TokenVectors, Vector
+from memoranda.model.models import Record, Scope
+from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.query import TermMatches, TokenVectors, Vector
 from memoranda.model.sessions import JobRun, StageLease
 from memoranda.store.sql import health
+from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
 from memoranda.store.sql.database import (
     MOST_COUNTED,
     Database,
     FullText,
     Postings,
+    Row,
     SqlConnection,
     indexed,
 )
 from memoranda.store.sql.erasing import ErasingWrites
 from memoranda.store.sql.reads import DIMENSIONS, MODEL, vector_model
+from memoranda.store.sql.record_writes import (
+    CHANGE_ALL,
+    NOBODY,
+    PURGE,
+    SET_META,
+    WAITING,
+    RecordWrites,
+    name_digest,
+    waiting_terms,
+)
 from memoranda.store.sql.rows import (
     OBJECT,
     RECORD,
@@ -41,16 +54,6 @@ from memoranda.store.sql.rows import (
     optional_time,
     record,
 )
-from memoranda.store.sql.session_writes import SessionWrites
-from memoranda.store.sql.traces import TraceWrites, TransferReads
-from memoranda.store.sql.transaction import (
-    CHANGE_ALL,
-    NOBODY,
-    PURGE,
-    SET_META,
-    ScopedTransaction,
-    name_digest,
-)
 
 USERS = """
 SELECT name FROM users u
@@ -58,16 +61,16 @@ WHERE u.deleted = 0 AND (EXISTS (SELECT 1 FROM records WHERE user_key = u.key)
     OR EXISTS (SELECT 1 FROM conversations WHERE user_key = u.key AND deleted_at IS NULL))
 ORDER BY name
 """
-KNOWN_USER = "SELECT key, deletions, deleted, name, revision FROM users WHERE name = :name"
-DELETED_USER = "SELECT key, deletions, deleted, name, revision FROM users WHERE digest = :digest"
+KNOWN_USER = """
+SELECT key, deletions, deleted, name, revision, terms_through, terms_waiting FROM users WHERE
+"""
 # Writers of one user take turns.
-TAKE_TURN = " @lock_row()"
+TAKE_TURN = "@lock_row()"
+UNQUEUE_ALL = "DELETE FROM derivations WHERE work = 'vectors'"
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
-SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
-ON CONFLICT DO NOTHING
+SELECT 'vectors', key, user_key FROM records WHERE indexed = 1
 """
-RELEASE_ALL = "UPDATE derivations SET claimed_until = 0 WHERE work = :work"
 # The start of the name of a lease on the run of a stage; stage and user follow.
 RUN = "job:"
 CLAIM = """
@@ -83,13 +86,9 @@ UPDATE leases SET done_due = claimed_due, done_at = :at, done_counts = :counts, 
     claimed_due = NULL, expires_at = NULL
 WHERE name = :name AND holder = :holder AND claimed_due = :due
 """
-STAGE_LEASES = """
-SELECT substr(name, length(:start) + 1), done_due, expires_at FROM leases
-WHERE substr(name, 1, length(:start)) = :start
-"""
-DONE = """
-SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts FROM leases
-WHERE done_due IS NOT NULL AND substr(name, 1, length(:start)) = :start ORDER BY name
+LEASES = """
+SELECT substr(name, length(:start) + 1), done_due, done_at, done_counts, expires_at FROM leases
+WHERE substr(name, 1, length(:start)) = :start ORDER BY name
 """
 # In an order, so that an index finds the first, and not a walk past all that was done before.
 IS_WAITED = """
@@ -109,25 +108,21 @@ CLAIMED_RECORDS = f"""
 SELECT (SELECT name FROM users WHERE key = r.user_key), {RECORD} FROM records r
 WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
 """
+# Those that still wait: two processes may have made the same vector.
 TO_EMBED = """
-SELECT r.id, r.key, r.content_hash, v.embedding FROM records r
-LEFT JOIN vectors v ON v.record_key = r.key
-WHERE r.user_key = :user AND r.indexed = 1 AND r.id IN (@texts(:ids))
+SELECT r.id, r.key, r.content_hash FROM derivations w JOIN records r ON r.key = w.record_key
+WHERE w.user_key = :user AND w.work = 'vectors' AND r.user_key = :user AND r.id IN (@texts(:ids))
+"""
+EMBEDDED = """
+DELETE FROM derivations
+WHERE user_key = :user AND work = 'vectors' AND record_key IN (@ints(:keys))
 """
 NEXT_VECTORS = """
 UPDATE users SET vector_seq = vector_seq + :count WHERE key = :user RETURNING vector_seq
 """
-ADD_VECTOR = """
-INSERT INTO vectors (user_key, seq, record_key, embedding)
-VALUES (:user, :seq, :record, :blob)
-"""
-ADD_TOKENS = """
-INSERT INTO token_vectors (record_key, user_key, size, tokens)
-VALUES (:record, :user, :size, :blob)
-"""
 
 
-class VectorWrites(ScopedTransaction):
+class VectorWrites(RecordWrites):
     """Stores the vectors of records in an open transaction."""
 
     def put_vectors(
@@ -138,11 +133,11 @@ class VectorWrites(ScopedTransaction):
         hashes: Mapping[str, str] | None = None,
         tokens: Mapping[str, TokenVectors] | None = None,
     ) -> None:
-        """Store the embeddings of records and take these off the queue.
+        """Store the embeddings of records that wait for them, and take these off the queue.
 
         Args:
             model: name of the model that made them.
-            vectors: record id → its vector. Records that are gone by now are passed over.
+            vectors: record id → its vector. Records that wait no longer are passed over.
             hashes: record id → the hash of the content that the vector is of, where that can
                 change. A record with another content by now waits on.
             tokens: record id → the vectors of its tokens, where the model gives some.
@@ -151,26 +146,26 @@ class VectorWrites(ScopedTransaction):
             InvalidInput: they are not of the store's model, or of another length.
         """
         self._require_vectors(model, vectors)
-        asked = {"user": self.user, "ids": dump(list(vectors))}
-        found = {row[0]: row[1:] for row in self.connection.all(TO_EMBED, asked)}
         made: dict[int, bytes] = {}
-        new: dict[int, bytes] = {}
-        token_rows: list[tuple[int, int, int, bytes]] = []
-        for id_, vector in vectors.items():
-            key, content, held = found.get(id_, (None, None, None))
-            if key is None or (hashes or {}).get(id_, content) != content:
+        tokened = []
+        for id_, key, content in self.all(TO_EMBED, ids=dump(list(vectors))):
+            if (hashes or {}).get(id_, content) != content:
                 continue
-            made[key] = vector.astype(STORED_FLOAT).tobytes()
-            # Two processes may have made the same one: readers need not read it twice.
-            if held != made[key]:
-                new[key] = made[key]
+            made[key] = vectors[id_].astype(STORED_FLOAT).tobytes()
             rows = (tokens or {}).get(id_)
             if rows is not None and len(rows):
-                token_rows.append((key, self.user, rows.shape[1], rows.astype(np.int8).tobytes()))
-        self._add_vectors(new)
-        self.drop("token_vectors", made)
-        self.connection.run_many(ADD_TOKENS, token_rows)
-        self.drop("derivations", made, VECTORS)
+                blob = rows.astype(np.int8).tobytes()
+                tokened.append({"record_key": key, "size": rows.shape[1], "tokens": blob})
+        if not made:
+            return
+        last = self.value(NEXT_VECTORS, count=len(made))
+        numbered = enumerate(made.items(), last - len(made) + 1)
+        self.add(
+            "vectors",
+            [{"seq": seq, "record_key": key, "embedding": blob} for seq, (key, blob) in numbered],
+        )
+        self.add("token_vectors", tokened)
+        self.run(EMBEDDED, keys=dump(sorted(made)))
         self.connection.index_vectors(self.user, made)
 
     def _require_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
@@ -183,18 +178,8 @@ class VectorWrites(ScopedTransaction):
                 message = f"the vector of {id_!r} has shape {vector.shape}, not ({dimensions},)"
                 raise InvalidInput(message)
 
-    def _add_vectors(self, new: Mapping[int, bytes]) -> None:
-        self.drop("vectors", new)
-        if new:
-            counted = {"user": self.user, "count": len(new)}
-            first = self.connection.value(NEXT_VECTORS, counted) - len(new) + 1
-            numbered = enumerate(new.items(), first)
-            self.connection.run_many(
-                ADD_VECTOR, [(self.user, seq, *each) for seq, each in numbered]
-            )
 
-
-class Transaction(ErasingWrites, SessionWrites, VectorWrites, TraceWrites):
+class Transaction(ErasingWrites, BookkeepingWrites, VectorWrites):
     """An open write transaction of a user: all that can be changed, as one unit of work.
 
     It is committed when its block ends, and undone when anything in the block raises.
@@ -204,11 +189,13 @@ class Transaction(ErasingWrites, SessionWrites, VectorWrites, TraceWrites):
 class KnownUser(NamedTuple):
     """What a store knows of a user."""
 
-    key: int
-    deletions: int
-    deleted: int
-    name: str | None
-    revision: int
+    key: int = NOBODY
+    deletions: int = 0
+    deleted: int = 0
+    name: str | None = None
+    revision: int = 0
+    terms_through: int = 0
+    terms_waiting: int = 0
 
 
 def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> KnownUser:
@@ -217,10 +204,11 @@ def known_user(connection: SqlConnection, scope: Scope, lock: str = "") -> Known
     Raises:
         UserDeleted: they were deleted since the scope was opened.
     """
-    row = connection.one(KNOWN_USER + lock, {"name": scope.user})
+    row = connection.one(f"{KNOWN_USER} name = :name {lock}", {"name": scope.user})
     if row is None:  # By the digest of the name, once they were erased.
-        row = connection.one(DELETED_USER + lock, {"digest": name_digest(scope.user)})
-    known = KnownUser(NOBODY, 0, 0, None, 0) if row is None else KnownUser(*row)
+        digest = {"digest": name_digest(scope.user)}
+        row = connection.one(f"{KNOWN_USER} digest = :digest {lock}", digest)
+    known = KnownUser() if row is None else KnownUser(*row)
     if scope.deletions not in {None, known.deletions}:
         message = f"the user {scope.user!r} was deleted; open the memory again to begin anew"
         raise UserDeleted(message)
@@ -277,33 +265,29 @@ class Store(Database[Any], TransferReads):
             StoreError: the storage failed; nothing was changed.
         """
         with self.transact(patience=patience) as connection:
-            unit_of_work = self._unit_of_work(connection, scope)
-            yield unit_of_work
-            unit_of_work.raise_revision()
+            user = known_user(connection, scope, TAKE_TURN)
+            tx = Transaction(
+                connection=connection,
+                user=user.key,
+                names=self.names,
+                scope=scope,
+                is_listed=user.name is not None and not user.deleted,
+                revision=user.revision + 1,
+                terms_through=user.terms_through,
+                terms_waiting=user.terms_waiting,
+                analyzer=self._analyzer,
+                full_text=self.full_text,
+            )
+            yield tx
+            tx.raise_revision()
 
-    def _unit_of_work(self, connection: SqlConnection, scope: Scope) -> Transaction:
-        """Return what changes the rows of a scope, for which other writers of its user wait."""
-        user = known_user(connection, scope, TAKE_TURN)
-        return Transaction(
-            connection=connection,
-            scope=scope,
-            user=user.key,
-            is_listed=user.name is not None and not user.deleted,
-            revision=user.revision + 1,
-            analyzer=self._analyzer,
-            names=self.names,
-            full_text=self.full_text,
-        )
-
-    def apply(
-        self, scope: Scope, changes: Sequence[RecordChange], *, patience: float | None = None
-    ) -> list[StoredRecord]:
+    def apply(self, scope: Scope, changes: Sequence[RecordChange]) -> list[StoredRecord]:
         """Carry out changes of records in a unit of work of their own."""
-        with self.write(scope, patience=patience) as tx:
+        with self.write(scope) as tx:
             return tx.carry_out(changes)
 
-    def reset_vectors(self, model: str, dimensions: int) -> int:
-        """Drop all vectors, name the model and queue every record; return how many."""
+    def reset_vectors(self, model: str, dimensions: int) -> None:
+        """Drop all vectors, name the model and queue every record."""
         with self.transact_alone() as connection:
             connection.drop_indexed_vectors()
             for table in VECTOR_TABLES:
@@ -311,10 +295,8 @@ class Store(Database[Any], TransferReads):
             connection.run(f"{CHANGE_ALL}, vector_seq = 0")
             for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
                 connection.run(SET_META, {"name": name, "value": value})
-            for sql in (RELEASE_ALL, QUEUE_ALL):
-                connection.run(sql, {"work": VECTORS})
-        waiting = Filter.at_any_time(kinds=tuple(Kind), waiting=VECTORS)
-        return sum(self.count(None, waiting).values())
+            for sql in (UNQUEUE_ALL, QUEUE_ALL):
+                connection.run(sql)
 
     def index_large_users(self) -> int:
         """Return that no user is too large for memory."""
@@ -325,7 +307,14 @@ class Store(Database[Any], TransferReads):
     ) -> TermMatches:
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
-            postings = self.full_text.postings(connection, user, indexed(terms, items=items))
+            wanted = indexed(terms, items=items)
+            postings = self.full_text.postings(connection, user, wanted)
+            if self.full_text.waits:
+                rows = connection.all(WAITING, {"user": user, "through": 0})
+                texts = [(key, Counter(each)) for key, each in waiting_terms(self._analyzer, rows)]
+                for place, term in enumerate(wanted if texts else ()):
+                    later = Postings.of([(key, count[term]) for key, count in texts if count[term]])
+                    postings[place] = postings[place].and_later(later)
             keys, counts = join_postings(terms, postings, limit)
             return TermMatches(keys.tolist(), counts, [len(each.keys) for each in postings])
 
@@ -380,32 +369,31 @@ class Store(Database[Any], TransferReads):
         with self.transact() as connection:
             connection.change(COMPLETE, values)
 
+    def _leases(self, start: str) -> list[Row]:
+        with self._reading(None) as (connection, _):
+            return connection.all(LEASES, {"start": f"{RUN}{start}"})
+
     def stage_leases(self, stage: str) -> dict[str, StageLease]:
         """Return the lease on the runs of a stage of each user who has one."""
-        with self._reading(None) as (connection, _):
-            rows = connection.all(STAGE_LEASES, {"start": f"{RUN}{stage}:"})
         return {
             user: StageLease(optional_time(done), optional_time(until))
-            for user, done, until in rows
+            for user, done, _, _, until in self._leases(f"{stage}:")
         }
 
     def job_runs(self) -> list[JobRun]:
         """Return the last run of each stage, with what it did for all users, by name."""
-        with self._reading(None) as (connection, _):
-            rows = connection.all(DONE, {"start": RUN})
-        last: dict[str, tuple[int, int, Counter[str]]] = {}
-        for name, due, at, counts in rows:
-            stage = name.partition(":")[0]
-            known = last.get(stage, (due, at, Counter()))
-            if due > known[0]:
-                known = (due, at, Counter())
-            if due == known[0]:
-                known[2].update(OBJECT.read(counts))
-            last[stage] = (known[0], max(known[1], at), known[2])
-        return [
-            JobRun(stage, from_ms(due), from_ms(at), dict(counts))
-            for stage, (due, at, counts) in last.items()
-        ]
+        done = [row for row in self._leases("") if row[1] is not None]
+        runs: list[JobRun] = []
+        for stage, group in groupby(done, key=lambda row: row[0].partition(":")[0]):
+            users = list(group)
+            due = max(row[1] for row in users)
+            last = [row for row in users if row[1] == due]
+            counts = Counter[str]()
+            for row in last:
+                counts.update(OBJECT.read(row[3]))
+            done_at = from_ms(max(row[2] for row in last))
+            runs.append(JobRun(stage, from_ms(due), done_at, dict(counts)))
+        return runs
 
     def claim_records(
         self, work: str, *, now: datetime, until: datetime, limit: int
