@@ -12,7 +12,7 @@ import pytest
 
 from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
-from memoranda.notes.files import LOCK
+from memoranda.notes.files import LOCK, PART
 from memoranda.notes.notes import parse_history
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
@@ -138,6 +138,19 @@ def test_a_killed_append_harms_no_entry(tmp_path, dying):
     assert all(NEW.startswith(text) for text in torn)
     assert len(torn) == 1
     assert None in seen
+
+
+def test_a_leftover_is_cleaned_up(tmp_path):
+    """What a crash left of a write is removed by whoever writes next, whatever that is."""
+    notes = Notes(tmp_path)
+    for write in (
+        lambda: notes.append_history("a"),
+        lambda: notes.write_memory("a"),
+        lambda: notes.rewrite(lambda lines: (lines, 0)),
+    ):
+        (tmp_path / PART).write_text("secret", "utf-8")
+        write()
+        assert PART not in contents(tmp_path)
 
 
 # Full disk

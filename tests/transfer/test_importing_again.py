@@ -77,17 +77,18 @@ def test_what_is_there_forgotten_or_erased_does_not_come_again(opened, wordless,
     """It is known by user, format and key; what the file has more since then is added."""
     for form, (name, write) in FILES.items():
         memory, path = opened(embedder=None, settings=wordless), tmp_path / name
+        coder, writer = (memory.as_user("ana", agent=agent) for agent in ("coder", "writer"))
         path.write_text(write(3))
-        first = memory.import_(path)
+        first = coder.import_(path)
         assert (first.format, first.records + first.messages) == (form, 3)
         one, two, three = memory.records()
         memory.forget(one.id)
         memory.forget(two.id, erase=True)
-        for other in (memory, memory.as_user("ana", agent="writer")):
-            again = other.import_(path)
+        for each in (coder, writer, memory):
+            again = each.import_(path)
             assert (again.records, again.messages, again.skipped) == (0, 0, 3), form
         path.write_text(write(4))
-        more = memory.import_(path)
+        more = coder.import_(path)
         assert (more.records + more.messages, more.skipped) == (1, 3), form
         last, new = memory.records()
         assert (last, new.content.removeprefix("Ana: ")) == (three, SAYINGS[3]), form

@@ -396,6 +396,7 @@ class EraseContract(Contract):
             user.say("trip", LIE, record_id=item.id)
             user.say("trip", "hello")
         assert [message.content for message in ana.messages(records=[item.id, new.id])] == [LIE]
+        assert ana.messages(records=[new.id]) == []
         assert ana.related([new.id], RecordRelation.VERSIONS) == [first.id, item.id]
         assert ana.related([first.id], RecordRelation.VERSIONS) == [item.id, new.id]
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]

@@ -14,6 +14,7 @@ from steps import do
 
 from laws.base import ONE_STORE, Contract, Reopen
 from memoranda.errors import InvalidInput
+from memoranda.model.changes import Close
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
@@ -130,6 +131,21 @@ class IndexContract(Contract):
         assert frequencies == [len(kept) + MOST_WAITING, MOST_WAITING]
         store.purge()
         assert store.verify() == []
+
+    def test_what_ended_comes_again_alone(self, store: Store, ana: User) -> None:
+        """A reader is told which known row has changed, with its vector; the rest stays."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        old, other = ana.remember("old", "other")
+        ana.embed([old, other])
+        reader = Reader()
+        reader.read(ana)
+        ana.apply(Close(old.id, moment(1), "ended"))
+        changes = reader.read(ana)
+        assert (changes.reset, list(changes.rows)) == (False, [])
+        assert [row.valid_until_ms for row in changes.revised] == [to_ms(moment(1))]
+        assert list(changes.ordinals) == [row.ordinal for row in changes.revised]
+        ana.embed([other])  # The vector that it has.
+        assert list(reader.read(ana).ordinals) == []
 
     def test_what_records_say_comes_by_ordinal(self, store: Store, ana: User, ben: User) -> None:
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""
