@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Timer
@@ -19,6 +19,7 @@ from memoranda.errors import MemorandaError
 from memoranda.testing.clocks import FrozenClock
 
 PATIENCE = 60
+LOOK, FIGURES = ("look",), ("figures",)
 HELLO = ("say", "Hello there.")
 DOG = ("remember", "I have a dog named Rex.")
 WHICH = ("ask", "What is the name of my dog?")
@@ -27,9 +28,10 @@ MUG = (("say", "I prefer the blue mug."), ("say", "I usually prefer the blue mug
 RAIN = ("keep", "context", "It rains today.")
 POT = "The key lies under the red pot."
 STAGES = ("enrich", "consolidate", "decay", "reflect", "expire")
-OPENAI = "embedding.model", "openai:text-embedding-3-small"
+MODEL, KNOWING = "openai:text-embedding-3-small", "{pipelines}/zora"
 SMALL = {"llm.model": "openai:small@{server}/v1", "llm.api_key": "one", "llm.retries": 0}
-EMBED = dict([OPENAI]) | {"embedding.base_url": "{server}/v1", "embedding.api_key": "one"}
+EMBED = {"model": MODEL, "base_url": "{server}/v1", "api_key": "one"}
+EMBED = {f"embedding.{name}": value for name, value in EMBED.items()}
 NOTHING = said("{}")
 
 
@@ -91,28 +93,16 @@ class Sight:
     server: ModelServer
     made: Any = None
 
-    def records(self, kind="fact"):
-        """Return the active records of a kind."""
-        return [each for each in command("list") if each["kind"] == kind]
-
-    def facts(self):
-        """Return what the active facts say."""
-        return sorted(each["content"] for each in self.records())
-
     def files(self, name):
         """Return where the files of a name are."""
-        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob(name))
+        return sorted(self.folder.rglob(name))
 
-    def bodies(self, name):
-        """Return what the requests to the server say under a name."""
-        return {each.body.get(name) for each in self.server.received}
-
-    def keys(self):
-        """Return the keys that the server was shown."""
-        return {each.headers.get("authorization") for each in self.server.received}
+    def asked(self, name):
+        """Return what the requests to the server say under a name, of the body or the headers."""
+        return {each.body.get(name) or each.headers.get(name) for each in self.server.received}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Effect:
     """What a setting changes.
 
@@ -120,17 +110,23 @@ class Effect:
         change: its value before and after; ``None`` leaves it at its default.
         see: what is compared: it differs.
         visits: the steps of each visit.
-        beside: other settings, in both cases; ``None`` takes one of the tests away.
+        beside: other settings, in both cases.
         first: what is done before, given the folder.
         play: what the server of models does.
     """
 
     change: tuple[Any, Any]
     see: Callable[[Sight], Any]
-    visits: tuple[tuple[tuple[Any, ...], ...], ...] = ((DOG,),)
-    beside: Mapping[str, Any] = field(default_factory=dict)
-    first: Callable[[Path], object] | None = None
-    play: Act = NOTHING
+    visits: Sequence[Sequence[tuple[Any, ...]]]
+    beside: Mapping[str, Any]
+    first: Callable[[Path], object] | None
+    play: Act
+
+
+def effect(change, see, *visits, first=None, play=NOTHING, **beside):
+    """Return an effect; the names of settings beside have ``__`` for a dot."""
+    others = {name.replace("__", "."): value for name, value in beside.items()}
+    return Effect(change, see, visits or ((DOG,),), others, first, play)
 
 
 # Acts of the server
@@ -212,6 +208,7 @@ def remembering(content, **more):
 
 SHUT = remembering("The shop is shut")
 FAINT = remembering("The shop is shut", confidence=0.5, decay_rate=0.1)
+CAME = remembering("yesterday zora came")
 
 
 def remember_expired(folder):
@@ -220,14 +217,42 @@ def remember_expired(folder):
         return it.remember("The shop is shut", valid_until=datetime(2026, 1, 1, tzinfo=UTC)).id
 
 
-def names(_):
-    """Return the names of the people that are known."""
-    return sorted(each["name"].lower() for each in command("entities"))
+# What is seen
 
 
-def ends(kind):
-    """Return what sees whether the records of a kind end."""
-    return lambda sight: [bool(each.get("valid_until")) for each in sight.records(kind)]
+def records(kind, name):
+    """Return what sees a field of the active records of a kind."""
+    return lambda _: sorted(str(each.get(name)) for each in command("list") if each["kind"] == kind)
+
+
+def shown(pattern):
+    """Return what sees what was told, as far as a pattern finds it."""
+    return lambda sight: re.findall(pattern, sight.told)
+
+
+def files(name):
+    """Return what sees how many files of a name are in each folder."""
+    return lambda sight: [each.relative_to(sight.folder) for each in sight.files(name)]
+
+
+def asked(name):
+    """Return what sees what the server was asked."""
+    return lambda sight: sight.asked(name)
+
+
+def requests(sight):
+    """Return how often the server was asked."""
+    return len(sight.server.received)
+
+
+def paths(sight):
+    """Return at which addresses the server was asked."""
+    return {each.path for each in sight.server.received}
+
+
+def names(*words):
+    """Return what sees the names in a list that a command prints."""
+    return lambda _: sorted(each["name"].lower() for each in command(*words))
 
 
 def jobs(_):
@@ -235,273 +260,207 @@ def jobs(_):
     return sorted(run["job"] for run in command("stats")["upkeep"])
 
 
-def upkeep(*stages, **more):
-    """Return what makes upkeep run these stages alone."""
-    off = {f"schedule.{stage}": "off" for stage in STAGES if stage not in stages}
-    return off | {"schedule.in_background": True} | more
-
-
-def shown(pattern):
-    """Return what sees what a door told, as far as a pattern finds it."""
-    return lambda sight: re.findall(pattern, sight.told)
-
-
-RUN = ((("upkeep",), ("wait", wait_for_upkeep)),)
-
-REX = shown("dog named Rex")
-ZORA = ((("remember", "yesterday zora came home"), WHICH),)
-
-
-def embedded(before, after, see, **more):
-    """Return an effect that a server of embeddings sees."""
-    pair = (before, after)
-    return Effect(change=pair, see=see, beside=EMBED | more, visits=((DOG, WHICH),), play=embed)
-
-
-def learned(before, after, see, **more):
-    """Return an effect that is seen after a session was read, with a model."""
-    return Effect(change=(before, after), see=see, beside=SMALL, visits=(HOME,), **more)
-
-
-def found(before, after, **beside):
-    """Return an effect on what a search finds that is asked in a memory of yesterday."""
-    beside = {f"retrieval.{name}": value for name, value in beside.items()}
-    return Effect(change=(before, after), beside=beside, visits=((DOG,), (WHICH,)), see=REX)
-
-
-def kept_until(kind, before, after, *steps, **more):
-    """Return an effect on the end of the records of a kind."""
-    return Effect(change=(before, after), see=ends(kind), visits=(steps or (DOG,),), **more)
-
-
-def worked(change, stages, first=SHUT, see=jobs, **beside):
-    """Return an effect that is seen after upkeep with some stages."""
-    beside = upkeep(*stages) | {name.replace("__", "."): v for name, v in beside.items()}
-    return Effect(change=change, first=first, beside=beside, visits=RUN, see=see)
-
-
 def actions(sight):
     """Return what was done with the record that was made before."""
     return [each["action"] for each in command("history", sight.made)]
 
 
-def files(name):
-    """Return what sees the files of a name."""
-    return lambda sight: sight.files(name)
+FACTS = records("fact", "content")
+REX = shown("dog named Rex")
+ZORA = (("remember", "yesterday zora came home"), WHICH)
+GATES = [("remember", f"The code of gate {n} is {n}{n}{n}.") for n in range(9)]
+TWO = ("session", "two")
+PEOPLE = names("entities")
+
+
+def embedded(change, see, **beside):
+    """Return an effect that a server of embeddings sees."""
+    return effect(change, see, (DOG, WHICH), play=embed, **EMBED | beside)
+
+
+def learned(change, see, **more):
+    """Return an effect that is seen after a session was read, with a model."""
+    return effect(change, see, HOME, **SMALL | more)
+
+
+def found(change, **beside):
+    """Return an effect on what a search finds that is asked in a memory of yesterday."""
+    return effect(change, REX, (DOG,), (WHICH,), **beside)
+
+
+def kept_until(kind, change, *steps):
+    """Return an effect on whether the records of a kind end."""
+    return effect(change, records(kind, "valid_until"), steps or (DOG,))
+
+
+def worked(change, *stages, first=SHUT, see=jobs, **beside):
+    """Return an effect that is seen after upkeep with some stages."""
+    off = {f"schedule.{stage}": "off" for stage in STAGES if stage not in stages}
+    beside = {"schedule.in_background": True, **off, **beside}
+    steps = (("upkeep",), ("wait", wait_for_upkeep))
+    return effect(change, see, steps, first=first, **beside)
 
 
 EFFECTS = {
-    "location": Effect(change=(None, "{folder}/other.db"), see=files("other.db")),
-    "user": Effect(change=(None, "ben"), see=lambda _: [each["name"] for each in command("users")]),
-    "timezone": Effect(  # A day apart, at any time.
-        change=("Pacific/Pago_Pago", "Pacific/Kiritimati"),
-        visits=((RAIN, HELLO),),
-        see=lambda sight: (
-            [each["valid_until"][11:13] for each in sight.records("context")],
-            [each["system"][-20:] for each in command("conversations", "list")],
-        ),
+    "location": effect((None, "{folder}/other.db"), files("other.db")),
+    "user": effect((None, "ben"), names("users")),
+    # A day apart, at any time.
+    "timezone": effect(
+        ("Pacific/Pago_Pago", "Pacific/Kiritimati"),
+        records("context", "valid_until"),
+        (RAIN, HELLO),
     ),
-    "storage.busy_timeout": Effect(
-        change=(60, 0.05),
-        visits=((("wait", lock_store), DOG),),
-        see=shown("stayed locked by another process"),
+    "storage.busy_timeout": effect(
+        (60, 0.05), shown("stayed locked by another process"), (("wait", lock_store), DOG)
     ),
-    "embedding.model": embedded("none", OPENAI[1], lambda sight: sight.bodies("model")),
-    "embedding.dimensions": embedded(8, 16, lambda sight: sight.bodies("dimensions")),
+    "embedding.model": embedded(("none", MODEL), asked("model")),
+    "embedding.dimensions": embedded((8, 16), asked("dimensions")),
     "embedding.base_url": embedded(
-        "{server}/v1", "{server}/v2", lambda sight: {each.path for each in sight.server.received}
+        ("{server}/v1", "{server}/v2"), lambda sight: {each.path for each in sight.server.received}
     ),
-    "embedding.api_key": embedded("one", "two", Sight.keys),
-    "embedding.folder": Effect(
-        change=("{folder}/one", "{folder}/two"),
-        beside={"embedding.model": "local"},
-        see=shown("/two"),
+    "embedding.api_key": embedded(("one", "two"), asked("authorization")),
+    "embedding.folder": effect(
+        ("{folder}/one", "{folder}/two"), shown("/two"), embedding__model="local"
     ),
-    "embedding.background": Effect(
-        change=(True, False),
-        beside=EMBED,
-        visits=((DOG, ("wait", wait_for_vectors)),),
-        see=lambda sight: bool(sight.server.received),
-        play=embed,
+    "embedding.background": effect(
+        (True, False), requests, (DOG, ("wait", wait_for_vectors)), play=embed, **EMBED
     ),
-    "retrieval.fusion": found("blend", "rrf", min_score=0.1),
-    "retrieval.rrf_k": found(60, 1, min_score=0.1, fusion="rrf"),
-    "retrieval.token_vectors": Effect(
-        change=(True, False),
-        beside={"embedding.model": "local"},
-        visits=((DOG, WHICH, ("figures",)),),
-        see=shown("with token vectors"),
+    "retrieval.fusion": found(("blend", "rrf"), retrieval__min_score=0.1),
+    "retrieval.rrf_k": found((60, 1), retrieval__min_score=0.1, retrieval__fusion="rrf"),
+    "retrieval.token_vectors": effect(
+        (True, False), shown("with token vectors"), (DOG, WHICH, FIGURES), embedding__model="local"
     ),
-    "retrieval.min_score": found(None, 0.99),
-    "retrieval.recall": Effect(
-        change=("all", "facts"),
-        beside={"consolidation.automatic": False},
-        visits=(
-            (("say", POT), ("keep", "conversation", POT)),
-            (("session", "two"), ("recall", "Where is the key?")),
-        ),
-        see=shown("red pot"),
+    "retrieval.min_score": found((None, 0.99)),
+    "retrieval.recall": effect(
+        ("all", "facts"),
+        shown("red pot"),
+        (("say", POT), ("keep", "conversation", POT)),
+        (TWO, ("recall", "Where is the key?")),
+        consolidation__automatic=False,
     ),
     "retention.episode": kept_until(
-        "episode", "forever", "30d", ("say", POT), ("keep", "conversation", POT)
+        "episode", ("forever", "30d"), ("say", POT), ("keep", "conversation", POT)
     ),
-    "retention.fact": kept_until("fact", "forever", "52w"),
-    "retention.context": kept_until("context", "day", "forever", RAIN, HELLO),
+    "retention.fact": kept_until("fact", ("forever", "52w")),
+    "retention.context": kept_until("context", ("day", "forever"), RAIN, HELLO),
     "retention.reflection": kept_until(
-        "reflection", "forever", "90d", ("keep", "reflection", "Ana had a quiet week.")
+        "reflection", ("forever", "90d"), ("keep", "reflection", "Ana had a quiet week.")
     ),
-    "retention.remove": Effect(
-        change=(False, True),
-        first=remember_expired,
-        beside={"schedule.expire_at_start": True},
-        see=actions,
+    "retention.remove": effect(
+        (False, True), actions, first=remember_expired, schedule__expire_at_start=True
     ),
-    "tokens.limits": Effect(
-        change=(None, {"small": 5_000}),
-        beside=SMALL,
-        visits=((HELLO, ("look",)),),
-        see=shown(r"token_limit=\d+|of [\d,]+ tokens"),
+    "tokens.limits": effect(
+        (None, {"small": 5_000}), shown(r"token_limit=\d+|of [\d,]+ tokens"), (HELLO, LOOK), **SMALL
     ),
-    "tokens.tokenizers": Effect(
-        change=(None, {"small": "o200k_base"}),
-        beside=SMALL,
-        visits=((HELLO, ("look",)),),
-        see=shown("o200k_base"),
+    "tokens.tokenizers": effect(
+        (None, {"small": "o200k_base"}), shown("o200k_base"), (HELLO, LOOK), **SMALL
     ),
-    "llm.model": learned(
-        "openai:small@{server}/v1", "openai:other@{server}/v1", lambda sight: sight.bodies("model")
-    ),
-    "llm.api_key": learned("one", "two", Sight.keys),
+    "llm.model": learned(("openai:small@{server}/v1", "openai:other@{server}/v1"), asked("model")),
+    "llm.api_key": learned(("one", "two"), asked("authorization")),
     "llm.timeout": learned(
-        None, 0.05, lambda _: command("stats")["pending_sessions"], play=learn_slowly
+        (None, 0.05), lambda _: command("stats")["pending_sessions"], play=learn_slowly
     ),
-    "llm.retries": learned(0, 1, lambda sight: len(sight.server.received), play=failing(500)),
-    "consolidation.automatic": Effect(
-        change=(True, False),
-        visits=((HOME[0],), (("session", "two"), HELLO, ("wait", wait_for_facts))),
-        see=Sight.facts,
+    "llm.retries": learned((0, 1), requests, play=failing(500)),
+    "consolidation.automatic": effect(
+        (True, False), FACTS, (HOME[0],), (TWO, HELLO, ("wait", wait_for_facts))
     ),
-    "consolidation.extractor": learned("auto", "rules", Sight.facts),
+    "consolidation.extractor": learned(("auto", "rules"), FACTS),
     "consolidation.timeout": learned(
-        None,
-        0.05,
-        lambda sight: any(
-            "raw-fallback" in (sight.folder / each).read_text()
-            for each in sight.files("HISTORY.md")
-        ),
+        (None, 0.05),
+        lambda sight: ["raw-fallback" in each.read_text() for each in sight.files("HISTORY.md")],
         play=learn_slowly,
     ),
-    "consolidation.longest": Effect(change=(60.0, 1e-9), visits=(HOME,), see=Sight.facts),
-    "consolidation.duplicate_at": Effect(change=(0.75, 1.0), visits=(MUG,), see=Sight.facts),
-    "consolidation.decay_rate": Effect(
-        change=(None, 0.9),
-        visits=(MUG,),
-        see=lambda sight: [each["decay_rate"] for each in sight.records()],
+    "consolidation.longest": effect((60.0, 1e-9), FACTS, HOME),
+    "consolidation.duplicate_at": effect((0.75, 1.0), FACTS, MUG),
+    "consolidation.decay_rate": effect((None, 0.9), records("fact", "decay_rate"), MUG),
+    "notes.automatic": effect((True, False), files("HISTORY.md"), HOME),
+    "notes.folder": effect((None, "{folder}/elsewhere"), files("MEMORY.md"), (DOG, *HOME, LOOK)),
+    "notes.max_memory_size": effect(
+        (None, 256),
+        lambda sight: [each.stat().st_size <= 256 for each in sight.files("MEMORY.md")],
+        (*GATES, *HOME, LOOK),
     ),
-    "notes.automatic": Effect(change=(True, False), visits=(HOME,), see=files("HISTORY.md")),
-    "notes.folder": Effect(
-        change=(None, "{folder}/elsewhere"),
-        visits=((DOG, *HOME, ("look",)),),
-        see=files("MEMORY.md"),
-    ),
-    "notes.max_memory_size": Effect(
-        change=(None, 256),
-        visits=(
-            (
-                *(("remember", f"The code of gate {n} is {n}{n}{n}.") for n in range(9)),
-                *HOME,
-                ("look",),
-            ),
-        ),
-        see=lambda sight: [
-            (sight.folder / each).stat().st_size <= 256 for each in sight.files("MEMORY.md")
-        ],
-    ),
-    "notes.in_context": Effect(
-        change=(True, False),
-        visits=((DOG, *HOME), (("session", "two"), HELLO, ("look",))),
-        see=shown("MEMORY.md"),
-    ),
-    "agent.max_steps": Effect(
-        change=(8, 2),
-        beside=SMALL,
-        visits=((("process", "Hello there."),),),
-        see=lambda sight: len(sight.server.received),
+    "notes.in_context": effect((True, False), shown("MEMORY.md"), (DOG, *HOME), (TWO, HELLO, LOOK)),
+    "agent.max_steps": effect(
+        (8, 2),
+        requests,
+        (("process", "Hello there."),),
         play=talked("", ("c1", "memory_stats", "{}")),
+        **SMALL,
     ),
-    "decay.threshold": worked((None, 0.6), ("decay",), FAINT, Sight.facts),
-    "entities.fast": Effect(
-        change=("regex", "regex, spacy"),
-        beside={"entities.spacy_model": "{pipelines}/zora"},
-        visits=ZORA,
-        see=names,
+    "agent.memory_window": effect(
+        (100, 10),
+        lambda _: [each["state"] for each in command("conversations", "show", "chat")["lines"]],
+        [("process", f"Number {n} is about cats.") for n in range(8)],
+        conversation__keep_recent=2,
     ),
+    "decay.threshold": worked((None, 0.6), "decay", first=FAINT, see=FACTS),
+    "entities.fast": effect(("regex", "regex, spacy"), PEOPLE, ZORA, entities__spacy_model=KNOWING),
     "entities.accurate": worked(
-        ("regex", "regex, spacy"),
-        ("enrich",),
-        remembering("yesterday zora came"),
-        names,
-        entities__spacy_model="{pipelines}/zora",
+        ("regex", "regex, spacy"), "enrich", first=CAME, see=PEOPLE, entities__spacy_model=KNOWING
     ),
-    "entities.spacy_model": Effect(
-        change=("{pipelines}/quill", "{pipelines}/zora"),
-        beside={"entities.fast": "regex, spacy"},
-        visits=ZORA,
-        see=names,
+    "entities.spacy_model": effect(
+        ("{pipelines}/quill", KNOWING), PEOPLE, ZORA, entities__fast="regex, spacy"
     ),
     **{
         f"schedule.{stage}": worked(
-            ("off", None), (stage, "decay" if stage == "expire" else "expire")
+            ("off", None), stage, "decay" if stage == "expire" else "expire"
         )
         for stage in STAGES
     },
-    "schedule.expire_at_start": Effect(change=(False, True), first=remember_expired, see=actions),
-    "schedule.in_background": worked((False, True), ("expire",)),
+    "schedule.expire_at_start": effect((False, True), actions, first=remember_expired),
+    "schedule.in_background": worked((False, True), "expire"),
 }
 
 HERE = "tests/doors/test_settings_everywhere.py::"
 HTTP = "tests/doors/test_mcp_http.py::"
 LIMITS = "tests/doors/test_http_limits.py::"
+LARGE = "tests/memory/test_large_users.py::"
 SECRETS = "tests/memory/test_secret_policies.py::"
-PLACES = "test_a_full_server_lets_go_of_whoever_asks_for_nothing"
-NAMES = "test_hosts_and_origins_of_its_own_and_of_the_settings_are_let_in"
-SIZES = "test_what_is_too_large_or_no_json_is_refused"
-SHOWN = "test_nothing_shows_a_secret_unless_the_settings_say_so"
-REFUSED = "test_tools_refuse_a_secret_and_say_what_to_do"
-PROFILE = "tests/settings/test_profile.py::test_each_of_the_four_means_one_of_ours"
-FOUR = ("path", "context_window_size", "embedding_model", "cleanup_interval")
-# What is not seen by such steps: only by a power cut, a hanging server, time, or over HTTP.
+# What is not seen by such steps (only by a power cut, a hanging server, time, or over HTTP),
+# by the tests that prove it.
 ELSEWHERE = {
-    "storage.durability": HERE + "test_durability_is_whether_commits_wait_for_the_disk",
-    "embedding.threads": HERE + "test_threads_are_those_of_the_local_model",
-    "embedding.timeout": "tests/memory/test_embedding_server.py::"
-    "test_the_timeout_is_that_of_the_settings",
-    "tokens.load_timeout": "tests/tokens/test_exact_openai.py::"
-    "test_a_download_that_hangs_ends_in_an_estimate",
-    "retrieval.wait": "tests/memory/test_vectors.py::"
-    "test_words_find_what_a_search_does_not_wait_for",
-    "retrieval.cache_size": "tests/memory/test_large_users.py::"
-    "test_memory_is_bounded_by_the_setting",
-    "retrieval.exact_up_to": "tests/memory/test_large_users.py::"
-    "test_a_user_of_few_records_is_ranked_in_memory",
-    "mcp.tools": "tests/doors/test_mcp_tools.py::test_the_tools_are_these",
-    "mcp.tokens": HTTP + "test_a_token_opens_the_memory_of_its_user_alone",
-    "mcp.allowed_hosts": HTTP + NAMES,
-    "mcp.allowed_origins": HTTP + NAMES,
-    "http.header_timeout": HTTP + "test_slow_clients_are_closed_in_time_while_others_are_answered",
-    "http.body_timeout": HTTP + "test_a_body_that_does_not_come_is_not_waited_for",
-    "http.header_size": HTTP + SIZES,
-    "http.body_size": HTTP + SIZES,
-    "http.keep_alive": LIMITS + "test_an_idle_connection_is_closed_after_its_requests",
-    "http.connections": LIMITS + PLACES,
-    "http.connections_per_address": LIMITS + PLACES,
-    "http.requests_per_minute": LIMITS + "test_whoever_asks_too_often_is_told_when_to_ask_again",
-    "http.log_repeats": LIMITS + "test_a_log_does_not_grow_with_what_clients_do",
-    "secrets.remember": SECRETS
-    + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise",
-    "secrets.tools": SECRETS + REFUSED,
-    "secrets.mcp": SECRETS + REFUSED,
-    "secrets.search": SECRETS + SHOWN,
-    "secrets.recall": SECRETS + SHOWN,
-    **{f"memory.{name}": PROFILE for name in FOUR},
+    HERE + "test_durability_is_whether_commits_wait_for_the_disk": ["storage.durability"],
+    HERE + "test_threads_are_those_of_the_local_model": ["embedding.threads"],
+    "tests/memory/test_embedding_server.py::test_the_timeout_is_that_of_the_settings": [
+        "embedding.timeout"
+    ],
+    "tests/tokens/test_exact_openai.py::test_a_download_that_hangs_ends_in_an_estimate": [
+        "tokens.load_timeout"
+    ],
+    "tests/memory/test_vectors.py::test_words_find_what_a_search_does_not_wait_for": [
+        "retrieval.wait"
+    ],
+    LARGE + "test_memory_is_bounded_by_the_setting": ["retrieval.cache_size"],
+    LARGE + "test_a_user_of_few_records_is_ranked_in_memory": ["retrieval.exact_up_to"],
+    "tests/doors/test_mcp_tools.py::test_the_tools_are_these": ["mcp.tools"],
+    "tests/settings/test_profile.py::test_each_of_the_four_means_one_of_ours": [
+        f"memory.{name}"
+        for name in ("path", "context_window_size", "embedding_model", "cleanup_interval")
+    ],
+    HTTP + "test_a_token_opens_the_memory_of_its_user_alone": ["mcp.tokens"],
+    HTTP + "test_hosts_and_origins_of_its_own_and_of_the_settings_are_let_in": [
+        "mcp.allowed_hosts",
+        "mcp.allowed_origins",
+    ],
+    HTTP + "test_slow_clients_are_closed_in_time_while_others_are_answered": [
+        "http.header_timeout"
+    ],
+    HTTP + "test_a_body_that_does_not_come_is_not_waited_for": ["http.body_timeout"],
+    HTTP + "test_what_is_too_large_or_no_json_is_refused": ["http.header_size", "http.body_size"],
+    LIMITS + "test_an_idle_connection_is_closed_after_its_requests": ["http.keep_alive"],
+    LIMITS + "test_a_full_server_lets_go_of_whoever_asks_for_nothing": [
+        "http.connections",
+        "http.connections_per_address",
+    ],
+    LIMITS + "test_whoever_asks_too_often_is_told_when_to_ask_again": ["http.requests_per_minute"],
+    LIMITS + "test_a_log_does_not_grow_with_what_clients_do": ["http.log_repeats"],
+    SECRETS + "test_a_program_may_store_a_secret_unless_the_settings_say_otherwise": [
+        "secrets.remember"
+    ],
+    SECRETS + "test_tools_refuse_a_secret_and_say_what_to_do": ["secrets.tools", "secrets.mcp"],
+    SECRETS + "test_nothing_shows_a_secret_unless_the_settings_say_so": [
+        "secrets.search",
+        "secrets.recall",
+    ],
 }

@@ -243,9 +243,7 @@ class Terminal:
     def until(self, text):
         """Wait until ``text`` was shown, after what was waited for before."""
         end = time.monotonic() + PATIENCE
-        while (
-            place := CODES.sub("", self.shown.decode(errors="replace")).find(text, self.seen)
-        ) < 0:
+        while (place := self._read_plain().find(text, self.seen)) < 0:
             assert self.process.poll() is None, self.shown
             assert time.monotonic() < end, self.shown
             self._read()
@@ -365,22 +363,6 @@ def test_what_is_to_outlive_its_terminal_goes_on_until_it_is_terminated(terminal
     at.process.send_signal(signal.SIGTERM)
     assert at.ended() == 128 + signal.SIGTERM
     assert at.is_as_before()
-
-
-def test_a_closed_terminal_leaves_no_notes(terminal, tmp_path, monkeypatch, on_hangup):
-    """The folder of the notes of a memory that has no file is gone when its window is closed."""
-    on_hangup(signal.SIG_DFL)
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    at = terminal("--db", ":memory:")
-    at.until("> ")
-    at.type(f"I have two cats.{ENTER}")
-    at.until("Noted")
-    assert list(folder.iterdir())
-    os.close(at.ours)
-    at.process.wait(PATIENCE)
-    assert list(folder.iterdir()) == []
 
 
 def test_a_slow_end_of_a_session_can_be_left(terminal, server):

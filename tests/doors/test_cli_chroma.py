@@ -27,26 +27,6 @@ def _folder(own_machine, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
-    """Commands that write and find do on ``chroma://`` what they do on a file."""
-    assert f"there is no memory at {tmp_path}/memory" in run("stats", code=1).stderr
-    assert not (tmp_path / "memory").exists()
-    first = told("remember", "Ana lives in Lisbon", "--tag", "home")["id"]
-    second = told("remember", "Rex is Ana's dog")["id"]
-    assert told("search", "where does Ana live?")[0]["id"] == first
-    assert "Ana lives in Lisbon" in run("recall", "where does Ana live?").stdout
-    new = told("correct", first, "Ana lives in Porto")["id"]
-    assert [each["action"] for each in told("history", first)] == [*("insert", "close", "insert")]
-    assert told("confirm", new)["content"] == "Ana lives in Porto"
-    assert {each["id"] for each in told("list")} == {second, new}
-    assert "Porto" in run("facts").stdout
-    assert [each["name"] for each in told("entities")] == ["Ana", "Porto", "Rex"]
-    assert "Rex is Ana's dog" in run("entity", "Rex").stdout
-    erased = run("forget", second, "--erase", "--yes")
-    assert (erased.stdout, erased.stderr) == (f"erased {second}\n", "")
-    assert "0 faults found" in run("audit").stdout
-
-
 def test_talks_and_their_upkeep_on_a_folder(run, told, tmp_path):
     """Chat, conversations, contexts, notes, stages, imports and hooks work on a folder."""
     chat = run("chat", stdin="I am allergic to peanuts.\n/memory\n/new\n").stdout

@@ -130,20 +130,6 @@ def test_a_dash_is_standard_input_and_output(run, told, tasks, tmp_path):
     assert found == [*tasks, "two\nlines"]
 
 
-def test_erasing_leaves_nothing_of_the_text_in_the_file(told, run, tmp_path):
-    """In a script, forget --erase --yes tells all that went, in a document of one form."""
-    record = told("remember", "the password is swordfish")
-    assert told("forget", record["id"], "--erase", "--yes") == {
-        "success": True, "id": record["id"], "erased": True, "records": 1, "versions": [],
-        "derived": [], "copies": [], "independent": [],
-        "likely": [],
-        "places": [], "messages": 0, "conversations": 0,
-        "purged": True, "unpurged": None, "notes": 0,
-    }  # fmt: skip
-    assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
-    run("show", record["id"], code=1)
-
-
 def test_what_is_exported_is_imported_once_and_a_backup_is_whole(run, told, tmp_path):
     """An import twice adds nothing the second time; a backup has mode 0600 and replaces nothing."""
     run("remember", "carry me over")

@@ -255,26 +255,19 @@ def test_without_tokens_this_machine_alone_is_served(servers):
     assert not list(folder.glob("agent.db-wal"))
 
 
-@each_row("text", ["0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"])
-def test_other_machines_need_a_token(text):
-    """An address that others can reach is refused while no tokens are set, with the remedy."""
-    with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0\.0\.1"):
-        bound(ListenAddress.parse(text), Settings().mcp)
-
-
-def test_small_answers_are_sent_at_once():
-    """The protocol of the socket is named, without which asyncio leaves TCP_NODELAY unset."""
-    with bound(ListenAddress("127.0.0.1", 0), Settings().mcp) as listening:
-        assert listening.proto == socket.IPPROTO_TCP
-
-
-def test_an_address_that_is_taken_is_said():
-    """That something else listens there is an error of ours."""
-    with bound(ListenAddress("127.0.0.1", 0), Settings().mcp) as first:
+def test_where_it_may_not_listen_is_said():
+    """Others need a token, and an address may be taken; small answers are sent at once."""
+    settings = Settings().mcp
+    for text in ("0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"):
+        with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0"):
+            bound(ListenAddress.parse(text), settings)
+    with bound(ListenAddress("127.0.0.1", 0), settings) as first:
+        # The protocol is named, without which asyncio leaves TCP_NODELAY unset.
+        assert first.proto == socket.IPPROTO_TCP
         first.listen()
         taken = ListenAddress("127.0.0.1", first.getsockname()[1])
         with pytest.raises(errors.ConfigError, match="cannot be listened at: Address already"):
-            bound(taken, Settings().mcp)
+            bound(taken, settings)
 
 
 @each_row("text", ["", "8000", ":8000", "a:", "a:b", "a:65536", "a:-1", "::1:80"])

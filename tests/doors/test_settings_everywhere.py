@@ -10,7 +10,7 @@ from mcp import Client
 from mcp_clients import value as call_tool
 from settings_effects import EFFECTS, ELSEWHERE, LOCKS, Sight, command, visit
 
-from memoranda import Agent, Memory, Settings
+from memoranda import Memory, Settings
 from memoranda.mcp.run import make_server
 from memoranda.settings.fields import fields
 
@@ -40,7 +40,6 @@ CHANGES = {
     "conversation.stable_prefix": (True, SMALL),
     "conversation.summaries": ("extractive", SMALL),
     "agent.system": ("You plan trips.", {}),
-    "agent.memory_window": (10, {"conversation.keep_recent": 2}),
 }
 SAID = [
     *(f"Number {n} is about cats and their {'very ' * 60}long tails." for n in range(8)),
@@ -50,7 +49,7 @@ SAID = [
 HALVES = (SAID[:10], SAID[10:])
 
 
-def library(path):
+def talk(path):
     """Talk in a conversation of the library; return the warnings."""
     warnings = []
     for said in HALVES:
@@ -61,19 +60,6 @@ def library(path):
                 chat.add("user", text)
                 chat.add("assistant", "Noted.")
     return len(warnings)
-
-
-def agent(path):
-    """Talk with an agent; return the warnings."""
-    warnings = []
-    for said in HALVES:
-        with Memory(path) as memory:
-            speaker = Agent(memory)
-            warnings += [speaker.process(text).usage_warning for text in said]
-    return len([each for each in warnings if each])
-
-
-TALKING = {"agent.memory_window": agent}  # otherwise the library
 
 
 def seen(path, warnings):
@@ -112,8 +98,7 @@ def test_each_setting_of_a_talk_changes_what_it_says(tmp_path, monkeypatch, subt
     """With another value of one setting the same talk leaves another view."""
     plain = {}
     for name, (value, beside) in CHANGES.items():
-        talk = TALKING.get(name, library)
-        known = (talk, *sorted(beside.items()))
+        known = tuple(sorted(beside.items()))
         with subtests.test(name), monkeypatch.context() as settings:
             by_environment(settings, beside)
             if known not in plain:
@@ -190,9 +175,9 @@ def test_each_door_opens_what_the_settings_say(monkeypatch, run):
 
 def test_no_setting_is_left_out():
     """Whoever adds a setting says here what it changes, or what proves that it does."""
-    proved = [*CHANGES, *EFFECTS, *ELSEWHERE]
+    proved = [*CHANGES, *EFFECTS, *(name for each in ELSEWHERE.values() for name in each)]
     assert sorted(field.name for field in fields()) == sorted(proved)
-    for proof in ELSEWHERE.values():
+    for proof in ELSEWHERE:
         path, _, test = proof.partition("::")
         assert f"def {test}(" in (Path(__file__).parents[2] / path).read_text("utf-8"), proof
 

@@ -1,4 +1,4 @@
-"""Names from a spaCy pipeline: one that is trained here, by its folder and as a package."""
+"""Names from a spaCy pipeline: one that is made here, by its folder and as a package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("spacy", reason="the extra spacy is not installed")
 
 import spacy
-from small_pipeline import trained
 
 from memoranda.entities.pipeline import EntityPipeline
 from memoranda.entities.rules import RuleExtractor
@@ -23,31 +22,23 @@ from memoranda.providers import spacy_names
 from memoranda.providers.spacy_names import SpacyNames
 from memoranda.text.limits import MOST_READ
 
-PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
-PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
-SHAPES = ["{} lives in {} since 1999", "yesterday {} flew to {}", "{} works near {} now"]
+TEXT = "imani lives in the hague since 1999"
+KNOWN = (("PERSON", "imani"), ("GPE", "the hague"), ("DATE", "since 1999"), ("GPE", "bergen"))
 
 
-def examples():
-    """Yield sentences about people and places, with the places of their names."""
-    for shape in SHAPES:
-        for person in PEOPLE:
-            for place in PLACES:
-                text = shape.format(person, place)
-                spans = [(text.index(n), text.index(n) + len(n)) for n in (person, place)]
-                labels = [(*spans[0], "PERSON"), (*spans[1], "GPE")]
-                if "1999" in text:
-                    labels.append((text.index("1999"), len(text), "DATE"))
-                yield text, labels
+def ruled_pipeline(folder, *patterns):
+    """Write a pipeline of patterns: exact, so that laws can be seen; return its folder."""
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": label, "pattern": text} for label, text in patterns])
+    pipeline.to_disk(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return the folder of a small pipeline that was trained here."""
-    return trained(examples(), tmp_path_factory.mktemp("spacy") / "tiny")
-
-
-TEXT = "imani lives in the hague since 1999"
+    """Return the folder of a small pipeline, which is one for all tests."""
+    return ruled_pipeline(tmp_path_factory.mktemp("spacy") / "tiny", *KNOWN)
 
 
 def test_a_pipeline_by_its_folder(folder):
@@ -111,16 +102,8 @@ def test_without_spacy_the_extra_is_named(folder, monkeypatch):
 
 @pytest.fixture
 def ruled(tmp_path):
-    """Return a function that makes a pipeline of patterns: exact, so that laws can be seen."""
-
-    def make(*patterns: tuple[str, str]) -> SpacyNames:
-        pipeline = spacy.blank("en")
-        ruler = pipeline.add_pipe("entity_ruler")
-        ruler.add_patterns([{"label": label, "pattern": text} for label, text in patterns])
-        pipeline.to_disk(tmp_path / "ruled")
-        return SpacyNames(str(tmp_path / "ruled"))
-
-    return make
+    """Return a function that makes a provider of patterns."""
+    return lambda *patterns: SpacyNames(str(ruled_pipeline(tmp_path / "ruled", *patterns)))
 
 
 def test_a_name_stands_alone(ruled):
@@ -171,9 +154,9 @@ def test_it_adds_to_the_rules(folder):
     providers = {"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))}
     pipeline = EntityPipeline(providers, {"accurate": ["regex", "spacy"]})
     assert pipeline.accurate_available
-    found = pipeline.read("accurate", "teodor works near bergen now @bo").mentions
+    found = pipeline.read("accurate", "imani works near bergen now @bo").mentions
     assert [(mention.text, mention.type) for mention in found] == [
-        ("teodor", "person"),
+        ("imani", "person"),
         ("bergen", "location"),
         ("@bo", "mention"),
     ]

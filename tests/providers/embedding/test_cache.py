@@ -84,20 +84,14 @@ def test_a_slow_model_blocks_no_one_who_asks_for_known_text():
     thread.join()
 
 
-def test_a_failing_model_leaves_no_trace():
-    """The error passes through and the next call asks again."""
+def test_neither_a_failure_nor_a_change_of_a_result_is_kept():
+    """The error passes through and the next call asks again; what is given out is a copy."""
     inner = Recording()
     cached = CachedEmbedder(inner)
     inner.fail = True
     with pytest.raises(EmbeddingError):
         cached.embed(["a"])
     inner.fail = False
-    assert cached.embed(["a"]).shape == (1, 16)
-
-
-def test_changing_a_result_does_not_change_the_cache():
-    """What is given out is a copy."""
-    cached = CachedEmbedder(HashEmbedder(dimensions=16))
     first = cached.embed(["a"])
     expected = first.copy()
     first[:] = 7

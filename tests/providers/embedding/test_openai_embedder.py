@@ -1,7 +1,6 @@
 """OpenAIEmbedder against a real server that speaks the format."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -89,15 +88,6 @@ def test_a_key_goes_where_it_was_meant_to(connect, server, monkeypatch):
     assert embedder.name == "text-embedding-3-large@4"
     keys = [each.headers["authorization"] for each in server.received]
     assert keys == ["Bearer no-key", "Bearer mine", "Bearer from-env"]
-
-
-def test_threads_share_a_client(connect):
-    """Concurrent calls each get their own rows."""
-    embedder = connect()
-    texts = ["x" * length for length in range(1, 9)]
-    with ThreadPoolExecutor(4) as pool:
-        rows = list(pool.map(lambda text: embedder.embed([text])[0], texts))
-    assert np.allclose(rows, embedder.embed(texts), atol=1e-6)
 
 
 @pytest.mark.parametrize(

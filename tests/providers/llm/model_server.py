@@ -309,31 +309,6 @@ def cut_off(handler: Handler, body: dict[str, Any]):
     handler.hang_up()
 
 
-def trickling(act: Act) -> Act:
-    """Send what ``act`` sends byte by byte."""
-
-    class Slow:
-        def __init__(self, inner):
-            self.inner = inner
-
-        def write(self, data):
-            for place in range(len(data)):
-                self.inner.write(data[place : place + 1])
-                self.inner.flush()
-
-        def flush(self):
-            self.inner.flush()
-
-    def slow(handler: Handler, body: dict[str, Any]):
-        plain, handler.wfile = handler.wfile, Slow(handler.wfile)
-        try:
-            act(handler, body)
-        finally:
-            handler.wfile = plain
-
-    return slow
-
-
 def _usage(tokens: tuple[int, int]) -> dict[str, int]:
     return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
 
