@@ -7,7 +7,6 @@ import re
 import selectors
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -36,7 +35,7 @@ from memoranda.store.sql.database import (
     tables,
 )
 from memoranda.store.sql.reads import matching
-from memoranda.store.sql.store import TAKE_TURN, Store, known_user
+from memoranda.store.sql.store import TAKE_TURN, Store
 
 log = logging.getLogger("memoranda.store")
 FORM = "postgresql://user@host:5432/database"
@@ -152,7 +151,14 @@ def parameters(sql: str) -> list[str]:
 
 
 class PostgresConnection(SqlConnection):
-    """Runs the shared statements over a connection of psycopg, which commits by itself."""
+    """Runs the shared statements over a connection of psycopg, which commits by itself.
+
+    Attributes:
+        pipeline: that of the open transaction.
+    """
+
+    pipeline: psycopg.Pipeline | None = None
+    _next_key: psycopg.Cursor[Row] | None = None
 
     def __init__(self, raw: psycopg.Connection[Row], damage_log: DamageLog) -> None:
         """Take over a connection."""
@@ -164,7 +170,11 @@ class PostgresConnection(SqlConnection):
 
     def rows(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
-        return self._execute(sql, values).fetchall()
+        asked = self._execute(sql, values)
+        if self.pipeline is not None and sql.endswith(TAKE_TURN):
+            # Whoever writes next may need the key of a new record: in the same round trip.
+            self._next_key = self._execute(NEXT_KEYS, {"count": 1})
+        return asked.fetchall()
 
     def run(self, sql: str, values: Values = NONE) -> None:
         """Carry out a statement; in a pipeline the server does so while others are sent."""
@@ -172,9 +182,9 @@ class PostgresConnection(SqlConnection):
 
     def change(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
-        with self.raw.pipeline() as pipeline:
-            done = self._execute(sql, values)
-            pipeline.sync()
+        done = self._execute(sql, values)
+        if self.pipeline is not None:
+            self.pipeline.sync()
         return done.rowcount
 
     def run_many(self, sql: str, rows: Iterable[Values | Row]) -> None:
@@ -188,7 +198,10 @@ class PostgresConnection(SqlConnection):
 
     def record_keys(self, count: int) -> Sequence[int]:
         """Return keys for new records, each higher than any that a record has or had."""
-        return [row[0] for row in self.rows(NEXT_KEYS, {"count": count})]
+        asked, self._next_key = self._next_key, None
+        if asked is None or count != 1:
+            asked = self._execute(NEXT_KEYS, {"count": count})
+        return [row[0] for row in asked.fetchall()]
 
     def keep_last_key(self) -> None:
         """Do nothing: a sequence gives no number twice."""
@@ -368,19 +381,18 @@ class PostgresStore(Store):
         return made
 
     @contextmanager
-    def transact(
-        self, scope: Scope | None = None, patience: float | None = None
-    ) -> Iterator[PostgresConnection]:
+    def transact(self, patience: float | None = None) -> Iterator[PostgresConnection]:
         """Lend a connection inside one transaction: committed, or undone.
 
-        Statements without a result are sent without waiting (psycopg's pipeline).
+        Statements without a result are sent without waiting (psycopg's pipeline); psycopg's own
+        ``transaction`` would wait at its beginning and at its end.
         """
-        with self._lend(patience) as lent, lent.raw.pipeline(), lent.raw.transaction():
+        with self._lend(patience) as lent, lent.raw.pipeline() as lent.pipeline:
+            lent.run("BEGIN")
             if patience is not None and patience < self._busy_timeout:
                 lent.run(SET_PATIENCE, {"most": _milliseconds(patience)})
-            if scope is not None:
-                known_user(lent, replace(scope, deletions=None), TAKE_TURN)
             yield lent
+            lent.run("COMMIT")
 
     @contextmanager
     def transact_alone(self) -> Iterator[PostgresConnection]:
@@ -425,8 +437,8 @@ class PostgresStore(Store):
             if not connection.value(LOCK_INDEXING):
                 return 0  # Another process does it.
             try:
-                for user, name in users:
-                    postgres_large.index_user(self, Scope(name), user)
+                for user in users:
+                    postgres_large.index_user(self, user)
             except errors.StoreError as error:
                 if not self._told_unable:
                     log.warning("%s; %s", error, postgres_large.NEEDED)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memoranda.model.models import Scope
 from memoranda.model.query import (
     Candidates,
     IndexChanges,
@@ -54,11 +53,12 @@ FROM large_users l JOIN users u ON u.key = l.user_key
 WHERE l.user_key = :user
 """
 TO_INDEX = """
-SELECT u.key, u.name FROM users u LEFT JOIN large_users l ON l.user_key = u.key
+SELECT u.key FROM users u LEFT JOIN large_users l ON l.user_key = u.key
 WHERE u.vector_seq > :most AND u.name IS NOT NULL AND l.user_key IS NULL
     AND (SELECT count(*) FROM vectors v WHERE v.user_key = u.key) > :most
 ORDER BY u.key
 """
+LOCK_USER = "SELECT 1 FROM users WHERE key = :user @lock_row()"
 MAKE = (
     "DROP TABLE IF EXISTS {table}",
     "CREATE EXTENSION IF NOT EXISTS vector",
@@ -152,10 +152,9 @@ def large_user(connection: SqlConnection, user: int) -> LargeUser | None:
     return None if row is None else LargeUser(*row)
 
 
-def users_to_index(connection: SqlConnection, most: int) -> list[tuple[int, str]]:
-    """Return keys and names of users with more than ``most`` vectors, unless all is prepared."""
-    rows: Any = connection.all(TO_INDEX, {"most": most})
-    return list(rows)
+def users_to_index(connection: SqlConnection, most: int) -> list[int]:
+    """Return the keys of users with more than ``most`` vectors, unless all is prepared."""
+    return [row[0] for row in connection.all(TO_INDEX, {"most": most})]
 
 
 def drop_vectors(connection: SqlConnection, user: int) -> None:
@@ -174,7 +173,7 @@ def put_vectors(connection: SqlConnection, user: int, vectors: Mapping[int, byte
     connection.run_many(PUT.format(table=f"nearest_{user:d}"), rows)
 
 
-def index_user(store: Store, scope: Scope, user: int) -> None:
+def index_user(store: Store, user: int) -> None:
     """Prepare the search of a large user.
 
     Writers of the user wait no longer than one part of it takes. What is erased meanwhile leaves
@@ -199,7 +198,8 @@ def index_user(store: Store, scope: Scope, user: int) -> None:
     with store.transact() as connection:
         connection.run(MEMORY)
         connection.run(INDEX.format(**made))
-    with store.transact(scope) as connection:
+    with store.transact() as connection:
+        connection.run(LOCK_USER, {"user": user})
         copy_vectors(connection, last, None)
         connection.run(COUNT, {"user": user, "dimensions": dimensions})
 

@@ -21,7 +21,6 @@ from weakref import WeakSet
 import apsw
 
 from memoranda import errors
-from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.processes import follow_forks
 from memoranda.store.sql.database import (
@@ -348,10 +347,8 @@ class SqliteStore(Store):
         finally:
             self._write_lock.release()
 
-    @contextmanager
-    def _lend(self) -> Iterator[SqliteConnection]:
-        with self._lend_writer() if self.in_memory else self._lend_reader() as connection:
-            yield connection
+    def _lend(self) -> AbstractContextManager[SqliteConnection]:
+        return self._lend_writer() if self.in_memory else self._lend_reader()
 
     @contextmanager
     def _lend_reader(self) -> Iterator[SqliteConnection]:
@@ -443,11 +440,8 @@ class SqliteStore(Store):
             super()._end_snapshot(connection)
 
     @contextmanager
-    def transact(
-        self, scope: Scope | None = None, patience: float | None = None
-    ) -> Iterator[SqliteConnection]:
+    def transact(self, patience: float | None = None) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or undone."""
-        del scope  # A file has one writer.
         with self._lend_writer(patience) as connection:
             try:
                 with nullcontext() if patience is None else self._waiting(connection, patience):

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoranda.errors import StoreClosed, StoreUnreachable
-from memoranda.model.models import Scope
 from memoranda.store.sql.rows import DAMAGE, insertion
 
 log = logging.getLogger("memoranda.store")
@@ -388,13 +387,10 @@ class Database(ABC, Generic[C]):
         """Raise one of our errors in place of any of the driver's."""
 
     @abstractmethod
-    def transact(
-        self, scope: Scope | None = None, patience: float | None = None
-    ) -> AbstractContextManager[C]:
+    def transact(self, patience: float | None = None) -> AbstractContextManager[C]:
         """Lend a connection inside one transaction: committed, or undone.
 
         Args:
-            scope: whose rows are changed; ``None`` is those of the store itself.
             patience: seconds to wait for other writers, at most.
         """
 
