@@ -5,61 +5,29 @@ A test file of a back end subclasses it and gives it a store that was made with 
 which.
 """
 
-from __future__ import annotations
-
+from importlib import import_module
 from inspect import signature
+from pathlib import Path
 
-from laws import (
-    changes,
-    conversations,
-    copying,
-    deleting,
-    entities,
-    isolation,
-    items,
-    jobs,
-    records,
-    search,
-    sessions,
-)
-from laws.base import Contract, Reopen
+from laws.base import Contract
 
-__all__ = ["Contract", "Reopen", "StoreContract", "reopening"]
+__all__ = ["Contract", "StoreContract", "reopening"]
+
+PARTS = [
+    part
+    for file in sorted(Path(__file__).parent.glob("[a-z]*.py"))
+    for part in vars(import_module(f"laws.{file.stem}")).values()
+    if isinstance(part, type) and issubclass(part, Contract) and part is not Contract
+]
 
 
-class StoreContract(
-    records.RecordContract,
-    records.FilterContract,
-    items.ItemContract,
-    changes.ApplyContract,
-    changes.BeliefContract,
-    changes.ForgetContract,
-    changes.EraseContract,
-    deleting.UserDeletionContract,
-    deleting.ConversationDeletionContract,
-    search.IndexContract,
-    search.TermContract,
-    search.VectorContract,
-    entities.EntityContract,
-    entities.DecisionContract,
-    sessions.SessionContract,
-    conversations.TranscriptContract,
-    conversations.RemovalContract,
-    conversations.PruningContract,
-    sessions.NotesBaseContract,
-    sessions.FactRevisionContract,
-    jobs.JobContract,
-    jobs.DerivationQueueContract,
-    jobs.MaintenanceContract,
-    copying.CopyContract,
-    isolation.IsolationContract,
-):
-    """The whole contract of :class:`memoranda.store.sql.store.Store`."""
+class StoreContract(*PARTS):
+    """The whole contract of a store: all classes of this folder."""
 
 
-def reopening(test_class: type) -> type:
+def reopening(test_class):
     """Add to a test class every law of the contract that closes a store and opens it again."""
-    for part in StoreContract.__mro__:
+    for part in PARTS:
         for name, law in vars(part).items():
             reopens = name.startswith("test_") and "reopen" in signature(law).parameters
             if reopens and not hasattr(test_class, name):

@@ -1,17 +1,11 @@
 """What every part of the contract suite asks of the test class that runs it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
 import pytest
 from hypothesis import HealthCheck, settings
 from samples import ANA, BEN, User
 
-from memoranda.store.sql.store import Store
-
-Reopen = Callable[[Store], Store]
 ONE_STORE = settings(
     # All examples of a test go to one store, which keeps what it has; laws are of what is new.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
@@ -30,21 +24,21 @@ class Contract:
     """
 
     @pytest.fixture
-    def ana(self, store: Store) -> User:
+    def ana(self, store):
         """Give the user of whom most laws speak."""
         return User(store, ANA)
 
     @pytest.fixture
-    def ben(self, store: Store) -> User:
+    def ben(self, store):
         """Give another user."""
         return User(store, BEN)
 
-    def open_again(self, store: Store) -> Store:
+    def open_again(self, store):
         """Close ``store`` and open what it stored again; this one is not kept when it is closed."""
         return store
 
     @pytest.fixture
-    def reopen(self) -> Iterator[Reopen]:
+    def reopen(self):
         """Give a function that closes a store and opens what it stored again, if it is kept."""
         with ExitStack() as stack:
             yield lambda store: stack.enter_context(closing(self.open_again(store)))

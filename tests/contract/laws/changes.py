@@ -1,11 +1,8 @@
 """The contract of ``Store.apply``: each action on records, and all of a plan or nothing."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 import pytest
 from samples import (
@@ -16,7 +13,6 @@ from samples import (
     MODEL,
     SOON,
     UNREAD,
-    User,
     cut,
     moment,
     named,
@@ -26,23 +22,22 @@ from samples import (
     vector,
     whole_repr,
 )
-from steps import Step, do
+from steps import do
 
-from laws.base import Contract, Reopen
+from laws.base import Contract
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Erasure, Kind, PlaceKind, TextPlace, ToolCall, Trust
-from memoranda.model.query import Filter, IndexVersion, RecordRelation
-from memoranda.store.sql.store import Store
+from memoranda.model.query import Filter, RecordRelation
 
 
-def changed(ana: User, since: IndexVersion) -> bool:
+def changed(ana, since):
     """Return whether readers are told that rows they know have changed since."""
     changes = ana.index_changes(since)
     return bool(changes.reset or changes.revised)
 
 
-def touched(times: int) -> dict[str, Any]:
+def touched(times):
     """Return what recalls just now leave on a record."""
     return {"access_count": times, "last_accessed": SOON, "strength_at": SOON}
 
@@ -54,7 +49,7 @@ OF_ONE_ID = {PlaceKind.RECORD, PlaceKind.MESSAGE, PlaceKind.SUMMARY}
 class ApplyContract(Contract):
     """``apply`` is all or nothing, and keeps what it acknowledged."""
 
-    def test_all_of_a_plan_is_carried_out(self, ana: User, reopen: Reopen) -> None:
+    def test_all_of_a_plan_is_carried_out(self, ana, reopen):
         """Every action of a plan is done, in order, and outlives the store that did it."""
         plan = ana.prepare()
         ana.apply(*plan)
@@ -70,7 +65,7 @@ class ApplyContract(Contract):
         assert cuts == [[None], [None]]
         assert ana.pending() == ["said in hidden", "Kim waits"]
 
-    def test_a_failure_at_any_step_leaves_nothing(self, store: Store, ana: User) -> None:
+    def test_a_failure_at_any_step_leaves_nothing(self, store, ana):
         """Whatever step of a transaction the storage fails at, nothing of it remains."""
         plan = ana.prepare()
         before = ana.everything()
@@ -87,11 +82,11 @@ class ApplyContract(Contract):
         assert step > 0
         assert ana.everything() != before
 
-    def test_what_fails_leaves_no_user(self, store: Store, ana: User, ben: User) -> None:
+    def test_what_fails_leaves_no_user(self, store, ana, ben):
         """Neither an empty plan, a failed one nor a record under a wrong name makes a user."""
         tea, planned = ana.insertion("tea"), ana.planner.insertion("tea")
         ana.apply()
-        plans: list[tuple[User, list[Step]]] = [
+        plans = [
             (ana, [tea, do.Close("fact_nothing", moment(1), "never")]),
             (ben, [tea]),
             (ana.writer, [planned]),
@@ -101,7 +96,7 @@ class ApplyContract(Contract):
                 user.apply(*plan)
         assert store.users() == []
 
-    def test_an_id_is_given_once(self, ana: User, ben: User) -> None:
+    def test_an_id_is_given_once(self, ana, ben):
         """An id that is taken is refused; one that was erased is free.
 
         What another user gives the same id is refused, too, or a record of that user's own.
@@ -123,11 +118,11 @@ class ApplyContract(Contract):
 class BeliefContract(Contract):
     """Records fade from their strength, and are believed as before when they are used."""
 
-    def test_fading_and_recalling(self, ana: User) -> None:
+    def test_fading_and_recalling(self, ana):
         """Fading leaves the strength, to which a recall restores; history is silent on both."""
         (item,) = ana.remember("tea", confidence=0.8, decay_rate=0.1)
         before = ana.index_changes(UNREAD).version
-        same: list[Step] = [do.Fade(item.id, SOON, 0.8), do.RecordAccess((item.id, "no"), SOON)]
+        same = [do.Fade(item.id, SOON, 0.8), do.RecordAccess((item.id, "no"), SOON)]
         ana.apply(*same)
         assert not changed(ana, before)  # Only a change is told to readers.
         ana.apply(do.Fade(item.id, SOON, 0.5))
@@ -140,12 +135,12 @@ class BeliefContract(Contract):
         assert ana.found(item) == replace(item, **touched(2))
         assert [change.action for change in ana.history(item.id)] == ["insert"]
         ana.apply(do.Reweigh(item.id, LATER, 0.9, 0.0, "confirmed"))  # It fades from there.
-        weighed: dict[str, Any] = {"confidence": 0.9, "strength": 0.9, "strength_at": LATER}
+        weighed = {"confidence": 0.9, "strength": 0.9, "strength_at": LATER}
         assert replace(ana.found(item), access_count=0, last_accessed=None) == replace(
             item, decay_rate=0.0, **weighed
         )
 
-    def test_recalls_into_a_conversation_are_known(self, ana: User) -> None:
+    def test_recalls_into_a_conversation_are_known(self, ana):
         """Its records come once each, the last first, to whom they are visible."""
         one, two, other = ana.remember("one", "two", "other")
         (planned,) = ana.planner.remember("planned")
@@ -160,7 +155,7 @@ class BeliefContract(Contract):
         ana.erase(one)
         assert ana.writer.recalled("trip") == [two.id]
 
-    def test_a_credit_adds_sources(self, ana: User) -> None:
+    def test_a_credit_adds_sources(self, ana):
         """New sources come after those it has, and it fades anew; known ones change nothing."""
         one, two = ana.remember("one", "two")
         (item,) = ana.remember("tea", confidence=0.8, decay_rate=0.1, source_ids=(one.id,))
@@ -173,11 +168,11 @@ class BeliefContract(Contract):
         assert (change.action, change.reason) == ("credit", "said again")
         assert ana.related([two.id], RecordRelation.DERIVED) == [item.id]
 
-    def test_what_is_superseded_stays_and_is_believed_less(self, ana: User) -> None:
+    def test_what_is_superseded_stays_and_is_believed_less(self, ana):
         """It is valid and says what took its place; a person's correction outlasts that."""
         old, new, wrong = ana.remember("old", "new", "wrong", decay_rate=0.1)
         ana.apply(do.Supersede(old.id, new.id, SOON, 0.3, "moved"))
-        weighed: dict[str, Any] = {"confidence": 0.3, "strength": 0.3, "strength_at": SOON}
+        weighed = {"confidence": 0.3, "strength": 0.3, "strength_at": SOON}
         assert ana.found(old) == replace(old, superseded_by=new.id, **weighed)
         assert ana.page(ACTIVE) == ["old", "new", "wrong"]
         change = ana.history(old.id)[-1]
@@ -194,12 +189,12 @@ class BeliefContract(Contract):
                 ana.apply(do.Supersede(new.id, by, SOON, 0.3, "x"))
         assert ana.found(new).superseded_by is None
 
-    def test_lineage_names_what_is_there(self, ana: User) -> None:
+    def test_lineage_names_what_is_there(self, ana):
         """Sources and replacements that exist come in pairs, whichever agent asks."""
         one, two = ana.remember("one", "two")
         (fact,) = ana.remember("fact", source_ids=(one.id, "ep_nothing", two.id))
         (planned,) = ana.planner.remember("planned", source_ids=(two.id,))
-        plan: list[Step] = [
+        plan = [
             do.Supersede(one.id, fact.id, SOON, 0.3, "x"),
             do.Close(two.id, moment(1), "corrected", superseded_by=planned.id),
             do.Close(fact.id, moment(1), "corrected", superseded_by="fact_nothing"),
@@ -213,11 +208,11 @@ class BeliefContract(Contract):
         assert set(lineage.sources) == {(drawn, first), (drawn, second), (other, second)}
         assert set(lineage.replaced) == {(first, drawn), (second, other)}
 
-    def test_a_known_fact_is_not_stored_again(self, ana: User, ben: User) -> None:
+    def test_a_known_fact_is_not_stored_again(self, ana, ben):
         """One of the plan, of nobody or of the same agent is known; another user's never is."""
         (hers,) = ana.planner.remember("tea")
 
-        def learn(user: User, *texts: str, **fields: Any) -> tuple[list[str], list[str]]:
+        def learn(user, *texts, **fields):
             """Store texts; return the ids of what is stored for them, and of what was known."""
             plan = [
                 do.Insert(record(text, scope=user.scope, **fields), unless_known=True)
@@ -241,9 +236,9 @@ class BeliefContract(Contract):
         assert [len(learn(ana, "cake", created_at=moment(2))[1]) for _ in range(2)] == [0, 1]
         assert learn(ana, "cake", metadata={"n": 1})[1] == []
 
-    def test_updating_changes_what_is_given(self, ana: User) -> None:
+    def test_updating_changes_what_is_given(self, ana):
         """What is not given stays, nothing clears; readers and history learn of it, in place."""
-        attached: dict[str, Any] = {"tags": ("old",), "metadata": {"a": 1}}
+        attached = {"tags": ("old",), "metadata": {"a": 1}}
         (item,) = ana.remember("tea", valid_until=moment(9_000), **attached)
         for given in ({"tags": ("new", "tea")}, {"metadata": {"b": [None]}}, {"valid_until": SOON}):
             item = replace(item, **given)
@@ -253,7 +248,7 @@ class BeliefContract(Contract):
         (row,) = ana.index_changes(UNREAD).rows
         assert row.valid_until_ms == to_ms(SOON)
         before, revision = ana.index_changes(UNREAD).version, ana.fact_revision()
-        cleared: dict[str, Any] = {"tags": (), "metadata": {}, "valid_until": None}
+        cleared = {"tags": (), "metadata": {}, "valid_until": None}
         ana.apply(do.update_record(item.id, at=moment(2), **cleared))
         assert ana.found(item) == replace(item, **cleared)
         assert changed(ana, before)
@@ -264,7 +259,7 @@ class BeliefContract(Contract):
         with pytest.raises(NotFound):
             ana.apply(do.update_record("fact_nothing", at=moment(1), tags=()))
 
-    def test_retiring_ends_and_drops_what_is_derived(self, store: Store, ana: User) -> None:
+    def test_retiring_ends_and_drops_what_is_derived(self, store, ana):
         """Vector and links go, for good; words find it as of before; twice is once."""
         store.reset_vectors(MODEL, DIMENSIONS)
         item, other = ana.remember("Zoe Lopez drinks tea", "Zoe sings")
@@ -296,7 +291,7 @@ class BeliefContract(Contract):
         assert len(ana.match_terms(["tea"], limit=9).ordinals) == 1
         assert store.verify() == []
 
-    def test_enriching_adds_links_and_stamps(self, store: Store, ana: User) -> None:
+    def test_enriching_adds_links_and_stamps(self, store, ana):
         """New mentions are linked, known ones counted once; after a rebuild it waits again."""
         (item,) = ana.remember("Zoe met dan in oslo", metadata={"a": 1.5})
         mentions = named(item.content, "Zoe", "dan", "oslo")
@@ -321,7 +316,7 @@ LIE = "the secret lies under the old floor"
 class ForgetContract(Contract):
     """Forgotten is what an action names, or what meets its filter when it is carried out."""
 
-    def test_a_filter_is_judged_inside_the_transaction(self, ana: User, ben: User) -> None:
+    def test_a_filter_is_judged_inside_the_transaction(self, ana, ben):
         """What the same plan adds before counts, too; nothing of another user does."""
         (one,), (two,) = ana.remember("one", metadata={"n": 1}), ana.remember("two")
         ben.remember("one", metadata={"n": 1})
@@ -341,7 +336,7 @@ class ForgetContract(Contract):
         assert only(erased) == Erasure(id=one.id, records=len((one, three)))
         assert ana.page(ALL) == ["two"]
 
-    def test_what_was_closed_meanwhile_is_refused(self, ana: User) -> None:
+    def test_what_was_closed_meanwhile_is_refused(self, ana):
         """Of two plans that were made at once the second fails, all of it; the first is named."""
         (old,) = ana.remember("old")
         plans = []
@@ -354,7 +349,7 @@ class ForgetContract(Contract):
             ana.apply(*plans[1])
         assert ana.page(ACTIVE) == ["one"]
 
-    def test_what_takes_their_place_is_known(self, ana: User) -> None:
+    def test_what_takes_their_place_is_known(self, ana):
         """All that meet the filter are versions of the one that comes after them."""
         before = [each.id for each in ana.remember("one", "two")]
         new = ana.insertion("three")
@@ -364,7 +359,7 @@ class ForgetContract(Contract):
         assert {ana.found(each).superseded_by for each in before} == {new.record.id}
         assert before == ana.related([new.record.id], RecordRelation.VERSIONS)
 
-    def test_all_versions_end(self, ana: User) -> None:
+    def test_all_versions_end(self, ana):
         """Of whichever version it is named by; what had ended keeps its end."""
         (old,), new = ana.remember("old"), ana.insertion("new")
         ana.apply(new, do.Close(old.id, SOON, "corrected", superseded_by=new.record.id))
@@ -380,7 +375,7 @@ class EraseContract(Contract):
     """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
 
     @pytest.mark.parametrize("by", ["ana", "writer"])
-    def test_what_goes_along(self, ana: User, ben: User, by: str) -> None:
+    def test_what_goes_along(self, ana, ben, by):
         """Its versions, what rests on it and copies go, of all agents; of others nothing."""
         first, item, new = ana.remember("first", LIE, "new")
         replacing = [(first, item), (item, new)]
@@ -417,7 +412,7 @@ class EraseContract(Contract):
         assert [message.content for message in ana.messages("trip")] == ["hello"]
         assert [message.content for message in ben.messages("trip")] == [LIE, "hello"]
 
-    def test_what_stays_is_replaced_whole(self, store: Store, ana: User, ben: User) -> None:
+    def test_what_stays_is_replaced_whole(self, store, ana, ben):
         """A mark stands in its place, everywhere; what was derived from it goes."""
         store.reset_vectors(MODEL, DIMENSIONS)
         for user in (ana, ben):
@@ -460,7 +455,7 @@ class EraseContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_what_has_expired_is_removed(self, store: Store, ana: User) -> None:
+    def test_what_has_expired_is_removed(self, store, ana):
         """Records go with their messages and what led to these; what was learned of them stays."""
         ana.open_conversation("u")
         (old, young) = ana.turns("u", LIE, "young")
@@ -479,7 +474,7 @@ class EraseContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_nothing_of_it_is_found(self, store: Store, ana: User) -> None:
+    def test_nothing_of_it_is_found(self, store, ana):
         """Reads, words, vectors, entities, counts and queue are as if it had never been."""
         store.reset_vectors(MODEL, DIMENSIONS)
         empty = ana.everything()
@@ -497,7 +492,7 @@ class EraseContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_a_word_of_its_own_loses_only_the_source(self, ana: User) -> None:
+    def test_a_word_of_its_own_loses_only_the_source(self, ana):
         """A fact that a person stated outlives an episode that was credited to it."""
         one, two = ana.remember("one", "two")
         (own,) = ana.remember("own")
@@ -509,7 +504,7 @@ class EraseContract(Contract):
         assert ana.page() == ["two", "own"]
         assert ana.found(own).source_ids == (two.id,)
 
-    def test_what_was_only_superseded_stays(self, ana: User) -> None:
+    def test_what_was_only_superseded_stays(self, ana):
         """An older word that was believed less is no former version of the one that is erased."""
         old, new = ana.remember("old", "new", origin="consolidation")
         ana.apply(do.Supersede(old.id, new.id, SOON, 0.3, "moved"))
@@ -518,7 +513,7 @@ class EraseContract(Contract):
         kept = ana.found(old)
         assert (kept.superseded_by, kept.confidence) == (None, 0.3)
 
-    def test_nothing_rests_on_what_was_erased(self, ana: User) -> None:
+    def test_nothing_rests_on_what_was_erased(self, ana):
         """A plan made before an erasure brings nothing of it back: refused, or passed over."""
         gone, own = ana.remember("secret", "tea")
         ana.erase(gone)

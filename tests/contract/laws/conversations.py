@@ -1,20 +1,16 @@
 """The contract of conversations, their messages, and the receipts of prunings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from samples import User, cut, moment, placed, pruning
+from samples import cut, moment, placed, pruning
 from steps import carry_out, do
 
-from laws.base import Contract, Reopen
+from laws.base import Contract
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.checks import content_hash
 from memoranda.model.models import (
     Calibration,
-    ConversationInfo,
     Image,
     Kind,
     Tombstone,
@@ -25,19 +21,18 @@ from memoranda.model.models import (
 from memoranda.model.query import Filter
 
 
-def texts(ana: User, name: str = "trip", **which: Any) -> str:
+def texts(ana, name="trip", **which):
     """Return what ``messages`` gives, where each is of one letter."""
     return "".join(message.content for message in ana.messages(name, **which))
 
 
-def known(ana: User, name: str = "trip") -> ConversationInfo:
+def known(ana, name="trip"):
     """Return a conversation that is there."""
-    info: ConversationInfo = ana.conversations(name)[name]
-    return info
+    return ana.conversations(name)[name]
 
 
 # What is asked of a transcript of ``abcde``, cleared before ``f``, and what comes.
-WHICH: list[tuple[dict[str, Any], str]] = [
+WHICH = [
     ({}, "f"),
     ({"last": 2}, "f"),
     ({"after": 2}, "f"),
@@ -56,10 +51,10 @@ WHICH: list[tuple[dict[str, Any], str]] = [
 class TranscriptContract(Contract):
     """What is said is added at the end; views of it may begin later."""
 
-    def test_a_conversation_comes_back(self, ana: User, ben: User, reopen: Reopen) -> None:
+    def test_a_conversation_comes_back(self, ana, ben, reopen):
         """Each user's has its settings, old or new, and what was done in it; newest first."""
         assert ana.conversations("trip") == ana.conversations() == {}
-        settings: dict[str, Any] = {"system": "old", "model": "m", "context_limit": 1_000}
+        settings = {"system": "old", "model": "m", "context_limit": 1_000}
         info = ana.open_conversation("trip", created_at=moment(10), **settings)
         new = ana.open_conversation("new", created_at=moment(30))
         old = ana.open_conversation("old", created_at=moment(0))
@@ -74,22 +69,18 @@ class TranscriptContract(Contract):
         ana.apply(do.update_conversation("trip", ended_at=moment(7)))
         before = known(ana)
         ana.open_conversation("trip", system="new")
-        after: dict[str, Any] = {
-            "ended_at": moment(7),
-            "cleared_through": said[-1].id,
-            "revision": before.revision,
-        }
-        counts: dict[str, Any] = {"messages": 2, "start": 2, "model": None, "context_limit": None}
+        after = {"ended_at": moment(7), "cleared_through": said[-1].id, "revision": before.revision}
+        counts = {"messages": 2, "start": 2, "model": None, "context_limit": None}
         assert known(ana) == replace(info, system="new", **after, **counts)
         assert ben.conversations() == {"trip": his}
 
-    def test_messages_come_back_as_they_were(self, ana: User, reopen: Reopen) -> None:
+    def test_messages_come_back_as_they_were(self, ana, reopen):
         """Every field of a message survives but its position, which the store gives, from 0."""
         ana.open_conversation("trip")
         ana.open_conversation("other")
         calls = (ToolCall("c1", "search", '{"q": "ü"}'), ToolCall("c2", "stop"))
         images = (Image("https://example.org/ü.png"), Image("data:image/png;base64,AA==", "low"))
-        fields: list[tuple[str, dict[str, Any]]] = [
+        fields = [
             ("hello 👋", {"importance": 0.5, "pinned": True, "record_id": "ep_1", "position": 77}),
             ("", {"role": "assistant", "tool_calls": calls}),
             ("42", {"role": "tool", "tool_result": ToolResult("c1", is_error=True)}),
@@ -103,13 +94,13 @@ class TranscriptContract(Contract):
         assert ana.messages("trip") == placed(*said)
         assert ana.messages("other") == placed(other)
 
-    def test_reasoning_is_erased_with_its_answer(self, ana: User) -> None:
+    def test_reasoning_is_erased_with_its_answer(self, ana):
         """What led to an answer goes with it, and no more: no question and no other thoughts.
 
         Nor one that was removed by itself before.
         """
         ana.open_conversation("trip")
-        thought: dict[str, Any] = {"role": "assistant", "raw": {"type": "reasoning"}}
+        thought = {"role": "assistant", "raw": {"type": "reasoning"}}
         (before, _) = ana.say("trip", "", "", **thought)
         ana.apply(do.replace_messages("trip", "tmb_1", at=moment(5), ids=(before.id,)))
         question, item = ana.remember("so?", "yes")
@@ -124,7 +115,7 @@ class TranscriptContract(Contract):
         assert [message.position for message in ana.messages("trip")] == [6]
         assert [each.id for each in ana.tombstones("trip")[0].messages] == [before.id]
 
-    def test_what_expired_is_left_out(self, ana: User, ben: User) -> None:
+    def test_what_expired_is_left_out(self, ana, ben):
         """It ends with its episode, or with that which came next; what was forgotten stays."""
         ana.open_conversation("trip")
         ben.open_conversation("trip")
@@ -132,18 +123,18 @@ class TranscriptContract(Contract):
         for text in "abcdefg":
             role = "system" if text == "b" else "user"
             if text in ends:
-                named: dict[str, Any] = {"session_id": "trip", "valid_until": ends[text]}
+                named = {"session_id": "trip", "valid_until": ends[text]}
                 (item,) = ana.remember(text, kind=Kind.EPISODE, **named)
                 ana.say("trip", text, role=role, record_id=item.id)
             else:
                 ana.say("trip", text, role=role)
         ben.say("trip", "x")
 
-        def held(at: int, **which: Any) -> str:
+        def held(at, **which):
             said = ana.store.messages(ana.scope, "trip", now=moment(at), **which)
             return "".join(message.content for message in said)
 
-        def through(at: int, user: User = ana) -> int:
+        def through(at, user=ana):
             return user.store.expired_through(user.scope, "trip", now=moment(at))
 
         for at, last, left in ((4, -1, "abcdefg"), (5, 0, "bcdefg"), (7, 5, "bcdg"), (9, 2, "bdg")):
@@ -159,7 +150,7 @@ class TranscriptContract(Contract):
         carry_out(ana.store, ana.scope, [do.delete_conversation("trip", at=moment(9), erase=False)])
         assert through(9) == -1
 
-    def test_which_messages(self, ana: User) -> None:
+    def test_which_messages(self, ana):
         """The last, those after a position, those pinned now; cleared ones for who asks."""
         ana.open_conversation("trip")
         ids = [message.id for message in ana.say("trip", *"abcde")]
@@ -172,7 +163,7 @@ class TranscriptContract(Contract):
             assert texts(ana, **which) == expected, which
             assert texts(ana, "nothing", **which) == ""
 
-    def test_clearing_and_erasing(self, ana: User) -> None:
+    def test_clearing_and_erasing(self, ana):
         """All said so far is cleared, whatever was erased before; what is said later is in view."""
         ana.open_conversation("trip")
         one, two = ana.remember("a", "c")
@@ -191,7 +182,7 @@ class TranscriptContract(Contract):
         assert (texts(ana), texts(ana, cleared=True)) == ("d", "bd")
         assert (info.cleared_through, info.messages, info.start) == (kept.id, 2, 3)
 
-    def test_counting_again(self, ana: User) -> None:
+    def test_counting_again(self, ana):
         """Counts of the named messages are set; what is not in the conversation is passed over."""
         ana.open_conversation("trip")
         ana.open_conversation("other")
@@ -201,7 +192,7 @@ class TranscriptContract(Contract):
         assert ana.messages("trip") == placed(replace(first, tokens=70), second)
         assert ana.messages("other") == placed(third)
 
-    def test_readers_learn_that_what_they_know_has_changed(self, ana: User) -> None:
+    def test_readers_learn_that_what_they_know_has_changed(self, ana):
         """Any change of what was there raises the revision; messages added leave it as it is."""
         (item,) = ana.remember("secret")
         ana.open_conversation("trip")
@@ -227,7 +218,7 @@ class TranscriptContract(Contract):
 class RemovalContract(Contract):
     """What is removed from a transcript is in no read of it, and leaves a tombstone."""
 
-    def test_removed_messages_leave_a_tombstone(self, ana: User, ben: User, reopen: Reopen) -> None:
+    def test_removed_messages_leave_a_tombstone(self, ana, ben, reopen):
         """It tells how many they were and when, and has them as they were until one is erased."""
         (item,) = ana.remember("b", kind=Kind.EPISODE)
         for user, name in ((ana, "trip"), (ana, "other"), (ben, "trip")):
@@ -255,7 +246,7 @@ class RemovalContract(Contract):
         ana.erase(item)
         assert ana.tombstones("trip") == [first, replace(second, messages=(said[0],))]
 
-    def test_positions_are_never_used_again(self, ana: User) -> None:
+    def test_positions_are_never_used_again(self, ana):
         """Also after the newest messages were removed or erased."""
         ana.open_conversation("trip")
         (item,) = ana.remember("a")
@@ -269,7 +260,7 @@ class RemovalContract(Contract):
         ana.say("trip", "e")
         assert [(item.position, item.content) for item in ana.messages("trip")] == [(4, "e")]
 
-    def test_what_replaces_messages_stands_in_their_place(self, ana: User) -> None:
+    def test_what_replaces_messages_stands_in_their_place(self, ana):
         """In their positions as far as these reach; only where more come, what follows moves on."""
         for gone, new, left, places in (
             ((1, 2), "", "ade", (0, 3, 4)),
@@ -294,7 +285,7 @@ class RemovalContract(Contract):
             assert (newest.id, newest.position) == (last.id, max(4, *places) + 1)
             assert known(ana, name).messages == len(left) + 1
 
-    def test_a_removal_is_done_whole_or_not_at_all(self, ana: User) -> None:
+    def test_a_removal_is_done_whole_or_not_at_all(self, ana):
         """A message that is not there, or is another conversation's, leaves all as it was."""
         for name in ("trip", "other"):
             ana.open_conversation(name)
@@ -308,7 +299,7 @@ class RemovalContract(Contract):
             ana.apply(do.replace_messages("nothing", "tmb_1", at=moment(1), newest=1))
         assert (known(ana), ana.messages("trip"), ana.tombstones("trip")) == (*before, [])
 
-    def test_what_was_cleared(self, ana: User) -> None:
+    def test_what_was_cleared(self, ana):
         """The newest are those since then; what was cleared can be removed, and not replaced."""
         ana.open_conversation("trip")
         first, second = ana.say("trip", "a", "b")
@@ -316,13 +307,13 @@ class RemovalContract(Contract):
         before = known(ana)
         ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), newest=1))
         assert (known(ana), ana.tombstones("trip")) == (before, [])
-        more: dict[str, Any] = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
+        more = {"ids": (first.id,), "messages": (replace(second, id="msg_new"),)}
         with pytest.raises(InvalidInput, match="left behind by clear"):
             ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), **more))
         ana.apply(do.replace_messages("trip", "tmb_1", at=moment(1), ids=(first.id,)))
         assert texts(ana, cleared=True) == "b"
 
-    def test_prunings_follow(self, ana: User) -> None:
+    def test_prunings_follow(self, ana):
         """Of a cut the runs are left that are still there, where they are; and no summary of it."""
         ana.open_conversation("trip")
         said = ana.say("trip", *"abcdefgh")
@@ -346,12 +337,12 @@ class RemovalContract(Contract):
         assert known(ana).revision > before
 
 
-def summaries(ana: User) -> list[list[str | None]]:
+def summaries(ana):
     """Return the summaries of each pruning of the trip, by cut."""
     return [[part.summary for part in receipt.cuts] for receipt in ana.prunings("trip")]
 
 
-def spans(ana: User) -> list[list[tuple[int, int, int]]]:
+def spans(ana):
     """Return for the cuts of each pruning where they begin and end, and how many they hold."""
     return [
         [(part.first, part.last, part.messages) for part in receipt.cuts]
@@ -362,7 +353,7 @@ def spans(ana: User) -> list[list[tuple[int, int, int]]]:
 class PruningContract(Contract):
     """What a pruning took out of view is on record, and stays in the transcript."""
 
-    def test_receipts_come_back_as_they_were(self, ana: User, ben: User, reopen: Reopen) -> None:
+    def test_receipts_come_back_as_they_were(self, ana, ben, reopen):
         """Every field of a receipt and of its cuts survives; the oldest pruning comes first."""
         for name, user in (("trip", ana), ("other", ana), ("trip", ben)):
             user.open_conversation(name)
@@ -381,7 +372,7 @@ class PruningContract(Contract):
         assert ana.prunings("other") == ana.prunings("nothing") == []
         assert ana.messages("trip") == placed(*said)
 
-    def test_summaries_of_the_named_cuts_alone(self, ana: User) -> None:
+    def test_summaries_of_the_named_cuts_alone(self, ana):
         """A summary goes to the cut that begins there; what is not there is passed over."""
         ana.open_conversation("trip")
         ana.say("trip", *"abcdef")
@@ -397,7 +388,7 @@ class PruningContract(Contract):
         done = (replace(one, summary="new"), replace(two, summary="in short"), three)
         assert ana.prunings("trip") == [replace(receipt, cuts=done), other]
 
-    def test_a_summary_goes_with_what_it_may_quote(self, ana: User, ben: User) -> None:
+    def test_a_summary_goes_with_what_it_may_quote(self, ana, ben):
         """Who of the user erases a message takes the summary of each cut that covers it.
 
         What is left of the cut are the runs before and after it.
@@ -419,7 +410,7 @@ class PruningContract(Contract):
         assert ben.prunings("trip")[0].cuts[0].summary == "x"
 
     @pytest.mark.parametrize("first", [False, True])
-    def test_a_summary_that_comes_too_late(self, ana: User, *, first: bool) -> None:
+    def test_a_summary_that_comes_too_late(self, ana, *, first):
         """A summary of messages of which one was erased meanwhile may quote it: it is refused."""
         (item,) = ana.remember("secret")
         ana.open_conversation("trip")

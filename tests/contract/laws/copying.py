@@ -1,17 +1,14 @@
 """The contract of what a store tells of a user for an export, and keeps of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from samples import SOON, START, User, moment, record
+from samples import SOON, START, moment, record
 from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound
-from memoranda.model.models import Change, ChangeAction, Kind, Record
+from memoranda.model.models import Change, ChangeAction, Kind
 from memoranda.model.traces import (
     AgentSession,
     AgentUsage,
@@ -21,10 +18,9 @@ from memoranda.model.traces import (
     UserMetadata,
 )
 from memoranda.model.usage import Usage
-from memoranda.store.sql.store import Store
 
 
-def trail_of(item: Record, **fields: Any) -> AuditTrail:
+def trail_of(item, **fields):
     """Return a trail with something of everything."""
     change = Change(moment(5), ChangeAction.REWEIGH, "conflict", item.id, {"confidence": 0.5})
     ended = Change(moment(6), ChangeAction.CLOSE, "forgotten", item.id)
@@ -38,9 +34,9 @@ def trail_of(item: Record, **fields: Any) -> AuditTrail:
 class CopyContract(Contract):
     """A user can be in another store what they were in this one."""
 
-    def test_a_record_is_kept_with_its_trail(self, store: Store, ana: User) -> None:
+    def test_a_record_is_kept_with_its_trail(self, store, ana):
         """It has its place, its end, its history and its recalls, and waits unless retired."""
-        place: dict[str, Any] = {"session_id": "s", "valid_until": moment(6)}
+        place = {"session_id": "s", "valid_until": moment(6)}
         turn = record("tea", kind=Kind.EPISODE, position=7, **place)
         next_turn = record("cake", kind=Kind.EPISODE, position=3, **place)
         item = record("secret", kind=Kind.ITEM, namespace=("a",), key="his", **place)
@@ -56,7 +52,7 @@ class CopyContract(Contract):
         assert ana.put("his", "new", "a").id != item.id
         assert store.verify() == []
 
-    def test_bookkeeping_comes_back_as_it_was(self, store: Store, ana: User, ben: User) -> None:
+    def test_bookkeeping_comes_back_as_it_was(self, store, ana, ben):
         """It is kept once, however often; the larger usage stays, and no living record is erased.
 
         An agent sees its own and that of nobody.

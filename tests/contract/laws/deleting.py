@@ -1,30 +1,24 @@
 """The contract of what takes users and conversations out of a store."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count
 
 import pytest
-from samples import ALL, DIMENSIONS, LATER, MODEL, SOON, UNREAD, User, cut, moment, noted, only
+from samples import ALL, DIMENSIONS, LATER, MODEL, SOON, UNREAD, cut, moment, noted, only
 from steps import do
 
 from laws.base import Contract
 from memoranda.errors import NotFound, StoreError, UserDeleted
 from memoranda.model.models import Erasure, Kind
 from memoranda.model.query import Filter
-from memoranda.store.sql.store import Store
 
 
 class UserDeletionContract(Contract):
     """A deleted user is nowhere, and nothing that was open before brings them back."""
 
     @pytest.mark.parametrize("erase", [True, False])
-    def test_nobody_lists_a_deleted_user(
-        self, store: Store, ana: User, ben: User, *, erase: bool
-    ) -> None:
+    def test_nobody_lists_a_deleted_user(self, store, ana, ben, *, erase):
         """Neither the user nor anything of theirs is listed; of other users nothing changes."""
         ben.apply(*ben.prepare())
         before = ben.everything()
@@ -42,7 +36,7 @@ class UserDeletionContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_an_erased_user_leaves_nothing(self, store: Store, ana: User) -> None:
+    def test_an_erased_user_leaves_nothing(self, store, ana):
         """Every read is as of a user who never was; what comes later begins anew."""
         store.reset_vectors(MODEL, DIMENSIONS)
         blank = ana.everything()
@@ -61,14 +55,14 @@ class UserDeletionContract(Contract):
         assert store.verify() == []
 
     @pytest.mark.parametrize("erase", [True, False])
-    def test_what_was_open_before_is_refused(self, store: Store, ana: User, *, erase: bool) -> None:
+    def test_what_was_open_before_is_refused(self, store, ana, *, erase):
         """A scope of before raises in reads and writes, also once the user is there again."""
         ana.remember("tea")
         ana.open_conversation("trip")
         both = (ana.opened(), ana.writer.opened())
         ana.delete(erase=erase)
         for before in (*both, *both):
-            uses: list[Callable[[], object]] = [
+            uses = [
                 partial(before.records, ALL),
                 partial(before.remember, "back again"),
                 partial(before.apply, do.put_vectors(MODEL, {})),
@@ -85,7 +79,7 @@ class UserDeletionContract(Contract):
             assert after.page(Filter(now=LATER))[-1] == "new"
         assert store.users() == ["ana"]
 
-    def test_who_was_never_here_is_not_deleted(self, store: Store, ana: User, ben: User) -> None:
+    def test_who_was_never_here_is_not_deleted(self, store, ana, ben):
         """An unknown user, and one who was erased before, are not found; a scope stays good."""
         early = ben.opened()
         ana.remember("tea")
@@ -96,7 +90,7 @@ class UserDeletionContract(Contract):
         early.remember("cake")
         assert (early.page(), store.users()) == (["cake"], ["ben"])
 
-    def test_what_was_only_forgotten_can_be_erased(self, store: Store, ana: User) -> None:
+    def test_what_was_only_forgotten_can_be_erased(self, store, ana):
         """A deletion that keeps the texts keeps history and past; a second one ends that, too."""
         (item,) = ana.remember("tea")
         ana.delete(erase=False)
@@ -106,7 +100,7 @@ class UserDeletionContract(Contract):
         assert (ana.history(item.id), ana.page(), store.users()) == ([], [], [])
 
     @pytest.mark.parametrize("erase", [True, False])
-    def test_a_user_goes_whole_or_not_at_all(self, store: Store, ana: User, *, erase: bool) -> None:
+    def test_a_user_goes_whole_or_not_at_all(self, store, ana, *, erase):
         """Wherever a deletion fails, everything is as it was."""
         ana.apply(*ana.prepare())
         before = ana.everything()
@@ -121,7 +115,7 @@ class UserDeletionContract(Contract):
 class ConversationDeletionContract(Contract):
     """A deleted conversation is on no list, with what was said in it and only learned from it."""
 
-    def talk(self, user: User, name: str, *texts: str) -> list[str]:
+    def talk(self, user, name, *texts):
         """Hold a conversation whose messages are episodes, and return the ids of these."""
         user.open_conversation(name)
         turns = user.turns(name, *texts)
@@ -131,7 +125,7 @@ class ConversationDeletionContract(Contract):
         return [turn.id for turn in turns]
 
     @pytest.mark.parametrize("erase", [True, False])
-    def test_what_goes_with_a_conversation(self, store: Store, ana: User, *, erase: bool) -> None:
+    def test_what_goes_with_a_conversation(self, store, ana, *, erase):
         """Episodes go, facts that rest on them alone, insights; the words of others stay."""
         first, second = self.talk(ana, "trip", "I like tea a lot these days", "yes")
         (other,) = self.talk(ana, "work", "yes")
@@ -158,7 +152,7 @@ class ConversationDeletionContract(Contract):
         assert store.verify() == []
 
     @pytest.mark.parametrize("erase", [True, False])
-    def test_the_name_begins_anew(self, store: Store, ana: User, *, erase: bool) -> None:
+    def test_the_name_begins_anew(self, store, ana, *, erase):
         """A conversation of the same name is new: nothing of the old one is in view of it."""
         self.talk(ana, "trip", "one", "two")
         ana.apply(do.delete_conversation("trip", at=moment(2), erase=erase))
@@ -177,7 +171,7 @@ class ConversationDeletionContract(Contract):
         assert list(ana.sessions(pending=True)) == ["trip"]
         assert store.verify() == [] or erase
 
-    def test_what_is_off_the_lists_can_be_erased(self, store: Store, ana: User) -> None:
+    def test_what_is_off_the_lists_can_be_erased(self, store, ana):
         """The texts of a conversation that was deleted without erasing can still be erased."""
         self.talk(ana, "trip", "one", "two")
         ana.apply(do.delete_conversation("trip", at=moment(2), erase=False))

@@ -1,11 +1,9 @@
 """The contract of entities, and of what persons decide on names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
-from samples import ACTIVE, ALL, User, moment, named, record
+from samples import ACTIVE, ALL, moment, named, record
 from steps import do
 
 from laws.base import Contract
@@ -13,10 +11,9 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Mention
 from memoranda.model.ports import ENTITIES
 from memoranda.model.query import Order
-from memoranda.store.sql.store import Store
 
 
-def mentioned(user: User, entity: str) -> list[str]:
+def mentioned(user, entity):
     """Return the texts of the believed records that mention an entity, the newest first."""
     return user.page(replace(ACTIVE, entity=entity), order=Order.HAPPENED)
 
@@ -24,7 +21,7 @@ def mentioned(user: User, entity: str) -> list[str]:
 class EntityContract(Contract):
     """Entities are what records mention, under all names by which they go."""
 
-    def test_a_profile(self, ana: User) -> None:
+    def test_a_profile(self, ana):
         """A name finds its entity whatever its case, with its newest records, newest first."""
         assert ana.entities(ACTIVE, name="Zoe", limit=1) == []
         texts = [f"Zoe did {number}, Zoe" for number in range(5)]
@@ -37,7 +34,7 @@ class EntityContract(Contract):
         for name in ("Zo", ""):
             assert ana.entities(ACTIVE, name=name, limit=1) == []
 
-    def test_names_of_one_thing_are_one_entity(self, ana: User) -> None:
+    def test_names_of_one_thing_are_one_entity(self, ana):
         """What the matcher links is one entity, found by either name, until that is erased."""
         full, _ = ana.remember("Zoe Lopez met Dan", "Zoe dances")
         entity = ana.profile("zoe")
@@ -51,7 +48,7 @@ class EntityContract(Contract):
         for name in ("zoe lopez", "dan"):
             assert ana.entities(ACTIVE, name=name, limit=1) == []
 
-    def test_most_mentioned_first_then_by_name(self, ana: User) -> None:
+    def test_most_mentioned_first_then_by_name(self, ana):
         """Of the type asked for, cut at the limit; only records that match count."""
         assert ana.entity_names() == []
         ana.remember("Carl met Bea", "Dan met Bea")
@@ -75,7 +72,7 @@ class EntityContract(Contract):
         assert not people & {"paris"}
         assert mentioned(ana, ana.profile("bob").id) == [item.content]
 
-    def test_whose_entities_they_are(self, ana: User, ben: User) -> None:
+    def test_whose_entities_they_are(self, ana, ben):
         """The same name of two users is two entities; agents share one, as far as they see it."""
         ana.planner.remember("Zoe Lopez sings", "Carl left")
         ana.writer.remember("Zoe dances")
@@ -86,7 +83,7 @@ class EntityContract(Contract):
         assert [each.profile("zoe").mention_count for each in (ana, ana.writer)] == [2, 1]
         assert ana.writer.entity_names() == ["Zoe Lopez"]
 
-    def test_names_that_are_found_later(self, ana: User) -> None:
+    def test_names_that_are_found_later(self, ana):
         """A record stored without mentions waits for them, and is linked once."""
         item = record("kim met Zoe")
         ana.apply(do.Insert(item, None))
@@ -98,12 +95,12 @@ class EntityContract(Contract):
             assert ana.pending(ENTITIES) == []
 
 
-def merge(ana: User, name: str, other: str) -> None:
+def merge(ana, name, other):
     """Make two entities one, by their names."""
     ana.apply(do.merge_entities(ana.entity_id(name), ana.entity_id(other)))
 
 
-def groups(ana: User) -> list[tuple[str, tuple[str, ...], int]]:
+def groups(ana):
     """Return name, aliases and mentions of every entity."""
     entities = ana.entities(ACTIVE, type=None, limit=9)
     return sorted((entity.name, entity.aliases, entity.mention_count) for entity in entities)
@@ -112,7 +109,7 @@ def groups(ana: User) -> list[tuple[str, tuple[str, ...], int]]:
 class DecisionContract(Contract):
     """What a person decided on names goes before any rule, and stays."""
 
-    def test_merged_entities_are_one(self, store: Store, ana: User) -> None:
+    def test_merged_entities_are_one(self, store, ana):
         """All names and records of both, also later ones, are of the first; mergers chain."""
         ana.remember("Ab", "Cd", "Ef", "Gh", "Ab and Cd")
         first = ana.entity_id("Ef")
@@ -127,7 +124,7 @@ class DecisionContract(Contract):
         assert set(ana.decisions().values()) == {"ef"}
         assert store.verify() == []
 
-    def test_what_cannot_be_decided_is_refused(self, ana: User) -> None:
+    def test_what_cannot_be_decided_is_refused(self, ana):
         """Unknown ids and names are not found; one entity alone is neither merged nor split."""
         ana.remember("Zoe sings")
         zoe = ana.entity_id("Zoe")
@@ -142,7 +139,7 @@ class DecisionContract(Contract):
                 ana.apply(action)
         assert (groups(ana), ana.decisions()) == (before, {})
 
-    def test_an_import_keeps_decisions(self, store: Store, ana: User) -> None:
+    def test_an_import_keeps_decisions(self, store, ana):
         """One made elsewhere holds for what is there and what comes, unless there is one."""
         ana.remember("Bob sings", "Robert Brown dances")
         plan = [do.keep_name_decision("Robert Brown", "bob"), do.keep_name_decision("carl", "bob")]
@@ -158,7 +155,7 @@ class DecisionContract(Contract):
         assert ("Pat", ("Kim", "Lee"), 3) in groups(ana)
         assert store.verify() == []
 
-    def test_decisions_on_names_of_retired_and_erased_records(self, ana: User) -> None:
+    def test_decisions_on_names_of_retired_and_erased_records(self, ana):
         """What retires keeps its decisions; those on names that only the erased had are gone."""
         item, _, _, _ = ana.remember("Ab", "Cd", "Ef", "Ef again")
         merge(ana, "Ab", "Cd")

@@ -1,22 +1,18 @@
 """Law 6: nothing of one user is found, counted, recalled or forgotten by another; nor of agents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import ALL, LATER, User, cut, moment, new_id, on_record, pruning, whole_repr
-from steps import Step, do
+from steps import do
 
 from laws.base import ONE_STORE, Contract
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Filter, RecordRelation
-from memoranda.store.sql.store import Store
 
 TRICKY = [
     *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),
@@ -26,7 +22,6 @@ TRICKY = [
 NAMES = st.sampled_from(TRICKY) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
 )
-Pair = tuple[str, str]
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
@@ -35,7 +30,7 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS)
     @ONE_STORE
-    def test_no_action_of_one_changes_what_another_sees(self, store: Store, pair: Pair) -> None:
+    def test_no_action_of_one_changes_what_another_sees(self, store, pair):
         """Whatever one user does, every read of another gives the same as before."""
         one, other = (User(store, Scope(name)) for name in pair)
         one.remember("tea of one", session_id="s", tags=("t",))
@@ -48,7 +43,7 @@ class IsolationContract(Contract):
         assert other.everything() == after
         assert set(pair) <= set(store.users())
 
-    def test_no_action_of_an_agent_changes_what_another_sees(self, ana: User) -> None:
+    def test_no_action_of_an_agent_changes_what_another_sees(self, ana):
         """What an agent has is as if it were not there for others; the user sees all of it."""
         ana.remember("shared tea")
         ana.writer.remember("Zoe dances", session_id="w", decay_rate=0.1)
@@ -69,12 +64,12 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS)
     @ONE_STORE
-    def test_ids_of_others_do_not_exist(self, store: Store, pair: Pair) -> None:
+    def test_ids_of_others_do_not_exist(self, store, pair):
         """With the id of another's record nothing can be read, changed or found out."""
         one, other = (User(store, Scope(name)) for name in pair)
         self._check_ids(one, other)
 
-    def test_ids_of_other_agents_do_not_exist(self, ana: User) -> None:
+    def test_ids_of_other_agents_do_not_exist(self, ana):
         """Nor with that of another agent's, or of nobody's; only the name of a talk is taken."""
         self._check_ids(ana.planner, ana.writer, "fact_nothing")
         ana.planner.open_conversation("plan", system="hers")
@@ -82,7 +77,7 @@ class IsolationContract(Contract):
             ana.writer.open_conversation("plan")
         assert ana.planner.conversations("plan")["plan"].system == "hers"
 
-    def _check_ids(self, one: User, other: User, *unknown: str) -> None:
+    def _check_ids(self, one, other, *unknown):
         talk = new_id("talk")
         (item,) = one.turns(talk, f"Zoe on tea in {talk}")
         (mine,) = other.remember("Dan")
@@ -92,7 +87,7 @@ class IsolationContract(Contract):
         receipt = one.prune(item.id, cut(0, 0))
         other.open_conversation("mine")
         before = one.everything()[3:]
-        conditions: list[dict[str, Any]] = [
+        conditions = [
             {"citing": [item.id]},
             {"hashes": [item.content_hash]},
             {"session": talk},
@@ -113,7 +108,7 @@ class IsolationContract(Contract):
         ]
         assert not any(by_id)
         assert talk not in whole_repr(other.visible())
-        passed_over: list[Step] = [
+        passed_over = [
             do.RecordAccess((item.id,), moment(1), talk),
             do.advance_notes(talk, 9),
             do.keep_notes_base(NotesBase("/notes")),
@@ -121,7 +116,7 @@ class IsolationContract(Contract):
             do.add_summaries("mine", receipt.id, {0: "hidden"}),
         ]
         other.apply(*passed_over)
-        refused: list[Step] = [
+        refused = [
             do.advance_session(talk, through=9, at=moment(1), finished=True),
             do.merge_entities(own, hers),
             do.merge_entities(hers, own),
@@ -146,7 +141,7 @@ class IsolationContract(Contract):
 
     @given(pair=PAIRS, word=NAMES)
     @ONE_STORE
-    def test_no_filter_or_query_crosses_over(self, store: Store, pair: Pair, word: str) -> None:
+    def test_no_filter_or_query_crosses_over(self, store, pair, word):
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
         one, other = (User(store, Scope(name)) for name in pair)
         fields = {"session_id": word, "tags": (word,), "metadata": {word: word}}

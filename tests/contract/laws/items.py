@@ -1,20 +1,17 @@
 """Items: one value for each key of a user, or of an agent of one, apart from memories."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import DIMENSIONS, LATER, MODEL, UNREAD, User, moment, new_id, vector
+from samples import DIMENSIONS, LATER, MODEL, UNREAD, moment, new_id, vector
 from steps import do
 
-from laws.base import ONE_STORE, Contract, Reopen
+from laws.base import ONE_STORE, Contract
 from memoranda.model.checks import content_hash
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind
 from memoranda.model.query import Filter, IndexVersion
-from memoranda.store.sql.store import Store
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 PART = st.sampled_from(
@@ -24,7 +21,7 @@ NAMESPACE = st.lists(PART, max_size=4).map(tuple)
 WRITERS, TURNS = 4, 10
 
 
-def waiting(user: User) -> list[str]:
+def waiting(user):
     """Return the texts of the items that wait for their vectors."""
     where = Filter.at_any_time(kinds=(Kind.ITEM,), waiting="vectors")
     return user.page(where)
@@ -33,7 +30,7 @@ def waiting(user: User) -> list[str]:
 class ItemContract(Contract):
     """An item is what was last written under its key, and no memory."""
 
-    def test_a_replacement_keeps_id_and_age(self, ana: User, reopen: Reopen) -> None:
+    def test_a_replacement_keeps_id_and_age(self, ana, reopen):
         """All else is of the last write, nothing of the one before; it leaves no version."""
         first = ana.put("k", "one", "a", tags=("t",), valid_until=moment(10**6))
         new = {"tags": ("u", "v"), "metadata": MappingProxyType({"n": 2}), "origin": "app"}
@@ -53,9 +50,7 @@ class ItemContract(Contract):
 
     @given(namespace=NAMESPACE, key=TEXT.filter(str.strip), text=TEXT)
     @ONE_STORE
-    def test_any_names_and_text_come_back(
-        self, ana: User, namespace: tuple[str, ...], key: str, text: str
-    ) -> None:
+    def test_any_names_and_text_come_back(self, ana, namespace, key, text):
         """Any Unicode is kept as part, key and content, exactly; also blanks and nothing."""
         held = ana.put(key, text, *namespace)
         assert (held.namespace, held.key, held.content) == (namespace, key, text)
@@ -63,9 +58,7 @@ class ItemContract(Contract):
 
     @given(namespaces=st.sets(NAMESPACE, max_size=6), prefix=NAMESPACE)
     @ONE_STORE
-    def test_a_namespace_holds_those_below_it(
-        self, ana: User, namespaces: set[tuple[str, ...]], prefix: tuple[str, ...]
-    ) -> None:
+    def test_a_namespace_holds_those_below_it(self, ana, namespaces, prefix):
         """By whole parts, whatever characters they have; with a key it is meant exactly."""
         key = new_id("key")
         for each in namespaces | {prefix}:
@@ -77,7 +70,7 @@ class ItemContract(Contract):
         assert below <= set(ana.namespaces(where))
         assert ana.item(key, *prefix).namespace == prefix
 
-    def test_memories_are_as_if_there_were_no_items(self, store: Store, ana: User) -> None:
+    def test_memories_are_as_if_there_were_no_items(self, store, ana):
         """No read that does not ask for items tells of one; nor do writes of theirs."""
         store.reset_vectors(MODEL, DIMENSIONS)
         ana.embed(ana.remember("Zoe drinks tea", "Dan eats cake"))
@@ -93,7 +86,7 @@ class ItemContract(Contract):
         assert ana.passing() == ["Zoe drinks tea", "Dan eats cake"]
         assert store.verify() == []
 
-    def test_the_index_of_items_follows_the_content(self, store: Store, ana: User) -> None:
+    def test_the_index_of_items_follows_the_content(self, store, ana):
         """A reader of items learns of a replacement; words and vector are those of the new text."""
         store.reset_vectors(MODEL, DIMENSIONS)
         item = ana.put("k", "old tea")
@@ -114,7 +107,7 @@ class ItemContract(Contract):
         assert (waiting(ana), len(ana.index_changes(UNREAD, items=True).ordinals)) == ([], 1)
         assert store.verify() == []
 
-    def test_a_vector_of_the_former_content_is_passed_over(self, store: Store, ana: User) -> None:
+    def test_a_vector_of_the_former_content_is_passed_over(self, store, ana):
         """Whoever computed it while the item was replaced comes too late: it waits on."""
         store.reset_vectors(MODEL, DIMENSIONS)
         old = ana.put("k", "old")
@@ -125,7 +118,7 @@ class ItemContract(Contract):
         ana.apply(do.put_vectors(MODEL, row, hashes={old.id: new.content_hash}))
         assert waiting(ana) == []
 
-    def test_a_key_that_was_forgotten_is_free(self, store: Store, ana: User) -> None:
+    def test_a_key_that_was_forgotten_is_free(self, store, ana):
         """What is written then is a new item; the forgotten one stays as it was, by its id."""
         old = ana.put("k", "old", "a")
         ana.close(old)
@@ -139,7 +132,7 @@ class ItemContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_only_what_has_ended_is_retired(self, ana: User) -> None:
+    def test_only_what_has_ended_is_retired(self, ana):
         """An item that was replaced by one without an end stays, though its end was planned."""
         old = ana.put("k", "old", valid_until=moment(10))
         new = ana.put("k", "new")
@@ -150,7 +143,7 @@ class ItemContract(Contract):
         again = ana.put("brief", "again")
         assert (again.id, waiting(ana)) == (brief.id, ["new", "again"])
 
-    def test_each_has_keys_of_its_own(self, ana: User, ben: User) -> None:
+    def test_each_has_keys_of_its_own(self, ana, ben):
         """Another user, another agent and nobody's agent have items of their own under a key."""
         owners = (ana, ben, ana.planner, ana.writer)
         for number, each in enumerate(owners):
@@ -161,7 +154,7 @@ class ItemContract(Contract):
         where = Filter(now=LATER, namespace=("a",), key="k")
         assert ana.planner.page(where) == ["value 0", "value 2"]
 
-    def test_an_erasure_takes_no_item_along(self, ana: User) -> None:
+    def test_an_erasure_takes_no_item_along(self, ana):
         """An item that says the same as a memory is a value of its own, and so the other way."""
         (fact,) = ana.remember("tea")
         item = ana.put("k", "tea")
@@ -172,10 +165,10 @@ class ItemContract(Contract):
         ana.erase(item)
         assert (ana.found(fact), ana.item("other").content) == (fact, "tea")
 
-    def test_threads_that_write_one_key_leave_one_item(self, ana: User) -> None:
+    def test_threads_that_write_one_key_leave_one_item(self, ana):
         """Whoever comes first gives it its id; the last write of somebody is its content."""
 
-        def write(writer: int) -> list[Record]:
+        def write(writer):
             return [ana.put("k", f"{writer} {turn}", "a") for turn in range(TURNS)]
 
         with ThreadPoolExecutor(WRITERS) as threads:

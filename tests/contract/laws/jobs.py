@@ -1,25 +1,20 @@
 """The contract of what a store does for itself: leases and jobs, checks, copies, snapshots."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import datetime
-from pathlib import Path
 
 import pytest
-from samples import ALL, MODEL, UNREAD, User, moment, record
+from samples import ALL, MODEL, UNREAD, moment, record
 from steps import do
 
-from laws.base import Contract, Reopen
+from laws.base import Contract
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import Filter
 from memoranda.model.sessions import JobRun, StageLease
-from memoranda.store.sql.store import Store
 
 DUE, NEXT = moment(0), moment(60)
 
@@ -28,7 +23,7 @@ class JobContract(Contract):
     """Of all processes, one holds a lease, and one runs each run of a job, once."""
 
     @pytest.mark.parametrize("due", [None, DUE])
-    def test_there_is_one_holder(self, store: Store, due: datetime | None) -> None:
+    def test_there_is_one_holder(self, store, due):
         """Of a lease or a run: while it lasts nobody else gets it; who has it may prolong it."""
         for name, holder, now, until, granted in (
             ("decay", "a", 1, 10, True),
@@ -45,16 +40,16 @@ class JobContract(Contract):
             assert store.claim(name, holder, **times, due=due) is granted
 
     @pytest.mark.parametrize("due", [None, DUE])
-    def test_only_one_of_many_gets_it(self, store: Store, due: datetime | None) -> None:
+    def test_only_one_of_many_gets_it(self, store, due):
         """Of those that ask at once, exactly one gets it."""
 
-        def ask(number: int) -> bool:
+        def ask(number):
             return store.claim("decay", str(number), now=moment(0), until=moment(1), due=due)
 
         with ThreadPoolExecutor(8) as pool:
             assert sorted(pool.map(ask, range(8))) == [False] * 7 + [True]
 
-    def test_who_finishes_a_run(self, store: Store) -> None:
+    def test_who_finishes_a_run(self, store):
         """Only who claimed that very run, also when late, unless another has taken it."""
         run = "decay:ana"
         store.complete(run, "a", due=DUE, at=moment(1), counts={})
@@ -70,10 +65,10 @@ class JobContract(Contract):
             store.complete(run, "b", due=DUE, at=moment(at), counts={"retired": at})
         assert store.job_runs() == [JobRun("decay", DUE, moment(50), {"retired": 50})]
 
-    def test_a_finished_run_is_not_run_again(self, store: Store, reopen: Reopen) -> None:
+    def test_a_finished_run_is_not_run_again(self, store, reopen):
         """Neither it nor an earlier one is given out; of each stage the last run is summed up."""
 
-        def finish(run: str, due: datetime, counts: dict[str, int]) -> None:
+        def finish(run, due, counts):
             assert store.claim(run, "a", due=due, now=moment(61), until=moment(70))
             store.complete(run, "a", due=due, at=moment(62), counts=counts)
 
@@ -99,14 +94,14 @@ class JobContract(Contract):
 class DerivationQueueContract(Contract):
     """Of all who work off what waits, each gets records that nobody else has."""
 
-    def test_each_record_is_taken_once(self, store: Store, ana: User, ben: User) -> None:
+    def test_each_record_is_taken_once(self, store, ana, ben):
         """Of those who take at once nobody gets the record of another, whoever's it is."""
         texts = [text for pair in zip("abcd", "efgh", strict=True) for text in pair]
         for number, text in enumerate(texts):
             who = ben if number % 2 else ana
             who.apply(do.Insert(record(text, scope=who.scope), None))
 
-        def take(limit: int) -> list[Record]:
+        def take(limit):
             return store.claim_records(ENTITIES, now=DUE, until=NEXT, limit=limit)
 
         oldest = take(1)
@@ -119,12 +114,12 @@ class DerivationQueueContract(Contract):
         vectors = store.claim_records(VECTORS, now=DUE, until=NEXT, limit=9)
         assert [each.content for each in vectors] == texts
 
-    def test_a_claim_on_records_ends(self, store: Store, ana: User) -> None:
+    def test_a_claim_on_records_ends(self, store, ana):
         """With its time, when all are to be made anew; and with the work."""
         store.reset_vectors(MODEL, 4)
         one, two, three = ana.remember("one", "two", "three")
 
-        def take(now: float) -> list[str]:
+        def take(now):
             times = {"now": moment(now), "until": moment(now + 10)}
             return [each.content for each in store.claim_records(VECTORS, **times, limit=9)]
 
@@ -144,13 +139,13 @@ class DerivationQueueContract(Contract):
 class MaintenanceContract(Contract):
     """A store keeps itself in order."""
 
-    def test_size_grows(self, store: Store, ana: User) -> None:
+    def test_size_grows(self, store, ana):
         """The size is in bytes and holds what was stored."""
         before = store.size()
         ana.remember(secrets.token_hex(200_000))  # Which cannot be compressed.
         assert store.size() >= before + 300_000
 
-    def test_a_used_store_is_sound(self, store: Store, ana: User, reopen: Reopen) -> None:
+    def test_a_used_store_is_sound(self, store, ana, reopen):
         """After any changes, once purged, there is nothing to report, nor for a rebuild to mend."""
         ana.apply(*ana.prepare())
         ana.remember("!?")  # A text without a word has no terms, and no index misses it.
@@ -165,7 +160,7 @@ class MaintenanceContract(Contract):
         assert ana.underived() == before
         assert reopen(store).verify() == []
 
-    def test_a_rebuild_has_names_looked_for_again(self, store: Store, ana: User) -> None:
+    def test_a_rebuild_has_names_looked_for_again(self, store, ana):
         """Records wait for what the extractor of today finds, and stay the same."""
         (item,) = ana.remember("Zoe drinks tea")
         ana.apply(do.Insert(record("Dan eats cake")))
@@ -176,7 +171,7 @@ class MaintenanceContract(Contract):
         assert ana.entity_names() == ["Dan", "Zoe"]
         assert ana.found(item) == item
 
-    def test_a_backup_holds_everything(self, store: Store, ana: User, tmp_path: Path) -> None:
+    def test_a_backup_holds_everything(self, store, ana, tmp_path):
         """A backup is written whole, never over a file that is there, and to no missing folder."""
         ana.apply(*ana.prepare())
         target = tmp_path / "copy"
@@ -188,12 +183,12 @@ class MaintenanceContract(Contract):
             store.backup(str(tmp_path / "no" / "such" / "folder" / "copy"))
         assert not (tmp_path / "no").exists()
 
-    def test_a_snapshot_sees_one_moment(self, store: Store, ana: User) -> None:
+    def test_a_snapshot_sees_one_moment(self, store, ana):
         """Inside a snapshot all reads agree, whatever others write; an exception ends it."""
         ana.remember("one")
         begun, written = threading.Event(), threading.Event()
 
-        def write() -> None:
+        def write():
             begun.wait(10)
             ana.remember("two")
             written.set()
@@ -212,11 +207,11 @@ class MaintenanceContract(Contract):
             other.result(10)
         assert ana.page() == ["one", "two"]
 
-    def test_threads_write_and_read_at_once(self, store: Store, ana: User) -> None:
+    def test_threads_write_and_read_at_once(self, store, ana):
         """Threads on one store lose nothing and see no error; each index read is whole."""
         store.reset_vectors("m", 2)
 
-        def work(number: int) -> None:
+        def work(number):
             for turn in range(15):
                 (item,) = ana.remember(f"text {number} {turn}", session_id="s")
                 if turn % 5 == 0:
@@ -231,7 +226,7 @@ class MaintenanceContract(Contract):
         assert sorted(item.position or 0 for item in records) == list(range(60))
         assert store.verify() == []
 
-    def test_a_closed_store_says_so(self, store: Store, ana: User) -> None:
+    def test_a_closed_store_says_so(self, store, ana):
         """Every use after closing raises the error that says it was closed; closing again none."""
         ana.remember("tea")
         store.close()

@@ -1,21 +1,18 @@
 """The contract of records: how they come back, by every filter and in every order."""
 
-from __future__ import annotations
-
 import json
 import operator as op
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ACTIVE, ALL, SOON, User, moment, record
-from steps import Step, do
+from samples import ACTIVE, ALL, SOON, moment, record
+from steps import do
 
-from laws.base import ONE_STORE, Contract, Reopen
+from laws.base import ONE_STORE, Contract
 from memoranda.errors import NotFound
 from memoranda.model.checks import content_hash
 from memoranda.model.models import UNSET, Kind, Mention, Trust
@@ -27,7 +24,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00
 # What means something in a query language.
 AWKWARD = st.sampled_from(["a.b", "$.a", "a'b", 'a"b', "[0]", "%", "_", "*", "a,b", "ключ"])
 TEXTS = AWKWARD | TEXT.filter(str.strip)
-SCALARS: st.SearchStrategy[Any] = st.one_of(
+SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**53), 2**53),
@@ -35,14 +32,14 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     TEXT,
 )
-ORDERABLE: st.SearchStrategy[Any] = st.one_of(
+ORDERABLE = st.one_of(
     st.integers(-(2**53), 2**53),
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([0, 1, 1.0, 0.5, "1", "", "a", "ä", "Z", "🏡", "\uffff"]),
     TEXT,
 )
 COMPARE = {"gt": op.gt, "gte": op.ge, "lt": op.lt, "lte": op.le}
-NESTED: st.SearchStrategy[Any] = st.sampled_from(
+NESTED = st.sampled_from(
     [[], {}, [1], ["1"], [True], [None], {"a": 1}, {"a": "1"}, {"b": 2, "a": 1}, {"a": {"b": []}}]
 )
 
@@ -50,7 +47,7 @@ NESTED: st.SearchStrategy[Any] = st.sampled_from(
 class RecordContract(Contract):
     """Records come back as they were stored, in the order in which they were stored."""
 
-    def test_a_record_comes_back_as_it_was(self, ana: User, reopen: Reopen) -> None:
+    def test_a_record_comes_back_as_it_was(self, ana, reopen):
         """Every field survives the store and its closing; only the position is the store's."""
         item = record(
             "Ana moved to Łódź 🏡",
@@ -85,17 +82,17 @@ class RecordContract(Contract):
         text=AWKWARD | TEXT.filter(str.strip), year=st.integers(1, 9999), tick=st.integers(0, 999)
     )
     @ONE_STORE
-    def test_any_text_and_time_come_back(self, ana: User, text: str, year: int, tick: int) -> None:
+    def test_any_text_and_time_come_back(self, ana, text, year, tick):
         """Any Unicode is kept and found as tag, session and attribute; times to the millisecond."""
         happened = moment(0).replace(year=year) + tick * TICK
-        fields: dict[str, Any] = {"tags": (text,), "session_id": text, "metadata": {text: text}}
+        fields = {"tags": (text,), "session_id": text, "metadata": {text: text}}
         (item,) = ana.remember(text, event_time=happened, **fields)
         assert (item.content, item.event_time) == (text, happened)
         assert {name: getattr(item, name) for name in fields} == fields
         where = replace(ACTIVE, tags=(text,), session=text, metadata={text: text})
         assert item in ana.records(where)
 
-    def test_records_are_found_by_their_ids(self, ana: User) -> None:
+    def test_records_are_found_by_their_ids(self, ana):
         """They come in the order of the ids, retired ones too; what is not there is left out."""
         assert ana.get(["fact_nothing"]) == {}
         one, two, three = ana.remember("one", "two", "three")
@@ -107,7 +104,7 @@ class RecordContract(Contract):
 
     @given(offset=st.integers(0, 9), limit=st.integers(1, 9))
     @ONE_STORE
-    def test_pages_pass_over_records(self, ana: User, offset: int, limit: int) -> None:
+    def test_pages_pass_over_records(self, ana, offset, limit):
         """An offset and a record to begin behind give the same pages, in either direction.
 
         One after the other they are all records once, in the order of recording.
@@ -123,7 +120,7 @@ class RecordContract(Contract):
             for last in every[offset - 1 : offset] if offset else ():
                 assert ana.records(ALL, order=order, limit=limit, after=last.id) == page
 
-    def test_a_page_begins_after_a_record(self, ana: User, ben: User) -> None:
+    def test_a_page_begins_after_a_record(self, ana, ben):
         """Which may match no longer, but neither be unknown, another's nor erased."""
         one, two, gone = ana.remember("one", "two", "gone")
         (his,), (planned,) = (each.remember("three") for each in (ben, ana.planner))
@@ -134,11 +131,11 @@ class RecordContract(Contract):
             with pytest.raises(NotFound):
                 ana.writer.records(ALL, limit=1, after=unknown)
 
-    def test_the_first_of_each_order(self, ana: User) -> None:
+    def test_the_first_of_each_order(self, ana):
         """Stored last, recorded last and happened last are three things; a circle has no first."""
         assert (ana.records(ALL), ana.count(ALL)) == ([], {})
         for text, created, happened in (("a", 20, 900), ("b", 50, 0), ("c", 10, 10)):
-            times: dict[str, Any] = {"created_at": moment(created), "event_time": moment(happened)}
+            times = {"created_at": moment(created), "event_time": moment(happened)}
             ana.remember(text, kind=Kind.EPISODE, **times)
         for order, texts in (
             (Order.RECORDED, "abc"),
@@ -149,7 +146,7 @@ class RecordContract(Contract):
             assert ana.passing(order=order, retired=True) == list(texts)
             assert ana.page(order=order, limit=1) == [texts[0]]
 
-    def test_what_takes_days_happened_in_each_of_them(self, ana: User) -> None:
+    def test_what_takes_days_happened_in_each_of_them(self, ana):
         """A stretch passes a filter of time that it meets, not one that begins at its end."""
         ana.remember("long", event_time=moment(0), event_until=moment(100))
         ana.remember("brief", event_time=moment(50))
@@ -162,7 +159,7 @@ class RecordContract(Contract):
         ):
             assert ana.passing(since=moment(since), until=moment(until)) == texts
 
-    def test_derived_follows_sources_through_others(self, ana: User) -> None:
+    def test_derived_follows_sources_through_others(self, ana):
         """What rests on a record is derived, also in a circle; not a word of its own."""
         source, other = ana.remember("source", "other")
         (middle,) = ana.remember("middle", source_ids=(other.id, source.id))
@@ -182,7 +179,7 @@ class RecordContract(Contract):
         ):
             assert ana.related(ids, RecordRelation.DERIVED) == derived
 
-    def test_citing_is_direct_and_follows_credits(self, ana: User) -> None:
+    def test_citing_is_direct_and_follows_credits(self, ana):
         """What names a record as a source cites it, until the sources are other ones."""
         source, other = ana.remember("source", "other", kind=Kind.EPISODE)
         (fact,) = ana.remember("fact", source_ids=(source.id,))
@@ -195,7 +192,7 @@ class RecordContract(Contract):
         ana.erase(other)
         assert ana.passing(citing=[other.id]) == []
 
-    def test_history_tells_what_was_done(self, ana: User) -> None:
+    def test_history_tells_what_was_done(self, ana):
         """Each change, whoever made it, leaves time, name and reason; an erasure only itself."""
         (item,) = ana.remember("tea", created_at=moment(0))
         ana.apply(do.Reweigh(item.id, moment(1), 0.5, 0.1, "conflict"))
@@ -213,7 +210,7 @@ class RecordContract(Contract):
         assert (change.at, change.action, change.reason) == (moment(3), "erase", "asked")
         assert ana.history("fact_nothing") == []
 
-    def test_any_number_is_stored_at_once(self, ana: User) -> None:
+    def test_any_number_is_stored_at_once(self, ana):
         """Each record of a plan is there in its place, and is found by its words."""
         for count in (1, 2, 3, 31, 99, 100, 101):
             texts = [f"cake {place} of {count}" for place in range(count)]
@@ -223,7 +220,7 @@ class RecordContract(Contract):
             ]
             assert ana.match_terms([str(count)], limit=1_000).frequencies[0] >= count
 
-    def test_positions_count_within_a_session(self, ana: User, ben: User) -> None:
+    def test_positions_count_within_a_session(self, ana, ben):
         """A record's position is its place in its session, of one user, in order of arrival."""
         records = ana.remember("a", "b", session_id="s")
         records += ana.remember("c", session_id="t")
@@ -235,14 +232,14 @@ class RecordContract(Contract):
         assert [each.record.position for each in ana.apply(*told)] == [3, None]
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other):
     """Return whether two values are equal as JSON: a truth value is no number."""
     if isinstance(one, list | dict):
         return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
-def meets(held: dict[str, Any], name: str, operator: str, wanted: Any) -> bool:
+def meets(held, name, operator, wanted):
     """Return whether metadata meet a condition, as plain Python decides."""
     value = held.get(name, UNSET)
     if operator in ORDERED:
@@ -256,7 +253,7 @@ def meets(held: dict[str, Any], name: str, operator: str, wanted: Any) -> bool:
 
 
 # What a filter says, and which of the records below it lets through.
-CONDITIONS: list[tuple[dict[str, Any], str]] = [
+CONDITIONS = [
     ({}, "abcde"),
     ({"kinds": (Kind.EPISODE,)}, "ab"),
     ({"kinds": (Kind.EPISODE, Kind.CONTEXT)}, "abe"),
@@ -298,7 +295,7 @@ CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({"waiting": VECTORS}, "abcde"),
     ({"kinds": (Kind.EPISODE,), "session": "s", "tags": ("diet",), "metadata": {"n": 1}}, "a"),
 ]
-SUBSETS: list[tuple[dict[str, Any], str]] = [
+SUBSETS = [
     ({}, "abcdeflmn"),
     ({"subset": Subset.STANDING}, "abcdeflmn"),
     ({"subset": Subset.STANDING, "retired": True}, "abcdefghilmn"),
@@ -317,7 +314,7 @@ SUBSETS: list[tuple[dict[str, Any], str]] = [
 class FilterContract(Contract):
     """A filter lets exactly those records through that it describes."""
 
-    def test_validity(self, ana: User) -> None:
+    def test_validity(self, ana):
         """A record is believed from its recording until just before its end, then or as of then."""
         brief, old = ana.remember("brief", "old", created_at=moment(10), valid_until=moment(20))
         (late,) = ana.remember("late", created_at=moment(20))
@@ -332,10 +329,10 @@ class FilterContract(Contract):
         assert ana.passing(as_of=moment(25)) == ["late"]
         assert ana.passing(as_of=moment(15)) == ["brief", old.content]
 
-    def test_each_condition(self, ana: User) -> None:
+    def test_each_condition(self, ana):
         """All conditions must hold, each of them whole; what other agents have never passes."""
         both, city, said = ("diet", "a,b"), {"city": "Łódź"}, Kind.EPISODE
-        rows: list[tuple[str, Kind, str | None, tuple[str, ...], dict[str, Any], int, str | None]]
+
         rows = [
             ("a", said, "s", both, city | {"n": 1}, 0, "a"),
             ("b", said, "S", both, city, 60, ""),
@@ -344,7 +341,7 @@ class FilterContract(Contract):
             ("e", Kind.CONTEXT, None, (), {"n": "1"}, 0, None),
         ]
         for place, (text, kind, session, tags, metadata, minute, names) in enumerate(rows, 1):
-            known: dict[str, Any] = {"created_at": moment(place), "event_time": moment(minute)}
+            known = {"created_at": moment(place), "event_time": moment(minute)}
             known |= {"kind": kind, "session_id": session, "tags": tags, "metadata": metadata}
             found = None if names is None else tuple(Mention(each, "other", 0, 1) for each in names)
             insert = do.Insert(record(text, **known), found)
@@ -357,7 +354,7 @@ class FilterContract(Contract):
         passing = [ana.writer.passing(**fields) for fields, _ in CONDITIONS]
         assert passing == [list(expected) for _, expected in CONDITIONS]
 
-    def test_each_subset(self, ana: User) -> None:
+    def test_each_subset(self, ana):
         """What a stage asks for: by how a record ended, how it is believed, and what was done."""
         for text, more in (
             ("a", {"decay_rate": 0.1, "trust": Trust.AGENT}),
@@ -377,7 +374,7 @@ class FilterContract(Contract):
         ):
             ana.remember(text, **more)
         ids = {item.content: item.id for item in ana.records(ALL)}
-        plan: list[Step] = [
+        plan = [
             do.Enrich(ids["f"], moment(1), ()),
             do.Retire(ids["i"], moment(1_001), "expired"),
             do.Close(ids["j"], moment(2), "corrected", ids["c"]),
@@ -390,7 +387,7 @@ class FilterContract(Contract):
         passing = [ana.passing(**fields) for fields, _ in SUBSETS]
         assert passing == [list(expected) for _, expected in SUBSETS]
 
-    def test_the_most_noteworthy_first(self, ana: User) -> None:
+    def test_the_most_noteworthy_first(self, ana):
         """A person's first, then what never fades, what is believed most, and the newest."""
         at = moment(1)
         ana.remember("8", trust=Trust.AGENT, decay_rate=0.1)
@@ -407,7 +404,7 @@ class FilterContract(Contract):
 
     @given(kept=SCALARS | NESTED, asked=SCALARS | NESTED)
     @ONE_STORE
-    def test_attributes_are_equal_as_json(self, ana: User, kept: Any, asked: Any) -> None:
+    def test_attributes_are_equal_as_json(self, ana, kept, asked):
         """1 equals 1.0, but neither True nor "1"; None equals None alone; structures by value."""
         (item,) = ana.remember("value", metadata={"key": kept})
         for value in (asked, kept):
@@ -425,9 +422,7 @@ class FilterContract(Contract):
         ),
     )
     @ONE_STORE
-    def test_operators_are_those_of_python(
-        self, ana: User, held: dict[str, Any], conditions: dict[str, Any]
-    ) -> None:
+    def test_operators_are_those_of_python(self, ana, held, conditions):
         """Numbers compare as numbers, texts by characters, and nothing with what is not there."""
         (item,) = ana.remember("value", metadata=held)
         where = replace(ACTIVE, metadata=conditions)

@@ -1,28 +1,23 @@
 """The contract of :class:`memoranda.model.ports.SearchStore`, and of what waits for vectors."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ALL, DIMENSIONS, MANY, MODEL, User, moment, on_record, vector
+from samples import ALL, DIMENSIONS, MANY, MODEL, moment, on_record, vector
 from steps import do
 
-from laws.base import ONE_STORE, Contract, Reopen
+from laws.base import ONE_STORE, Contract
 from memoranda.errors import InvalidInput
 from memoranda.model.changes import Close
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS
-from memoranda.model.query import Filter, IndexChanges, IndexVersion
+from memoranda.model.query import Filter, IndexVersion
 from memoranda.store.sql.record_writes import MOST_WAITING
-from memoranda.store.sql.store import Store
 
-Step = tuple[str, int, int]
 DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]
 STEPS = st.lists(st.tuples(st.sampled_from(DEEDS), *[st.integers(0, 50)] * 2), max_size=25)
 
@@ -30,15 +25,15 @@ STEPS = st.lists(st.tuples(st.sampled_from(DEEDS), *[st.integers(0, 50)] * 2), m
 class Reader:
     """Keeps up with the index of a user as ranking does, by changes alone."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         """Know nothing yet."""
         self.version = IndexVersion()
-        self.rows: dict[int, Any] = {}
-        self.vectors: dict[int, list[float]] = {}
+        self.rows = {}
+        self.vectors = {}
 
-    def read(self, user: User) -> IndexChanges:
+    def read(self, user):
         """Take in what is new."""
-        changes: IndexChanges = user.index_changes(self.version)
+        changes = user.index_changes(self.version)
         if changes.reset:
             self.rows.clear()
             self.vectors.clear()
@@ -55,7 +50,7 @@ class Reader:
 class IndexContract(Contract):
     """A reader that follows the changes knows what one that reads everything knows."""
 
-    def test_a_row_tells_all_but_the_text(self, ana: User, ben: User) -> None:
+    def test_a_row_tells_all_but_the_text(self, ana, ben):
         """A row holds what ranking needs of a record, whoever asks, also of what has ended."""
         (item,) = ana.planner.remember(
             "Three little wörds",
@@ -77,14 +72,14 @@ class IndexContract(Contract):
             assert user.get([row.ordinal]) == {}
         assert ana.get([]) == {}
 
-    def test_a_row_tells_whether_its_text_ends_with_a_question(self, ana: User) -> None:
+    def test_a_row_tells_whether_its_text_ends_with_a_question(self, ana):
         """By a question mark among the last forty characters."""
         asking = ("Tea?", "Coffee. " * 9 + "Or tea?", "茶\N{FULLWIDTH QUESTION MARK}")
         ana.remember(*asking, "Tea? " + "No, coffee. " * 9, "Tea.")
         rows = ana.index_changes(IndexVersion()).rows
         assert [bool(row.asks) for row in rows] == [True, True, True, False, False]
 
-    def test_only_what_is_new_comes(self, store: Store, ana: User) -> None:
+    def test_only_what_is_new_comes(self, store, ana):
         """A reader gets new rows alone, in the order of ordinals, and vectors when made."""
         reader = Reader()
         changes = reader.read(ana)
@@ -111,7 +106,7 @@ class IndexContract(Contract):
         again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
-    def test_words_are_found_at_once(self, store: Store, ana: User, ben: User) -> None:
+    def test_words_are_found_at_once(self, store, ana, ben):
         """Also where the newest texts wait to be indexed: whatever happens to these meanwhile."""
         kept = []
         for number in range(3 * MOST_WAITING):
@@ -132,7 +127,7 @@ class IndexContract(Contract):
         store.purge()
         assert store.verify() == []
 
-    def test_what_ended_comes_again_alone(self, store: Store, ana: User) -> None:
+    def test_what_ended_comes_again_alone(self, store, ana):
         """A reader is told which known row has changed, with its vector; the rest stays."""
         store.reset_vectors(MODEL, DIMENSIONS)
         old, other = ana.remember("old", "other")
@@ -147,7 +142,7 @@ class IndexContract(Contract):
         ana.embed([other])  # The vector that it has.
         assert list(reader.read(ana).ordinals) == []
 
-    def test_what_records_say_comes_by_ordinal(self, store: Store, ana: User, ben: User) -> None:
+    def test_what_records_say_comes_by_ordinal(self, store, ana, ben):
         """Of the user's own records alone, superseded ones too, whatever else is asked for."""
         old, other = ana.remember("Ana moved to Oslo", "\N{SNOWMAN} 100% 'quoted'")
         (his,) = ben.remember("his")
@@ -158,9 +153,7 @@ class IndexContract(Contract):
         assert list(store.texts(ben.scope, ordinals).values()) == [his.content]
         assert store.texts(ana.scope, []) == {}
 
-    def test_the_vectors_of_tokens_come_as_they_were_put(
-        self, store: Store, ana: User, ben: User
-    ) -> None:
+    def test_the_vectors_of_tokens_come_as_they_were_put(self, store, ana, ben):
         """Only to their user, the first of each record, until the vectors are made anew."""
         store.reset_vectors(MODEL, DIMENSIONS)
         one, two = ana.remember("one", "two")
@@ -179,9 +172,7 @@ class IndexContract(Contract):
 
     @given(steps=STEPS)
     @ONE_STORE
-    def test_reading_on_equals_reading_anew(
-        self, store: Store, ana: User, ben: User, steps: list[Step]
-    ) -> None:
+    def test_reading_on_equals_reading_anew(self, store, ana, ben, steps):
         """Whatever is done, changes lead to what is there, and others see none.
 
         What a reader knows and has changed comes again; no ordinal is used again.
@@ -219,7 +210,7 @@ class IndexContract(Contract):
 class TermContract(Contract):
     """Full-text matches count what the user's own records hold."""
 
-    def test_counts_and_frequencies(self, ana: User) -> None:
+    def test_counts_and_frequencies(self, ana):
         """Each match has its counts of the terms, up to a byte; each term, its records."""
         for terms in ([], ["milk", "rum"]):
             nothing = ana.match_terms(terms, limit=5)
@@ -236,7 +227,7 @@ class TermContract(Contract):
         assert list(matches.frequencies) == [3, 2, 0]
         assert list(ana.match_terms([], limit=5).ordinals) == []
 
-    def test_the_records_of_the_user_count(self, ana: User, ben: User) -> None:
+    def test_the_records_of_the_user_count(self, ana, ben):
         """Of all agents, also beyond the limit and retired; not what is erased or another's."""
         ben.remember(*["tea"] * 20)
         ana.planner.remember("tea cake")
@@ -249,7 +240,7 @@ class TermContract(Contract):
         assert ben.seen(matches.ordinals) == set()
         assert ana.seen(matches.ordinals) == {"tea", "tea cake", "tea pie"}
 
-    def test_those_with_rarer_terms_are_kept(self, ana: User) -> None:
+    def test_those_with_rarer_terms_are_kept(self, ana):
         """The limit is filled, first with those that hold the rarest terms, each once."""
         ana.remember(*[f"common {number}" for number in range(30)])
         ana.remember(*[f"seldom common {number}" for number in range(5)], "rare", "rare common")
@@ -266,7 +257,7 @@ class TermContract(Contract):
             assert {len(counts) for counts in matches.counts} == {len(terms)}
             assert list(matches.frequencies) == [36, 2, 0, 5]
 
-    def test_a_term_is_only_a_term(self, ana: User, ben: User) -> None:
+    def test_a_term_is_only_a_term(self, ana, ben):
         """Nothing in a term acts as an operator of the query language, or leaves the user."""
         ana.remember("tea", "cake")
         ben.remember("tea his", "cake his")
@@ -279,7 +270,7 @@ class TermContract(Contract):
             assert ana.seen(matches.ordinals) <= {"tea"}, term
             assert len(matches.ordinals) <= 1, term
 
-    def test_many_terms_of_any_script(self, ana: User) -> None:
+    def test_many_terms_of_any_script(self, ana):
         """A word of any script is found under the term the analyzer gave it, among many others."""
         words = ["мир", "日本語", "ﷺ", "𞤀𞤁", "ñandú", "İstanbul", "\U0001d4b3", "word"]
         ana.remember(*(f"{word} tea" for word in words), "tea")
@@ -289,7 +280,7 @@ class TermContract(Contract):
             matches = ana.match_terms([*others, *terms], limit=5)
             assert ana.seen(matches.ordinals) == ({f"{word} tea"} if terms else set())
 
-    def test_most_entities_first_then_newest(self, ana: User) -> None:
+    def test_most_entities_first_then_newest(self, ana):
         """Records that mention more of the entities, under any name, come first, then newer."""
         one, both, other = ana.remember("Ana ate", "Ana met Ben", "Ben left")
         ana.remember("nobody", "Ana Lopez is Ana")
@@ -305,7 +296,7 @@ class TermContract(Contract):
 class VectorContract(Contract):
     """Every record waits for its vector until it has one of the store's model."""
 
-    def test_the_oldest_wait_first(self, store: Store, ana: User, ben: User) -> None:
+    def test_the_oldest_wait_first(self, store, ana, ben):
         """Records wait in the order of recording, for a user, an agent or all, each whole."""
         one, *_ = ana.remember("one")
         (his,) = ben.remember("his")
@@ -323,9 +314,7 @@ class VectorContract(Contract):
             assert store.records(scope, where, limit=2) == waiting[:2]
             assert store.count(scope, where) == Counter(item.kind for item in waiting)
 
-    def test_a_vector_ends_the_waiting(
-        self, store: Store, ana: User, ben: User, reopen: Reopen
-    ) -> None:
+    def test_a_vector_ends_the_waiting(self, store, ana, ben, reopen):
         """Until another model is named, which drops all vectors and makes all records wait."""
         assert store.vector_model() is None
         one, two = ana.remember("one", "two")
@@ -345,7 +334,7 @@ class VectorContract(Contract):
         assert list(ana.index_changes(IndexVersion()).ordinals) == []
         assert store.vector_model() == ("other", 2)
 
-    def test_vectors_that_do_not_fit_are_refused(self, store: Store, ana: User) -> None:
+    def test_vectors_that_do_not_fit_are_refused(self, store, ana):
         """Vectors before a model is named, of another model or length, are never stored."""
         items = ana.remember("one")
         for model, row in ((None, None), ("other", None), (MODEL, vector(1, 0))):
@@ -355,9 +344,7 @@ class VectorContract(Contract):
                 ana.embed(items, row)
             assert ana.pending() == ["one"]
 
-    def test_vectors_of_what_is_gone_are_passed_over(
-        self, store: Store, ana: User, ben: User
-    ) -> None:
+    def test_vectors_of_what_is_gone_are_passed_over(self, store, ana, ben):
         """A record erased meanwhile, or one of another user, gets no vector, nor does it wait."""
         store.reset_vectors(MODEL, DIMENSIONS)
         one, two, three = ana.remember("one", "two", "three")

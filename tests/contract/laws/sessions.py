@@ -1,10 +1,7 @@
 """The contract of sessions, of the usage of models, and of what MEMORY.md last said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,21 +9,20 @@ from hypothesis import strategies as st
 from samples import ALL, NOTES, SOON, User, moment, noted, on_record, record
 from steps import do
 
-from laws.base import ONE_STORE, Contract, Reopen
+from laws.base import ONE_STORE, Contract
 from memoranda.errors import Conflict, NotFound
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.model.notes import NotesBase
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.store.sql.store import Store
 
 
-def done(session: str, through: int, *, finished: bool = True) -> Any:
+def done(session, through, *, finished=True):
     """Return the step that says how far a session was read."""
     return do.advance_session(session, through=through, at=SOON, finished=finished)
 
 
-def progress(user: User, session: str) -> tuple[int, bool, int]:
+def progress(user, session):
     """Return how far a session is read, whether all of it, and how far it is noted."""
     info = user.sessions()[session]
     assert user.sessions(id=session) == {session: info}
@@ -37,7 +33,7 @@ def progress(user: User, session: str) -> tuple[int, bool, int]:
 class SessionContract(Contract):
     """Sessions wait for consolidation, page by page, until all of their episodes were read."""
 
-    def test_sessions_come_as_they_were_first_seen(self, ana: User, reopen: Reopen) -> None:
+    def test_sessions_come_as_they_were_first_seen(self, ana, reopen):
         """A session has episodes, is known since the first, and until all of them are erased.
 
         Only what waits is pending, and never the session that is left out.
@@ -65,11 +61,11 @@ class SessionContract(Contract):
         ):
             assert list(ana.sessions(**which)) == names
 
-    def test_progress(self, ana: User, reopen: Reopen) -> None:
+    def test_progress(self, ana, reopen):
         """How far a session is read and noted is kept apart; neither goes back; it may go on."""
         ana.turns("a", "one", "two", "three")
         half, back = done("a", 1, finished=False), done("a", 0, finished=False)
-        plans: list[tuple[list[Step], tuple[int, bool, int]]] = [
+        plans = [
             ([], (-1, False, -1)),
             ([half, do.advance_notes("a", 2)], (1, False, 2)),
             ([done("a", 2), back, do.advance_notes("a", 0)], (2, True, 2)),
@@ -88,7 +84,7 @@ class SessionContract(Contract):
         )  # Nobody can read what was taken back.
         assert progress(ana, "a") == (3, True, 2)
 
-    def test_nothing_is_learned_twice(self, ana: User) -> None:
+    def test_nothing_is_learned_twice(self, ana):
         """What was planned from where another has read on since is refused, with all its plan."""
         ana.turns("a", "one", "two")
         read = do.advance_session("a", through=1, at=SOON, finished=True, after=-1)
@@ -97,7 +93,7 @@ class SessionContract(Contract):
             ana.apply(ana.insertion("again"), read)
         assert ana.page() == ["one", "two", "learned"]
 
-    def test_tries_are_counted_until_a_page_is_done(self, ana: User, reopen: Reopen) -> None:
+    def test_tries_are_counted_until_a_page_is_done(self, ana, reopen):
         """How often a page took too long is known until it is passed; what was left, for good."""
         ana.turns("a", "one", "two")
         ana.apply(do.count_try("a"), do.count_try("a"), do.count_try("nowhere"))
@@ -108,7 +104,7 @@ class SessionContract(Contract):
         ana.apply(do.count_try("a"), do.advance_session("a", through=1, at=SOON, finished=True))
         assert (ana.sessions()["a"].tries, ana.sessions()["a"].unread) == (0, 1)
 
-    def test_an_unknown_session(self, ana: User, ben: User) -> None:
+    def test_an_unknown_session(self, ana, ben):
         """Without episodes one sees it cannot be consolidated; notes of it are passed over."""
         ana.planner.turns("a", "hello")
         ana.remember("fact", session_id="b")
@@ -118,7 +114,7 @@ class SessionContract(Contract):
                 user.apply(done(name, 0))
         assert progress(ana, "a") == (-1, False, -1)
 
-    def test_each_agent_reads_for_itself(self, ana: User) -> None:
+    def test_each_agent_reads_for_itself(self, ana):
         """For the user, a session waits for the agent that lags behind."""
         ana.turns("a", "shared")
         ana.planner.turns("a", "planned")
@@ -130,7 +126,7 @@ class SessionContract(Contract):
         for user in (ana.writer, ana.planner, ana):
             assert progress(user, "a") == (2, True, 2)
 
-    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(self, ana: User) -> None:
+    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(self, ana):
         """Who has nothing more to tell, is new, or took it back, holds back no other."""
         ana.planner.turns("a", "planned")
         ana.writer.turns("a", "written")
@@ -149,7 +145,7 @@ class SessionContract(Contract):
         ana.close(planned)
         assert progress(ana, "b")[2] == 1
 
-    def test_what_comes_after_an_erased_end_is_new(self, ana: User) -> None:
+    def test_what_comes_after_an_erased_end_is_new(self, ana):
         """An episode that comes where one that was read was erased has not been read, or told."""
         _, two = ana.turns("a", "one", "two")
         ana.apply(done("a", 1), do.advance_notes("a", 1))
@@ -160,7 +156,7 @@ class SessionContract(Contract):
         for through in (read, noted):
             assert ana.episodes("a", after=through) == [three]
 
-    def test_usage_adds_up(self, ana: User, reopen: Reopen) -> None:
+    def test_usage_adds_up(self, ana, reopen):
         """Calls of a stage to a model are summed: of the user all, of an agent its and nobody's."""
         first = Usage(requests=1, input_tokens=100, output_tokens=10, cost=0.25, seconds=1.5)
         second = Usage(requests=2, failures=1, input_tokens=50, seconds=0.5)
@@ -182,7 +178,7 @@ class SessionContract(Contract):
 class NotesBaseContract(Contract):
     """What MEMORY.md last said is kept as it was given."""
 
-    def test_a_base_takes_the_place_of_the_one_before(self, ana: User, reopen: Reopen) -> None:
+    def test_a_base_takes_the_place_of_the_one_before(self, ana, reopen):
         """Before the first there is none; nothing of an old one stays; it may have no lines."""
         one, two = ana.remember("one", "two")
         assert ana.notes_bases() == {}
@@ -193,9 +189,9 @@ class NotesBaseContract(Contract):
         ana.store = reopen(ana.store)
         assert ana.notes_bases() == {(ana.scope, NOTES): base}
 
-    def test_each_scope_and_folder_has_its_own(self, ana: User, ben: User) -> None:
+    def test_each_scope_and_folder_has_its_own(self, ana, ben):
         """A user is told who of the agents has notes, an agent of itself; nobody of a user."""
-        kept: dict[Scope, dict[tuple[Scope, str], NotesBase]] = {}
+        kept = {}
         for user in (ana, ana.planner, ana.writer, ben, ben.planner):
             bases = [noted(record(f"{user.scope}"), folder=folder) for folder in ("/a", "/A")]
             user.apply(*map(do.keep_notes_base, bases))
@@ -206,9 +202,7 @@ class NotesBaseContract(Contract):
         assert ana.planner.notes_bases() == kept[ana.planner.scope]
         assert User(ana.store, Scope("nobody")).notes_bases() == {}
 
-    def test_an_erased_line_is_known_until_the_file_is_cleaned(
-        self, store: Store, ana: User
-    ) -> None:
+    def test_an_erased_line_is_known_until_the_file_is_cleaned(self, store, ana):
         """An erasure leaves the base, or the line would count as a new one; ``verify`` tells."""
         gone, kept = ana.remember("secret", "tea")
         ana.apply(do.keep_notes_base(noted(gone, kept)))
@@ -223,14 +217,13 @@ class NotesBaseContract(Contract):
 
 
 DEEDS = ["add", "add", "correct", "restore", *map(str, range(len(on_record("", ""))))]
-Step = tuple[str, int, int, int]
 STEPS = st.lists(
     st.tuples(st.sampled_from(DEEDS), *[st.integers(0, 30)] * 3), min_size=5, max_size=20
 )
 TRUSTS = (Trust.PERSON, Trust.AGENT, Trust.EXTERNAL)
 
 
-def plan_of(user: User, step: Step) -> list[Step]:
+def plan_of(user, step):
     """Return what a drawn step does to what the user has by now: adding, correcting, restoring.
 
     Or one action on a record. Every third fact is none that stands; texts come again.
@@ -258,10 +251,10 @@ class FactRevisionContract(Contract):
 
     @given(steps=STEPS)
     @ONE_STORE
-    def test_other_facts_have_another_revision(self, store: Store, steps: list[Step]) -> None:
+    def test_other_facts_have_another_revision(self, store, steps):
         """Whatever is done, at one moment one number never means two sets of facts."""
         user = User(store, Scope(f"user {len(store.users())}"))
-        known: dict[tuple[Scope, int, int], set[str]] = {}
+        known = {}
         for step in steps:
             user.apply(*plan_of(user, step))
             for each, minute in product((user, user.planner), (0, 15, 40)):
@@ -269,7 +262,7 @@ class FactRevisionContract(Contract):
                 revision = each.fact_revision()
                 assert known.setdefault((each.scope, revision, minute), ids) == ids
 
-    def test_what_is_done_to_others_leaves_it(self, ana: User, reopen: Reopen) -> None:
+    def test_what_is_done_to_others_leaves_it(self, ana, reopen):
         """Episodes, notes and recalls change no fact, as another process sees, too."""
         ana.remember("early", valid_until=moment(10))
         before = ana.fact_revision()
