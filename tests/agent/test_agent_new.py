@@ -70,16 +70,6 @@ def test_all_is_there_when_new_returns(tmp_path, automatic, modelled):
             assert agent_of(other).chat.id == "chat-2"
 
 
-def test_new_without_a_word_changes_nothing(tmp_path):
-    """An empty session is neither ended nor told; whitespace around the command is nothing."""
-    with closing(noting(tmp_path / "a.db")) as memory:
-        agent = agent_of(memory)
-        assert agent.process("  /new\n").text == "Session cleared."
-        assert agent.chat.id == "chat"
-        assert history(memory) == []
-        assert not memory.notes.folder.exists()
-
-
 @pytest.mark.parametrize("automatic", [True, False])
 def test_a_model_that_stalls_holds_nobody_up(tmp_path, automatic):
     """After ``consolidation.timeout`` the last ten messages are kept raw, 200 characters each."""
@@ -170,27 +160,27 @@ def test_closing_in_the_middle_loses_nothing(tmp_path):
 
 
 def test_a_crash_before_new_keeps_the_session(tmp_path):
-    """A memory that is never closed: the agent that comes back is in the same session."""
+    """A memory that is never closed: the agent that comes back is in the same session.
+
+    An empty session is neither ended nor told, and each name has its own line of sessions.
+    """
     lost = noting(tmp_path / "a.db")
-    say(agent_of(lost), PORTO)
+    agent = agent_of(lost, session="work")
+    assert agent.process("  /new\n").text == "Session cleared."
+    assert agent.chat.id == "work"
+    assert history(lost) == []
+    assert not lost.notes.folder.exists()
+    say(agent, PORTO)
     with closing(noting(tmp_path / "a.db")) as memory:
-        agent = agent_of(memory)
-        assert agent.chat.id == "chat"
+        agent, other = agent_of(memory, session="work"), agent_of(memory, session="home")
+        assert agent.chat.id == "work"
         assert agent.chat.messages[0].content == PORTO
         assert "Porto" in agent.process("Where do I live?").text
-    lost.close()
-
-
-def test_each_name_has_its_own_line_of_sessions(tmp_path):
-    """``/new`` under one name leaves the sessions of another name alone."""
-    with closing(noting(tmp_path / "a.db")) as memory:
-        one, other = agent_of(memory, session="work"), agent_of(memory, session="home")
-        say(one, PORTO)
         say(other, "I have a dog named Rex.")
-        one.process("/new")
-        assert (one.chat.id, other.chat.id) == ("work-2", "home")
-        assert agent_of(memory, session="home").chat.id == "home"
-        assert agent_of(memory, session="work").chat.id == "work-2"
+        agent.process("/new")
+        names = [agent_of(memory, session=name).chat.id for name in ("work", "home")]
+        assert [agent.chat.id, other.chat.id] == names == ["work-2", "home"]
+    lost.close()
 
 
 def test_a_memory_without_a_file_has_its_notes_in_every_prompt():

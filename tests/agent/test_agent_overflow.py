@@ -103,29 +103,22 @@ def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
         asked = [m["content"] for m in model.chatted[-1].messages if m["role"] == "user"]
         assert asked == said[7:]
     with closing(memory_at(path)) as again:
+        clock_of(again).advance(11 * MINUTE)
         agent = agent_of(again, talking(always="I see."))
         assert "\n".join(recap) in system_of(agent.context("Hm?"))
         assert again.conversations()[0].created_at == created
-        agent.chat.clear()
-        assert "## Recap" not in system_of(agent.context("Hm?"))
-        assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
+        for begin_anew in (agent.chat.start_session, agent.chat.clear):
+            begin_anew()
+            assert "## Recap" not in system_of(agent.context("Hm?"))
+            assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
+        known = agent.chat.prunings
+        turns(agent, 10, start=12)  # Counting begins again.
+        assert agent.chat.prunings == known
+        turns(agent, 1, start=22)
+        assert agent.chat.prunings[-1].trigger == "overflow"
 
 
-def test_a_session_started_anew_has_no_recap(tmp_path):
-    """``start_session()`` after an overflow ends the recap, and counting begins again."""
-    with closing(memory_at(tmp_path / "a.db")) as memory:
-        agent = agent_of(memory, talking(always="I see."))
-        turns(agent, 12)
-        agent.chat.start_session()
-        assert "## Recap" not in system_of(agent.context("Hm?"))
-        assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
-        turns(agent, 10, start=12)
-        assert [p.trigger for p in agent.chat.prunings] == ["overflow", "session_start"]
-        turns(agent, 2, start=22)
-        assert [p.trigger for p in agent.chat.prunings][2:] == ["overflow"]
-
-
-@each_row("keep", range(1, 9))
+@each_row("keep", range(1, 5))  # One exchange has four messages.
 def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
     """Wherever the cut would fall, call and results are kept, or consolidated, together."""
     settings = SMALL | {"agent": {"memory_window": 25}, "conversation": {"keep_recent": keep}}
@@ -176,21 +169,17 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
         assert read_until(memory, "chat") == (13, 13)
 
 
-def plain():
-    """Return a conversation in memory alone."""
-    return Conversation(system="Be kind.", settings=chosen(), max_messages=1_000)
-
-
 def filed(path):
-    """Return a conversation in a session file."""
-    return Conversation.open(path, system="Be kind.", settings=chosen(), max_messages=1_000)
+    """Return a conversation in a session file, or in memory alone."""
+    arguments = {"system": "Be kind.", "settings": chosen(), "max_messages": 1_000}
+    return Conversation.open(path, **arguments) if path else Conversation(**arguments)
 
 
 @pytest.mark.parametrize("in_file", [True, False])
 def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
     """``start_session(recap=n)``: everything leaves the view, n messages are told; laws 1 to 3."""
-    path = tmp_path / "talk.jsonl"
-    chat = filed(path) if in_file else plain()
+    path = tmp_path / "talk.jsonl" if in_file else None
+    chat = filed(path)
     assert chat.start_session(recap=4) is None
     for number in range(8):
         chat.add("user", f"Question {number}?")
@@ -225,28 +214,18 @@ def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
     assert "## Recap" not in system_of(chat.context("Go on.", budget=ALL))
 
 
-def test_what_is_pinned_again_is_not_told_twice():
-    """A message of the recap that is pinned later is in the view, and leaves the recap."""
-    chat = plain()
-    for number in range(6):
-        chat.add("user", f"Question {number}?")
-        last = chat.add("assistant", f"Answer {number}.")
+def test_what_is_pinned_is_not_told_twice():
+    """A message of a recap that is pinned leaves it; where all are pinned, there is none."""
+    chat = filed(None)
+    chat.add("user", "Go on, please.")
+    said = [chat.add("assistant", f"Answer {number}.") for number in range(6)]
     chat.start_session(recap=2)
     assert "Answer 5." in system_of(chat.context("Go on."))
-    chat.pin(last.id)
-    told = chat.context("Go on.")
-    assert "Answer 5." not in system_of(told)
-    assert "Answer 5." in [m["content"] for m in told.messages]
-
-
-def test_nothing_to_recap_is_no_recap():
-    """Where all of the newest messages are pinned, none is told, and the session is new."""
-    chat = plain()
-    for number in range(3):
-        chat.add("user", f"Question {number}?")
-    for message in [chat.add("user", f"Keep {number}!") for number in range(3)]:
+    for message in said[-2:]:
         chat.pin(message.id)
+    told = chat.context("Go on.")
+    assert "## Recap" not in system_of(told)
+    assert "Answer 5." in [m["content"] for m in told.messages]
     chat.start_session(recap=2)
-    assert "## Recap" not in system_of(chat.context("Go on."))
     assert chat.session.recapped == ()
     lawful(chat)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from memoranda.conversation.ledger import Ledger, unit_of
 from memoranda.conversation.selection import TaskReader
 from memoranda.conversation.signals import signals
-from memoranda.conversation.view import view_of
+from memoranda.conversation.strategies import STRATEGIES
+from memoranda.conversation.view import Policy, view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.tokens.catalog import Catalog
 
@@ -24,6 +25,9 @@ WORDS = st.sampled_from(
         "Thanks!",
         "Done: all 12 tests pass.",
         "Now let's work on the tests.",
+        "New task: write the changelog",
+        "Task complete. Refactored 3 files.",
+        "重构已完成。现在写测试吧。",
         "日本語の返事もできます。",
         "ok",
         "   ",
@@ -113,3 +117,40 @@ def transcript(said, pins=()):
         counted = METER.message(content, message.tool_calls, message.images)
         messages.append(replace(message, tokens=counted))
     return messages
+
+
+def talk(*lines):
+    """Make a transcript of ``user: …`` and ``assistant: …`` lines."""
+    return transcript([(*line.split(": ", 1), {}) for line in lines])
+
+
+class AnyStrategy:
+    """Takes what it was made with, by every way there is to take it: a strategy of no sense."""
+
+    name = "random"
+    description = "anything"
+
+    def __init__(self, groups, *, pairs, rude):
+        """Take these ``groups`` of units, within the limits or not."""
+        self.groups, self.pairs, self.rude = groups, pairs, rude
+
+    def select(self, given, selection):
+        """Take groups; a rude one writes past the limits, and forgets what must stay."""
+        for group in self.groups:
+            if not self.rude:
+                known = [index for index in group if index < len(given.units)]
+                selection.take(known, "by chance")
+                continue
+            selection.tokens = selection.messages = 10**9
+            selection.kept = dict.fromkeys(group, "by force")
+
+
+GROUPS = st.lists(st.lists(st.integers(0, 40), max_size=6), max_size=8)
+POLICIES = st.builds(
+    Policy,
+    strategy=st.sampled_from([STRATEGIES[name] for name in sorted(STRATEGIES)])
+    | st.builds(AnyStrategy, GROUPS, pairs=st.booleans(), rude=st.booleans()),
+    max_messages=st.sampled_from([10, 20, 500]),
+    keep_recent=st.sampled_from([1, 4, 10]),
+    stable=st.booleans(),
+)

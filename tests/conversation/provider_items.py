@@ -1,4 +1,4 @@
-"""Items of every type that the providers' SDKs know, alone and as conversations have them."""
+"""Items as the providers give them, alone and as conversations have them."""
 
 import json
 
@@ -8,153 +8,9 @@ TEXTS = st.sampled_from(["", " ", "hello", "é 日本 \u2028", "a\nb", '{"a": 1}
 DATA = "QUJD" * 200
 
 
-def call(kind, **fields):
-    """Return a call of OpenAI's responses and its output."""
-    name = kind.removesuffix("_call")
-    answer = {"type": f"{name}_call_output", "call_id": "ID", "output": "done"}
-    return [{"type": kind, "id": "it_ID", "call_id": "ID", **fields}, answer]
-
-
-REASONING = {
-    "type": "reasoning",
-    "id": "rs_1",
-    "summary": [{"type": "summary_text", "text": "Thinking of the launch code."}],
-    "encrypted_content": DATA,
-}
-# One sample of each type of OpenAI's responses, those that belong together as one.
-RESPONSES = [
-    [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "TEXT"}]}],
-    [{"role": "user", "content": "TEXT"}],
-    [{"role": "developer", "content": [{"type": "input_text", "text": "TEXT"}]}],
-    [{"role": "system", "content": "TEXT"}],
-    [
-        {
-            "role": "user",
-            "content": [
-                {"type": "input_image", "file_id": "file_1", "detail": "low"},
-                {"type": "input_image", "image_url": "https://x.org/a.png", "detail": "high"},
-                {"type": "input_file", "filename": "a.pdf", "file_data": DATA},
-            ],
-        }
-    ],
-    [
-        REASONING,
-        {
-            "type": "message",
-            "id": "msg_1",
-            "role": "assistant",
-            "status": "completed",
-            "content": [
-                {"type": "output_text", "text": "TEXT", "annotations": [{"type": "file_path"}]},
-                {"type": "refusal", "refusal": "No."},
-            ],
-        },
-    ],
-    [REASONING, *call("function_call", name="f", arguments="{}")],
-    [
-        REASONING,
-        {"type": "function_call", "call_id": "ID", "name": "f", "arguments": "TEXT"},
-        {"type": "function_call", "call_id": "IDb", "name": "g", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "IDb", "output": [{"type": "new", "x": 1}]},
-        {"type": "function_call_output", "call_id": "ID", "output": "TEXT"},
-    ],
-    [
-        {"type": "custom_tool_call", "call_id": "ID", "name": "grep", "input": "TEXT"},
-        {"type": "custom_tool_call_output", "call_id": "ID", "output": "TEXT"},
-    ],
-    [
-        {
-            "type": "computer_call",
-            "id": "c",
-            "call_id": "ID",
-            "action": {"type": "screenshot"},
-            "pending_safety_checks": [],
-            "status": "completed",
-        },
-        {
-            "type": "computer_call_output",
-            "call_id": "ID",
-            "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{DATA}"},
-        },
-    ],
-    [
-        {
-            "type": "local_shell_call",
-            "id": "l",
-            "call_id": "ID",
-            "status": "completed",
-            "action": {"type": "exec", "command": ["ls"], "env": {}},
-        },
-        {"type": "local_shell_call_output", "id": "ID", "output": "{}"},
-    ],
-    call("shell_call", action={"commands": ["ls"]}),
-    call("apply_patch_call", operation={"type": "delete_file", "path": "a"}, status="completed"),
-    [
-        {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
-        {"type": "tool_search_output", "call_id": None, "tools": []},
-    ],
-    [
-        {"type": "program", "id": "p", "call_id": "ID", "code": "f()", "fingerprint": "x"},
-        {
-            "type": "program_output",
-            "id": "o",
-            "call_id": "ID",
-            "result": "1",
-            "status": "completed",
-        },
-    ],
-    [
-        {
-            "type": "mcp_approval_request",
-            "id": "ID",
-            "name": "f",
-            "arguments": "{}",
-            "server_label": "s",
-        },
-        {"type": "mcp_approval_response", "approval_request_id": "ID", "approve": True},
-    ],
-    [
-        {
-            "type": "mcp_call",
-            "id": "m",
-            "name": "f",
-            "arguments": "{}",
-            "server_label": "s",
-            "output": "TEXT",
-        }
-    ],
-    [{"type": "mcp_list_tools", "id": "t", "server_label": "s", "tools": []}],
-    [
-        REASONING,
-        {
-            "type": "web_search_call",
-            "id": "w",
-            "status": "completed",
-            "action": {"type": "search", "query": "TEXT"},
-        },
-    ],
-    [{"type": "file_search_call", "id": "s", "status": "completed", "queries": ["TEXT"]}],
-    [{"type": "image_generation_call", "id": "i", "status": "completed", "result": DATA}],
-    [
-        {
-            "type": "code_interpreter_call",
-            "id": "c",
-            "code": "1",
-            "container_id": "c",
-            "outputs": None,
-            "status": "completed",
-        }
-    ],
-    [{"type": "item_reference", "id": "msg_1"}],
-    [{"type": "compaction", "id": "c", "encrypted_content": DATA}],
-    [{"type": "compaction_trigger"}],
-    [{"type": "additional_tools", "role": "developer", "tools": []}],
-    [{"type": "configuration_update", "id": "c"}],
-    [REASONING],
-    [{"type": "brand_new_item", "deep": {"x": [1, 1.5, None, True, "TEXT"]}}],
-]
-THINKING = {"type": "thinking", "thinking": "Thinking of the launch code.", "signature": DATA}
-USE = {"type": "tool_use", "id": "ID", "name": "f", "input": {"a": "TEXT"}}
+def item(kind, **fields):
+    """Return an item or a block of this type."""
+    return {"type": kind, **fields}
 
 
 def said(role, *content):
@@ -164,105 +20,156 @@ def said(role, *content):
 
 def text(words="TEXT", **more):
     """Return a block of text."""
-    return {"type": "text", "text": words, **more}
+    return item("text", text=words, **more)
 
 
+REASONING = item(
+    "reasoning",
+    id="rs_1",
+    summary=[item("summary_text", text="Thinking of the launch code.")],
+    encrypted_content=DATA,
+)
+# OpenAI's responses: each way in which items differ, those that belong together as one.
+RESPONSES = [
+    [item("message", **said("user", item("input_text", text="TEXT")))],
+    [{"role": "user", "content": "TEXT"}],
+    [said("developer", item("input_text", text="TEXT"))],
+    [{"role": "system", "content": "TEXT"}],
+    [
+        said(
+            "user",
+            item("input_image", file_id="file_1", detail="low"),
+            item("input_image", image_url="https://x.org/a.png", detail="high"),
+            item("input_file", filename="a.pdf", file_data=DATA),
+        )
+    ],
+    [
+        REASONING,
+        item(
+            "message",
+            id="msg_1",
+            role="assistant",
+            status="completed",
+            content=[
+                item("output_text", text="TEXT", annotations=[item("file_path")]),
+                item("refusal", refusal="No."),
+            ],
+        ),
+    ],
+    [
+        REASONING,
+        item("function_call", id="it_ID", call_id="ID", name="f", arguments="{}"),
+        item("function_call_output", call_id="ID", output="done"),
+    ],
+    [
+        REASONING,
+        item("function_call", call_id="ID", name="f", arguments="TEXT"),
+        item("function_call", call_id="IDb", name="g", arguments="{}"),
+        item("function_call_output", call_id="IDb", output=[item("new", x=1)]),
+        item("function_call_output", call_id="ID", output="TEXT"),
+    ],
+    [
+        item("custom_tool_call", call_id="ID", name="grep", input="TEXT"),
+        item("custom_tool_call_output", call_id="ID", output="TEXT"),
+    ],
+    [
+        item("local_shell_call", id="l", call_id="ID", action=item("exec", command=["ls"])),
+        item("local_shell_call_output", id="ID", output="{}"),
+    ],
+    [
+        item("tool_search_call", call_id=None, execution="server", arguments={}),
+        item("tool_search_output", call_id=None, tools=[]),
+    ],
+    [
+        item("program", id="p", call_id="ID", code="f()", fingerprint="x"),
+        item("program_output", id="o", call_id="ID", result="1", status="completed"),
+    ],
+    [
+        item("mcp_approval_request", id="ID", name="f", arguments="{}", server_label="s"),
+        item("mcp_approval_response", approval_request_id="ID", approve=True),
+    ],
+    [REASONING, item("web_search_call", id="w", action=item("search", query="TEXT"))],
+    [item("image_generation_call", id="i", status="completed", result=DATA)],
+    [item("compaction", id="c", encrypted_content=DATA)],
+    [item("additional_tools", role="developer", tools=[])],
+    [REASONING],
+    [item("brand_new_item", deep={"x": [1, 1.5, None, True, "TEXT"]})],
+]
+THINKING = item("thinking", thinking="Thinking of the launch code.", signature=DATA)
+USE = item("tool_use", id="ID", name="f", input={"a": "TEXT"})
+PICTURE = {"type": "base64", "media_type": "image/png", "data": DATA}
 ANTHROPIC = [
     [{"role": "user", "content": "TEXT"}],
     [{"role": "system", "content": "TEXT"}],
     [said("user", text(cache_control={"type": "ephemeral"}), text("b"))],
-    [said("user")],
     [
         said(
             "user",
-            {
-                "type": "image",
-                "source": {"type": "base64", "media_type": "image/png", "data": DATA},
-            },
-            {"type": "image", "source": {"type": "file", "file_id": "f"}},
-            {"type": "document", "source": {"type": "url", "url": "https://x.org/a.pdf"}},
-            {"type": "search_result", "title": "T", "source": "s", "content": [text()]},
-            {"type": "container_upload", "file_id": "f"},
+            item("image", source=PICTURE),
+            item("image", source=item("file", file_id="f")),
+            item("document", source=item("url", url="https://x.org/a.pdf")),
+            item("search_result", title="T", source="s", content=[text()]),
+            item("container_upload", file_id="f"),
         )
     ],
-    [said("assistant", THINKING, text(citations=[{"type": "page_location"}]))],
-    [said("assistant", {"type": "redacted_thinking", "data": DATA}, text())],
+    [said("assistant", THINKING, text(citations=[item("page_location")]))],
+    [said("assistant", item("redacted_thinking", data=DATA), text())],
     [said("assistant", THINKING)],
     [
         said("assistant", THINKING, text(), USE, USE | {"id": "IDb"}),
         said(
             "user",
-            {"type": "tool_result", "tool_use_id": "IDb", "content": [text()], "is_error": True},
-            {"type": "tool_result", "tool_use_id": "ID"},
+            item("tool_result", tool_use_id="IDb", content=[text()], is_error=True),
+            item("tool_result", tool_use_id="ID"),
             text(),
-            {"type": "document", "source": {"type": "text", "data": "TEXT"}},
+            item("document", source=item("text", data="TEXT")),
         ),
     ],
     [
         said("assistant", USE),
-        said("user", text(), {"type": "tool_result", "tool_use_id": "ID", "content": "TEXT"}),
+        said("user", text(), item("tool_result", tool_use_id="ID", content="TEXT")),
     ],
     [
         said(
             "assistant",
-            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
-            *(
-                {"type": f"{name}_tool_result", "tool_use_id": "s", "content": [{"x": "TEXT"}]}
-                for name in (
-                    "web_search",
-                    "web_fetch",
-                    "code_execution",
-                    "bash_code_execution",
-                    "text_editor_code_execution",
-                    "tool_search",
-                )
-            ),
+            item("server_tool_use", id="s", name="web_search", input={}),
+            item("web_search_tool_result", tool_use_id="s", content=[{"x": "TEXT"}]),
             text(),
         )
     ],
-    [said("assistant", {"type": "brand_new_block", "x": [None, 1.5, "TEXT"]})],
+    [said("assistant", item("brand_new_block", x=[None, 1.5, "TEXT"]))],
 ]
+WORK = {"id": "ID", "type": "function", "function": {"name": "f", "arguments": "TEXT"}}
+ANSWER = {"role": "assistant", "content": "TEXT"}
 CHAT = [
     [{"role": "user", "content": "TEXT"}],
     [{"role": "user", "content": "TEXT", "name": "bob"}],
     [{"role": "developer", "content": "TEXT"}],
-    [{"role": "system", "content": [text()]}],
+    [said("system", text())],
     [{"role": "critic", "content": "TEXT"}],
     [
         said(
             "user",
             text(),
-            {"type": "image_url", "image_url": {"url": "https://x.org/a.png"}},
-            {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}},
-            {"type": "file", "file": {"file_id": "f"}},
+            item("image_url", image_url={"url": "https://x.org/a.png"}),
+            item("input_audio", input_audio={"data": DATA, "format": "wav"}),
+            item("file", file={"file_id": "f"}),
         )
     ],
-    [{"role": "assistant", "content": "TEXT", "refusal": None, "annotations": []}],
-    [{"role": "assistant", "content": None, "refusal": "TEXT"}],
-    [{"role": "assistant", "content": None, "audio": {"id": "a"}}],
-    [{"role": "assistant", "content": "TEXT", "reasoning_content": "Thinking of the launch code."}],
+    [ANSWER | {"refusal": None, "annotations": []}],
+    [ANSWER | {"content": None, "refusal": "TEXT"}],
+    [ANSWER | {"content": None, "audio": {"id": "a"}}],
+    [ANSWER | {"reasoning_content": "Thinking of the launch code."}],
     [
-        {
-            "role": "assistant",
+        ANSWER
+        | {
             "content": None,
-            "tool_calls": [
-                {"id": "ID", "type": "function", "function": {"name": "f", "arguments": "TEXT"}},
-                {"id": "IDb", "type": "custom", "custom": {"name": "g", "input": "TEXT"}},
-            ],
+            "tool_calls": [WORK, item("custom", id="IDb", custom={"name": "g", "input": "TEXT"})],
         },
         {"role": "tool", "tool_call_id": "IDb", "content": "TEXT"},
         {"role": "tool", "tool_call_id": "ID", "content": [text()]},
     ],
-    [
-        {
-            "role": "assistant",
-            "content": "TEXT",
-            "tool_calls": [
-                {"id": "ID", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-            ],
-        },
-        {"role": "tool", "tool_call_id": "ID", "content": "TEXT"},
-    ],
+    [ANSWER | {"tool_calls": [WORK]}, {"role": "tool", "tool_call_id": "ID", "content": "TEXT"}],
     [
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
         {"role": "function", "name": "f", "content": "TEXT"},

@@ -1,8 +1,8 @@
 """What the providers refuse, as functions that name each problem of a request.
 
-Written from the providers' references and from the errors that their servers give, apart from
-the code it judges. Where a rule is uncertain the stricter reading counts. The types of OpenAI's
-own SDK check the forms of OpenAI once more.
+The types of the providers' own SDKs say which shapes there are. What else is refused is written
+here from their references and from the errors that their servers give, apart from the code it
+judges; where a rule is uncertain the stricter reading counts.
 """
 
 import json
@@ -10,18 +10,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from anthropic.types import MessageParam
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter, ValidationError
 
-FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-PLAIN_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # ids, and names of functions
 LONGEST_CHAT_ID = 40
 WEB = re.compile(r"https?://.+", re.DOTALL)
-WEB_SAFE = re.compile(r"https://.+", re.DOTALL)
 INLINE = re.compile(r"data:image/(png|jpe?g|gif|webp)[^,]*;base64,.+", re.DOTALL | re.IGNORECASE)
 MEDIA = ("image/png", "image/jpeg", "image/gif", "image/webp")
-DETAILS = ("auto", "low", "high", "original")
 CHAT_KEYS = {
     "system": {"role", "content", "name"},
     "user": {"role", "content", "name"},
@@ -33,274 +31,165 @@ ITEM_KEYS = {
     "function_call": {"type", "call_id", "name", "arguments"},
     "function_call_output": {"type", "call_id", "output"},
 }
+BLOCKS = {
+    "user": {"text": 2, "image": 2, "tool_result": 4},  # keys that each may have
+    "assistant": {"text": 2, "tool_use": 4},
+}
 CHAT_MESSAGE: TypeAdapter[Any] = TypeAdapter(ChatCompletionMessageParam)
 INPUT_ITEM: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
+MESSAGE: TypeAdapter[Any] = TypeAdapter(MessageParam)
 Shape = dict[str, Any]
 
 
 def problems_openai(messages: list[Shape]) -> list[str]:
     """Return why OpenAI's chat completions would refuse ``messages``; nothing if it would not."""
-    found = [*_no_json(messages), *_untyped(messages, CHAT_MESSAGE)]
-    open_ids: list[str] = []
+    found, steps = _untyped(messages, CHAT_MESSAGE), []
     for number, message in enumerate(messages):
-        where = f"messages[{number}]"
-        role = message.get("role")
-        if role not in CHAT_KEYS:
-            found.append(f"{where}: role {role!r}")
-            continue
-        found += [f"{where}: unknown key {key}" for key in message.keys() - CHAT_KEYS[role]]
-        if role == "tool":
-            answered = message.get("tool_call_id")
-            if answered not in open_ids:
-                found.append(f"{where}: a result that no call directly before asks for")
-            else:
-                open_ids.remove(answered)
-        elif open_ids:
-            found.append(f"{where}: calls {open_ids} have no result before it")
-            open_ids = []
-        found += [f"{where}: {text}" for text in _chat_message(message)]
-        open_ids += [call.get("id") for call in message.get("tool_calls") or ()]
-    if open_ids:
-        found.append(f"calls {open_ids} have no result")
-    return found
-
-
-def _chat_message(message: Shape) -> Iterator[str]:
-    role, content, calls = message["role"], message.get("content"), message.get("tool_calls")
-    if content is None and not calls:
-        yield "neither content nor calls"
-    if isinstance(content, list):
-        yield from _chat_parts(role, content)
-    elif content is not None and not isinstance(content, str):
-        yield f"content {content!r}"
-    if calls is not None:
-        yield from _chat_calls(calls)
-
-
-def _chat_parts(role: str, parts: list[Shape]) -> Iterator[str]:
-    if not parts:
-        yield "an empty list of parts"
-    for part in parts:
-        match part:
-            case {"type": "text", "text": str(text)} if text and len(part) == 2:
-                pass
-            case {"type": "image_url", "image_url": {"url": str(url), **rest}} if len(part) == 2:
-                if role != "user":
-                    yield f"a picture in a message of role {role}"
-                if not WEB.fullmatch(url) and not INLINE.fullmatch(url):
-                    yield f"the picture {url!r:.60}"
-                if rest.keys() - {"detail"} or rest.get("detail", "auto") not in DETAILS:
-                    yield f"a picture with {rest}"
-            case _:
-                yield f"the part {part!r:.80}"
-
-
-def _chat_calls(calls: list[Shape]) -> Iterator[str]:
-    if not calls:
-        yield "an empty list of calls"
-    ids = [call.get("id") for call in calls]
-    if len(set(ids)) < len(ids):
-        yield f"calls under the same id: {ids}"
-    for call in calls:
-        match call:
-            case {
-                "id": str(id),
-                "type": "function",
-                "function": {"name": str(name), "arguments": str(arguments)},
-            } if len(call) == 3:
-                if not 0 < len(id) <= LONGEST_CHAT_ID:
-                    yield f"the id {id!r}"
-                if not FUNCTION_NAME.fullmatch(name):
-                    yield f"the function name {name!r}"
-                if not arguments:
-                    yield "empty arguments"
-            case _:
-                yield f"the call {call!r:.80}"
+        calls = message.get("tool_calls")
+        answered = [message.get("tool_call_id")] if message["role"] == "tool" else []
+        steps.append(([call.get("id") for call in calls or ()], answered))
+        extra = message.keys() - CHAT_KEYS.get(message["role"], set())
+        found += [f"messages[{number}]: unknown keys {extra}"] if extra else []
+        if message.get("content") is None and not calls:
+            found.append(f"messages[{number}]: neither content nor calls")
+        found += [f"messages[{number}]: {text}" for text in _parts(message.get("content"))]
+        found += [f"messages[{number}]: an empty list of calls"] if calls == [] else []
+        for call in calls or ():
+            if not 0 < len(call["id"]) <= LONGEST_CHAT_ID or len(call) > len("itf"):
+                found.append(f"messages[{number}]: the call {call!r:.80}")
+            found += [f"messages[{number}]: {text}" for text in _function(call["function"])]
+    return [*found, *_exchanges(steps)]
 
 
 def problems_responses(items: list[Shape]) -> list[str]:
     """Return why OpenAI's responses would refuse ``items``; nothing if it would not."""
-    found = [*_no_json(items), *_untyped(items, INPUT_ITEM)]
-    called: set[str] = set()
-    waiting: list[str] = []
+    found, steps, called = _untyped(items, INPUT_ITEM), [], []
     for number, item in enumerate(items):
-        where = f"input[{number}]"
-        kind = item.get("type")
-        if kind not in ITEM_KEYS:
-            found.append(f"{where}: type {kind!r}")
-            continue
-        found += [f"{where}: unknown key {key}" for key in item.keys() - ITEM_KEYS[kind]]
-        called_by = item.get("call_id", "")
-        if kind != "message" and not PLAIN_ID.fullmatch(called_by):
-            found.append(f"{where}: the call_id {called_by!r}")
-        if kind == "message":
-            found += [f"{where}: {text}" for text in _item_message(item)]
-            found += [f"{where}: calls {waiting} have no output before it"] if waiting else []
-            waiting = []
-        elif kind == "function_call":
-            found += [f"{where}: {text}" for text in _item_call(item)]
-            found += (
-                [f"{where}: the call_id {called_by!r} was there already"]
-                if called_by in called
-                else []
-            )
-            called.add(called_by)
-            waiting.append(called_by)
-        else:
-            found += [f"{where}: {text}" for text in _item_output(item)]
-            if called_by in waiting:
-                waiting.remove(called_by)
-            else:
-                found.append(f"{where}: an output that no call directly before asks for")
-    return [*found, *([f"calls {waiting} have no output"] if waiting else [])]
-
-
-def _item_message(item: Shape) -> Iterator[str]:
-    role, content = item.get("role"), item.get("content")
-    if role not in {"user", "assistant", "system", "developer"}:
-        yield f"role {role!r}"
-    if isinstance(content, str):
-        if not content:
-            yield "empty text"
-    elif role == "assistant":
-        yield "parts of an answer without the ids that the API gave it"
-    else:
-        yield from _input_parts(content)
-
-
-def _input_parts(parts: object) -> Iterator[str]:
-    if not isinstance(parts, list) or not parts:
-        yield f"no parts: {parts!r:.80}"
-        return
-    for part in parts:
-        match part:
-            case {"type": "input_text", "text": str(text)} if text and len(part) == 2:
-                pass
-            case {"type": "input_image", "image_url": str(url), "detail": str(detail)} if (
-                len(part) == 3 and detail in DETAILS
-            ):
-                if not WEB.fullmatch(url) and not INLINE.fullmatch(url):
-                    yield f"the picture {url!r:.60}"
-            case _:
-                yield f"the part {part!r:.80}"
-
-
-def _item_call(item: Shape) -> Iterator[str]:
-    if not FUNCTION_NAME.fullmatch(item.get("name", "")):
-        yield f"the function name {item.get('name')!r}"
-    if not isinstance(item.get("arguments"), str) or not item["arguments"]:
-        yield f"the arguments {item.get('arguments')!r:.80}"
-
-
-def _item_output(item: Shape) -> Iterator[str]:
-    output = item.get("output")
-    if not isinstance(output, str):
-        yield from _input_parts(output)
+        kind, id = item.get("type"), item.get("call_id", "")  # noqa: A001 - the API's own word
+        extra = item.keys() - ITEM_KEYS.get(str(kind), set())
+        found += [f"input[{number}]: unknown keys {extra}"] if extra else []
+        calls, answers = kind == "function_call", kind == "function_call_output"
+        steps.append(([id] * calls, [id] * answers))
+        if kind != "message" and (not PLAIN.fullmatch(id) or (calls and id in called)):
+            found.append(f"input[{number}]: the call_id {id!r}")
+        called += [id] * calls
+        if calls:
+            found += [f"input[{number}]: {text}" for text in _function(item)]
+        said = item.get("output" if answers else "content")
+        if kind == "message" and (not said or (item["role"], type(said)) == ("assistant", list)):
+            found.append(f"input[{number}]: no text, or parts without the ids that the API gave")
+        found += [f"input[{number}]: {text}" for text in _parts(said)]
+    return [*found, *_exchanges(steps, calls_go_on=True)]
 
 
 def problems_anthropic(messages: list[Shape], system: str | None) -> list[str]:
     """Return why Anthropic would refuse a request; nothing if it would not."""
-    found = [*_no_json(messages), *_no_json(system)]
-    if system is not None and not system.strip():
-        found.append("system: blank")
-    if not messages:
-        return [*found, "at least one message is required"]
-    if messages[0].get("role") != "user":
-        found.append("the first message is not the user's")
-    used: set[str] = set()
+    found = [*_untyped(messages, MESSAGE), *_no_json(system)]
+    if (system is not None and not system.strip()) or not messages:
+        found.append("a blank system prompt, or no message")
+    roles = [message["role"] for message in messages]
+    if roles != [("user", "assistant")[number % 2] for number in range(len(roles))]:
+        found.append(f"roles that do not take turns from the user on: {roles}")
+    used: list[str] = []
     asked: list[str] = []
     for number, message in enumerate(messages):
-        where = f"messages[{number}]"
-        role, blocks = message.get("role"), message.get("content")
-        if message.keys() != {"role", "content"} or role not in {"user", "assistant"}:
-            found.append(f"{where}: {message!r:.80}")
-        if number and role == messages[number - 1].get("role"):
-            found.append(f"{where}: {role} twice in a row")
-        if not isinstance(blocks, list) or not blocks:
-            found.append(f"{where}: no content")
+        blocks, known = message["content"], BLOCKS[message["role"]]
+        if message.keys() != {"role", "content"} or not isinstance(blocks, list) or not blocks:
+            found.append(f"messages[{number}]: {message!r:.80}")
             continue
-        found += [f"{where}: {text}" for block in blocks for text in _block(role, block)]
-        found += [f"{where}: {text}" for text in _answers(blocks, asked)]
-        asked = [block["id"] for block in blocks if block.get("type") == "tool_use"]
-        found += [f"{where}: the id {known!r} twice" for known in used.intersection(asked)]
-        found += [f"{where}: text after calls"] if _text_after_calls(blocks) else []
-        found += [f"{where}: ids {asked}"] if len(set(asked)) < len(asked) else []
-        used.update(asked)
-    return [*found, *_ending(messages[-1], asked)]
+        kinds = [block["type"] for block in blocks]
+        found += [f"messages[{number}]: {text}" for each in blocks for text in _block(each, known)]
+        answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if sorted(answered) != sorted(asked) or "tool_result" in kinds[len(answered) :]:
+            found.append(f"messages[{number}]: results {answered} for calls {asked}, or not first")
+        if "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]:
+            found.append(f"messages[{number}]: text after calls")
+        asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        used += asked
+        if number == len(messages) - 1 and message["role"] == "assistant":
+            found += ["calls without results"] if asked else []
+            text = blocks[-1].get("text", "")
+            found += ["the last message ends in white space"] if text != text.rstrip() else []
+    return [*found, *(["the same id twice"] if len(set(used)) < len(used) else [])]
 
 
-def _block(role: object, block: Shape) -> Iterator[str]:
+def _block(block: Shape, known: dict[str, int]) -> Iterator[str]:
+    kind = block["type"]
+    if len(block) > known.get(kind, 0):
+        yield f"the block {block!r:.80}"
     match block:
-        case {"type": "text", "text": str(text)} if len(block) == 2:
-            if not text.strip():
-                yield "a blank text"
-        case {"type": "image", "source": source} if len(block) == 2:
-            if role != "user":
-                yield "a picture in a message of the assistant"
-            yield from _source(source)
-        case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict()} if (
-            len(block) == 4 and role == "assistant"
-        ):
-            if not PLAIN_ID.fullmatch(id):
-                yield f"the id {id!r}"
-            if not FUNCTION_NAME.fullmatch(name):
-                yield f"the function name {name!r}"
-        case {"type": "tool_result", "tool_use_id": str()} if role == "user":
-            yield from _tool_result(block)
-        case _:
-            yield f"the block {block!r:.80} in a message of role {role}"
-
-
-def _source(source: object) -> Iterator[str]:
-    match source:
-        case {"type": "base64", "media_type": str(media), "data": str(data)} if data:
-            if media not in MEDIA:
+        case {"type": "text", "text": str(text)} if not text.strip():
+            yield "a blank text"
+        case {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}:
+            if media not in MEDIA or not data:
                 yield f"a picture of type {media}"
-        case {"type": "url", "url": str(url)} if WEB_SAFE.fullmatch(url):
-            pass
-        case _:
-            yield f"the source {source!r:.80}"
+        case {"type": "image", "source": {"type": "url", "url": str(url)}}:
+            if not url.startswith("https://"):
+                yield f"the picture {url!r:.60}"
+        case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict()}:
+            if not PLAIN.fullmatch(id) or not PLAIN.fullmatch(name):
+                yield f"the id {id!r} or the function name {name!r}"
+        case {"type": "tool_result"}:
+            yield from _result(block, block.get("content"))
 
 
-def _tool_result(block: Shape) -> Iterator[str]:
-    if block.keys() - {"type", "tool_use_id", "content", "is_error"}:
-        yield f"unknown keys in {block.keys()}"
-    content = block.get("content", [])
-    if not isinstance(content, list) or ("content" in block and not content):
-        yield f"the content {content!r:.80} of a result"
+def _result(block: Shape, parts: object) -> Iterator[str]:
+    if "content" in block and (not isinstance(parts, list) or not parts):
+        yield f"the content {parts!r:.80} of a result"
         return
-    kinds = {part.get("type") for part in content}
-    if kinds - {"text", "image"}:
-        yield f"a result that holds {kinds}"
-    if block.get("is_error") and kinds != {"text"}:
+    given = parts if isinstance(parts, list) else []
+    if block.get("is_error") and {part["type"] for part in given} != {"text"}:
         yield "an error that holds something else than text, or nothing"
-    for part in content:
-        yield from _block("user", part)
+    for part in given:
+        yield from _block(part, {"text": 2, "image": 2})
 
 
-def _answers(blocks: list[Shape], asked: list[str]) -> Iterator[str]:
-    """Yield how the results in a message differ from the calls of the message before."""
-    kinds = [block.get("type") for block in blocks]
-    answered = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
-    if sorted(answered) != sorted(asked):
-        yield f"results {answered} for calls {asked}"
-    if "tool_result" in kinds[len(answered) :]:
-        yield "results that are not first"
+def _parts(parts: object) -> Iterator[str]:
+    """Yield what is wrong with the parts of a content or an output, in both forms of OpenAI."""
+    if not isinstance(parts, list):
+        return
+    if not parts:
+        yield "an empty list of parts"
+    for part in parts:
+        picture = part.get("image_url", "")
+        url = picture["url"] if isinstance(picture, dict) else picture
+        if not (part.get("text") or WEB.fullmatch(url) or INLINE.fullmatch(url)):
+            yield f"an empty text or a picture that is none: {part!r:.80}"
+        inner = picture.keys() - {"url", "detail"} if isinstance(picture, dict) else set()
+        extra = inner | (part.keys() - {"type", "text", "image_url", "detail"})
+        if extra or ("detail" in part) != (part["type"] == "input_image"):
+            yield f"unknown keys in {part!r:.80}"
 
 
-def _text_after_calls(blocks: list[Shape]) -> bool:
-    kinds = [block.get("type") for block in blocks]
-    return "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]
+def _function(function: Shape) -> Iterator[str]:
+    if not PLAIN.fullmatch(function["name"]) or not function["arguments"]:
+        yield f"the name or the arguments of {function!r:.80}"
 
 
-def _ending(last: Shape, asked: list[str]) -> Iterator[str]:
-    if asked:
-        yield f"calls {asked} have no result"
-    match last:
-        case {"role": "assistant", "content": [*_, {"type": "text", "text": str(text)}]} if (
-            text != text.rstrip()
-        ):
-            yield "the last message ends in white space"
+def _exchanges(
+    steps: Iterable[tuple[list[str], list[str]]], *, calls_go_on: bool = False
+) -> Iterator[str]:
+    """Yield which calls are not answered at once, and which results answer none.
+
+    Args:
+        steps: of each message in order the ids that it calls, and those that it answers.
+        calls_go_on: whether several messages in a row may call before the first result.
+    """
+    waiting: list[str] = []
+    for number, (calls, answers) in enumerate(steps):
+        for answered in answers:
+            if answered in waiting:
+                waiting.remove(answered)
+            else:
+                yield f"[{number}]: a result that no call directly before asks for"
+        if waiting and not answers and not (calls and calls_go_on):
+            yield f"[{number}]: calls {waiting} have no result before it"
+            waiting = []
+        if len(set(calls)) < len(calls):
+            yield f"[{number}]: calls under the same id: {calls}"
+        waiting += calls
+    if waiting:
+        yield f"calls {waiting} have no result"
 
 
 def _no_json(value: object) -> Iterator[str]:
@@ -311,12 +200,15 @@ def _no_json(value: object) -> Iterator[str]:
         yield f"no JSON: {error}"
 
 
-def _untyped(shapes: Iterable[Shape], known: TypeAdapter[Any]) -> Iterator[str]:
+def _untyped(shapes: list[Shape], known: TypeAdapter[Any]) -> list[str]:
+    """Return what cannot be sent, or is none of the SDK's types."""
+    found = [*_no_json(shapes)]
     for number, shape in enumerate(shapes):
         try:
             _walk(known.validate_python(shape))
         except ValidationError as error:
-            yield f"[{number}] is none of the SDK's types: {error.errors()[0]}"
+            found.append(f"[{number}] is none of the SDK's types: {error.errors()[0]}")
+    return found
 
 
 def _walk(value: object) -> None:

@@ -1,13 +1,10 @@
-"""What other processes do to a session file in the tests. Roles: writer, changer, dying.
+"""What other processes do to a session file in the tests. Roles: writer, changer.
 
 Each line of output is an acknowledgement, written after the file has returned.
 """
 
-import os
-import signal
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 from session_samples import CREATED, cut, message, pruning
 
@@ -41,15 +38,8 @@ def change(path, name, number):
         acknowledge(f"{name} {turn}")
 
 
-def die(path, name, number):
-    """Be killed at the moment when the new file would take the place of the old one."""
-    del name, number
-    Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    FileTranscript(path).clear()
-
-
 if __name__ == "__main__":
     role, *arguments = sys.argv[1:]
     acknowledge("ready")
     sys.stdin.readline()
-    {"writer": write, "changer": change, "dying": die}[role](*arguments)
+    {"writer": write, "changer": change}[role](*arguments)

@@ -92,6 +92,16 @@ def values(file):
     return [json.loads(line) for line in file.path.read_bytes().split(b"\n")[:-1]]
 
 
+class CharacterMeter:
+    """Counts characters, calls and pictures."""
+
+    counter, reply = None, 0
+
+    def message(self, content, calls=(), images=()):
+        """Return the length of the text, and how much there is beside it."""
+        return len(content) + len(calls) + len(images)
+
+
 any_text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
 some_text = any_text.filter(str.strip)
 moments = st.builds(

@@ -1,8 +1,11 @@
 """What the tests of conversations share: settings of no machine, listeners, laws of views."""
 
+from dataclasses import replace
+
 from provider_rules import problems_openai
 
-from memoranda import Conversation, Memory, Settings
+from memoranda import Conversation, Memory, Settings, errors
+from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ToolCall
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.catalog import Catalog
@@ -35,6 +38,28 @@ def alone(*, settings=None, **arguments):
     """Return a conversation in memory alone; many messages fit unless ``arguments`` say else."""
     arguments.setdefault("max_messages", 10_000)
     return Conversation(settings=settings or chosen(), **arguments)
+
+
+def affordable(act, budget):
+    """Return what ``act`` gives for a budget, or else for the one that it says it needs."""
+    try:
+        return act(budget)
+    except errors.BudgetTooSmall as error:
+        small = error
+    assert small.needed > small.budget
+    assert f"{small.needed - small.budget:,}" in str(small)
+    return act(small.needed)
+
+
+def after(said, **arguments):
+    """Return a conversation in which these messages were said, as far as they say anything."""
+    chat = alone(**arguments)
+    said = [m for m in said if m.content.strip() or m.images or m.tool_calls or m.tool_result]
+    known = chat.extend(replace(message, pinned=False) for message in said)
+    for message, drawn in zip(known, said, strict=True):
+        if drawn.pinned:
+            chat.pin(message.id)
+    return chat
 
 
 def remembering(path, *, embedder=None, **conversation):
@@ -104,12 +129,39 @@ def meter(model=None):
     return Catalog().meter(model)
 
 
+class CountingTranscript(MemoryTranscript):
+    """A transcript that counts the messages that are read of it."""
+
+    read = 0
+
+    def messages(self, **which):
+        """Return messages, and count them."""
+        found = super().messages(**which)
+        self.read += len(found)
+        return found
+
+
 def places(shown):
     """Return the positions that a view accounts for: shown, waiting or under a marker."""
     found = [message.position for message in (*shown.messages, *shown.waiting)]
     for marker in shown.markers:
         found += range(marker.first, marker.last + 1)
     return sorted(found)
+
+
+def accounted(chat, shown):
+    """Return the ids of all messages in view, waiting, or under a marker, which expands to them."""
+    found = [message.id for message in (*shown.messages, *shown.waiting)]
+    for marker in shown.markers:
+        hidden = chat.expand(marker)
+        assert len(hidden) == marker.messages
+        found += [message.id for message in hidden]
+    return sorted(found)
+
+
+def texts(messages):
+    """Return what messages say."""
+    return [message.content for message in messages]
 
 
 def lawful(chat, budget=None):

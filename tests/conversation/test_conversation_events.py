@@ -11,15 +11,12 @@ from tables import each_row
 from talks import (
     ALL,
     EVENTS,
-    FINISHED,
-    NEXT,
     PATIENCE,
     alone,
     chatter,
     chosen,
     fill,
     heard,
-    named,
     remembering,
     sized,
     used,
@@ -57,18 +54,21 @@ HAPPENING = [name for name in EVENTS if name != "summarized"]
 @given(
     sizes=st.lists(st.integers(6, 150), min_size=8, max_size=40),
     warn=st.sampled_from([0.3, 0.5, 0.8]),
+    together=st.integers(1, 3),
 )
-def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn):
-    """R2.4: with the message that crosses the threshold upwards, and with no other."""
+def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn, together):
+    """R2.4: with the messages that cross the threshold upwards, and with no other."""
     chat = alone(context_limit=WINDOW, keep_recent=2, settings=chosen(warn_at=warn))
     events = heard(chat, "approaching_limit")
-    for size in sizes:
+    while sizes:
         before = used(chat) + sum(marker.cost for marker in chat.view(ALL).markers)
-        [message] = fill(chat, [size])
-        after = before + message.tokens
-        told = [(usage.tokens, usage.limit, usage.percent) for usage in _taken(events)]
+        now, sizes = sizes[:together], sizes[together:]
+        said = chat.extend([{"role": "user", "content": sized(size)} for size in now])
+        after = before + sum(message.tokens for message in said)
+        told = [(each.subject.tokens, each.subject.limit, each.subject.percent) for each in events]
         crossed = before < warn * WINDOW <= after
         assert told == ([(after, WINDOW, round(after / 10, 1))] if crossed else [])
+        events.clear()
 
 
 @pytest.mark.slow
@@ -82,19 +82,6 @@ def test_no_automatic_pruning_comes_unannounced(sizes):
     names = [event.name for event in events]
     assert set(names[::2]) <= {"approaching_limit"}
     assert set(names[1::2]) <= {"pruned"}
-
-
-def _taken(events):
-    subjects = [event.subject for event in events]
-    events.clear()
-    return subjects
-
-
-def test_many_messages_at_once_are_one_crossing(chat):
-    """R2.4: a whole list that crosses the threshold is told once, with all of it."""
-    events = heard(chat, "approaching_limit")
-    chat.extend([{"role": "user", "content": sized(90)} for _ in range(10)])
-    assert [event.subject.tokens for event in events] == [903]
 
 
 def test_what_happened_is_told_in_order_with_its_subject(chat):
@@ -183,57 +170,26 @@ def test_a_subscriber_may_use_the_conversation(name):
     assert len(said) == 12
 
 
-def test_a_subscriber_may_wait_for_another_thread(chat):
-    """No lock is held while subscribers are told: another thread can use the conversation."""
-    finished = []
-
-    def wait(_event):
-        other = threading.Thread(target=chat.stats, daemon=True)
-        other.start()
-        other.join(20)
-        finished.append(not other.is_alive())
-
-    for name in HAPPENING:
-        chat.on(name, wait)
-    everything(chat)
-    assert len(finished) > len(HAPPENING)
-    assert all(finished)
-
-
-def test_a_subscriber_of_the_memory_may_wait_for_another_thread(tmp_path):
-    """The same for ``remembered``, which a message of a conversation sets off, too."""
+def test_a_subscriber_may_wait_for_another_thread(tmp_path):
+    """No lock is held while subscribers are told, and the conversation is as the event says."""
     with remembering(tmp_path / "m.db") as memory:
-        chat, finished = memory.conversation("c"), []
+        stored = memory.conversation("c", context_limit=WINDOW, keep_recent=2, max_messages=10_000)
+        for chat in (alone(context_limit=WINDOW, keep_recent=2), stored):
+            finished, seen = [], []
 
-        def wait(_event):
-            other = threading.Thread(target=chat.stats, daemon=True)
-            other.start()
-            other.join(20)
-            finished.append(not other.is_alive())
+            def wait(_event, chat=chat, finished=finished):
+                other = threading.Thread(target=chat.stats, daemon=True)
+                other.start()
+                other.join(PATIENCE)
+                finished.append(not other.is_alive())
 
-        memory.on("remembered", wait)
-        chat.add("user", "hello")
-        assert finished == [True]
-
-
-def test_a_subscriber_sees_what_it_is_told_of(chat):
-    """When an event comes, the conversation is already as it says."""
-    seen = []
-    chat.on("added", lambda event: seen.append(event.subject in chat.messages))
-    chat.on("pruned", lambda event: seen.append(event.subject in chat.prunings))
-    chat.on("cleared", lambda _: seen.append(len(chat) == 0))
-    everything(chat)
-    assert len(seen) >= 13
-    assert all(seen)
-
-
-def test_a_task_that_begins_is_told_with_its_message(chat):
-    """R6.4: the message that begins it, and why it is thought to."""
-    events = heard(chat, "task_boundary")
-    chat.add("user", "Rename the function in module1.py")
-    chat.add("assistant", FINISHED)
-    said = chat.add("user", NEXT)
-    [boundary] = named(events, "task_boundary")
-    assert boundary.message == said
-    assert boundary.why
-    assert boundary.title is None
+            for name in HAPPENING:
+                chat.on(name, wait)
+            memory.on("remembered", wait)
+            chat.on("added", lambda event, c=chat, s=seen: s.append(event.subject in c.messages))
+            chat.on("pruned", lambda event, c=chat, s=seen: s.append(event.subject in c.prunings))
+            chat.on("cleared", lambda _, c=chat, s=seen: s.append(len(c) == 0))
+            everything(chat)
+            assert len(finished) > len(HAPPENING)
+            assert len(seen) >= 13
+            assert all(finished + seen)

@@ -1,17 +1,26 @@
-"""Law 3 of whole lives: the view of a conversation is the pure function of what is stored."""
+"""Whole lives of conversations: each is a list, and its view a function of what is stored."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dialogues import view
+import pytest
+from dialogues import METER, view
 from effort import examples
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from talks import ALL, PICTURE, STRATEGIES, accounted, alone, chosen, remembering, sized
 
-from memoranda import errors
+from memoranda import Conversation, errors
 from memoranda.conversation import strategies
 from memoranda.conversation.view import Policy
 from memoranda.model.models import ToolCall
@@ -34,17 +43,27 @@ TEXTS = st.sampled_from(
 
 
 class Lives(RuleBasedStateMachine):
-    """A conversation that is written, pruned, pinned, cleared and reopened in any order."""
+    """A conversation that is written, pruned, pinned, edited and cleared in any order.
 
-    stored = False
+    It is compared with a plain list of the messages that are in it.
+    """
 
     def __init__(self):
         """Start without a conversation."""
         super().__init__()
         self.stack = ExitStack()
+        self.hands = []
         self.calls = 0
         self.due = []
-        self.seen = {}
+        self.listed = []  # the ids of what a list would hold
+        self.removed = []  # of what was taken out of it
+        self.seen = {}  # by position, what was said and not removed, cleared or not
+        self.highest = -1
+
+    @property
+    def chat(self):
+        """The conversation, in the hand whose turn it is."""
+        return self.hands[0]
 
     @initialize(
         strategy=st.sampled_from(STRATEGIES),
@@ -56,6 +75,7 @@ class Lives(RuleBasedStateMachine):
     def begin(self, strategy, stable, summaries, keep, most):
         """Start the conversation with these settings."""
         self.arguments = {"strategy": strategy, "keep_recent": keep, "max_messages": most}
+        self.arguments |= {"system": SYSTEM, "context_limit": WINDOW}
         self.options = {"stable_prefix": stable, "summaries": summaries}
         self.policy = Policy(
             strategy=strategies.STRATEGIES[strategy],
@@ -63,42 +83,35 @@ class Lives(RuleBasedStateMachine):
             max_messages=max(keep, most),
             stable=stable,
         )
-        self.meter = meter()
-        if self.stored:
-            self.path = Path(self.stack.enter_context(TemporaryDirectory())) / "m.db"
-            self.open()
-        else:
-            self.chat = alone(
-                system=SYSTEM,
-                context_limit=WINDOW,
-                settings=chosen(**self.options),
-                **self.arguments,
-            )
+        self.start()
 
-    def open(self):
-        """Open the file once more; the former holder is closed when the test ends."""
-        memory = self.stack.enter_context(remembering(self.path, **self.options))
-        self.chat = memory.conversation("c", system=SYSTEM, context_limit=WINDOW, **self.arguments)
+    def start(self):
+        """Begin in memory alone."""
+        self.hands = [alone(settings=chosen(**self.options), **self.arguments)]
 
     @rule(role=ROLES, size=SIZES)
     def add(self, role, size):
         """Add a message; system messages are short, so that they fit."""
-        self.chat.add(role, "A rule." if role == "system" else sized(size))
+        self.said([self.chat.add(role, "A rule." if role == "system" else sized(size))])
 
-    @rule(text=TEXTS, role=st.sampled_from(["user", "assistant"]))
-    def say(self, text, role):
-        """Add a message that says something."""
-        self.chat.add(role, text)
+    def said(self, messages):
+        """Take note of messages that were added; no place is used twice."""
+        for message in messages:
+            assert message.position > self.highest
+            self.highest = message.position
+            self.listed.append(message.id)
+
+    @rule(text=TEXTS, role=st.sampled_from(["user", "assistant"]), shows=st.booleans())
+    def say(self, text, role, shows):
+        """Add a message that says something, perhaps with a picture."""
+        self.said([self.chat.add(role, text, images=[PICTURE] if shows else ())])
 
     @rule(sizes=st.lists(SIZES, max_size=6))
     def extend(self, sizes):
         """Add several messages at once."""
-        self.chat.extend(
-            [
-                {"role": ("user", "assistant")[n % 2], "content": sized(s)}
-                for n, s in enumerate(sizes)
-            ]
-        )
+        roles = ("user", "assistant") * 3
+        new = [{"role": role, "content": sized(n)} for role, n in zip(roles, sizes, strict=False)]
+        self.said(self.chat.extend(new))
 
     @rule(count=st.integers(1, 3))
     def call(self, count):
@@ -106,7 +119,8 @@ class Lives(RuleBasedStateMachine):
         names = [f"call_{self.calls + n}" for n in range(count)]
         self.calls += count
         self.due += names
-        self.chat.add("assistant", "", tool_calls=[ToolCall(name, "look_up") for name in names])
+        calls = [ToolCall(name, "look_up") for name in names]
+        self.said([self.chat.add("assistant", "", tool_calls=calls)])
 
     @precondition(lambda self: self.due)
     @rule(data=st.data(), size=SIZES, again=st.booleans())
@@ -115,15 +129,13 @@ class Lives(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(self.due))
         if not again:
             self.due.remove(name)
-        self.chat.add("tool", sized(size), tool_result=name)
+        self.said([self.chat.add("tool", sized(size), tool_result=name)])
 
     @rule(most=st.integers(40, 700))
     def prune(self, most):
         """Prune to so many tokens, if what is fixed fits."""
-        try:
+        with suppress(errors.BudgetTooSmall):
             self.chat.prune(most)
-        except errors.BudgetTooSmall:
-            return
 
     @rule()
     def start_session(self):
@@ -134,70 +146,142 @@ class Lives(RuleBasedStateMachine):
     def pin(self, number, pinned):
         """Pin a message, in view or not, or stop keeping it."""
         messages = self.chat.messages
-        if messages and self.fixed() < WINDOW // 3:
+        fixed = sum(message.tokens for message in messages if message.pinned)
+        if messages and fixed < WINDOW // 3:
             self.chat.pin(messages[number % len(messages)].id, pinned=pinned)
-
-    def fixed(self):
-        """Return the tokens of what is pinned."""
-        return sum(message.tokens for message in self.chat.messages if message.pinned)
 
     @rule()
     def clear(self):
         """Start afresh."""
         self.chat.clear()
-        self.due.clear()
+        self.due, self.listed = [], []
 
-    @precondition(lambda self: self.stored)
-    @rule()
-    def reopen(self):
-        """Go on with a new holder."""
-        self.open()
+    @rule(count=st.integers(1, 4))
+    def pop(self, count):
+        """Take the newest messages out."""
+        expected = self.listed[-count:]
+        self.take(self.chat.pop(count))
+        assert self.removed[len(self.removed) - len(expected) :] == expected
+
+    def take(self, gone):
+        """Take note of messages that were taken out."""
+        names = [message.id for message in gone]
+        self.removed += names
+        self.listed = [name for name in self.listed if name not in names]
+        self.seen = {place: kept for place, kept in self.seen.items() if kept.id not in names}
+
+    @precondition(lambda self: self.listed)
+    @rule(places=st.lists(st.integers(0, 40), min_size=1, max_size=4), sizes=st.lists(SIZES))
+    def replace(self, places, sizes):
+        """Put messages in the place of others; what stands behind them moves."""
+        there = self.chat.messages
+        chosen = sorted({place % len(there) for place in places})
+        old = [there[place] for place in chosen]
+        new = [{"role": "user", "content": sized(size)} for size in sizes]
+        made = self.chat.replace([there[place % len(there)].id for place in places], new)
+        self.listed[chosen[0] : chosen[0]] = [message.id for message in made]
+        self.take(old)
+        live = {message.id for message in there}
+        self.seen = {place: kept for place, kept in self.seen.items() if kept.id not in live}
 
     @invariant()
     def view_is_pure(self):
-        """What is live in this process is what any other would read from the transcript."""
-        if not hasattr(self, "chat"):
-            return
-        start = self.chat._transcript.info().start
-        messages, system = self.chat.messages, self.meter.message(SYSTEM)
-        prunings = [
-            receipt
-            for receipt in self.chat.prunings
-            if receipt.cuts and receipt.cuts[-1].first >= start
-        ]
-        for budget in (ALL, int(WINDOW * 0.8), 200):
-            try:
-                shown = self.chat.view(budget)
-            except errors.BudgetTooSmall:
-                continue
-            expected = view(messages, budget - system, self.policy, self.meter, prunings)
-            assert shown == expected
-            assert places(shown) == [message.position for message in messages]
-            assert shown.tokens <= budget
+        """What each hand holds is what any other would read from the transcript."""
+        for chat in self.hands:
+            start, messages = chat._transcript.info().start, chat.messages
+            prunings = [
+                receipt
+                for receipt in chat.prunings
+                if receipt.cuts and receipt.cuts[-1].first >= start
+            ]
+            for budget in (ALL, int(WINDOW * 0.8), 200):
+                with suppress(errors.BudgetTooSmall):
+                    shown, left = chat.view(budget), budget - METER.message(SYSTEM)
+                    assert shown == view(messages, left, self.policy, METER, prunings)
+                    assert shown.tokens <= budget
+                    known = (*shown.messages, *shown.orphans, *shown.waiting)
+                    assert all(message in known for message in messages if message.pinned)
+                    assert accounted(chat, shown) == sorted(message.id for message in messages)
 
     @invariant()
     def nothing_is_lost(self):
-        """Every message ever seen is where it was, and expands to itself."""
-        if not hasattr(self, "chat"):
-            return
-        for message in self.chat.messages:
-            self.seen.setdefault(message.position, message.id)
-        if self.seen:
-            found = self.chat.expand(f"cut_0-{max(self.seen)}")
-            assert {message.position: message.id for message in found} == self.seen
+        """A conversation is a list; and all that was said and not removed expands to itself."""
+        for chat in self.hands:
+            assert [message.id for message in chat.messages] == self.listed
+            left = [message.id for one in chat.tombstones for message in one.messages]
+            assert left == self.removed
+            self.highest = max([self.highest, *(message.position for message in chat.messages)])
+            self.seen |= {message.position: message for message in chat.messages}
+            found = chat.expand(f"cut_0-{max(self.seen)}") if self.seen else ()
+            assert [bare(message) for message in found] == [
+                bare(message) for _, message in sorted(self.seen.items())
+            ]
 
     def teardown(self):
         """Close what is open."""
         self.stack.close()
 
 
+def bare(message):
+    """Return a message without its pin, which may change."""
+    return replace(message, pinned=False)
+
+
+def knowledge(chat):
+    """Return all that is known of a conversation."""
+    return (chat.messages, chat.tombstones, chat.prunings, chat.view(ALL), chat.stats())
+
+
 class StoredLives(Lives):
-    """The same on SQLite, with reopening."""
+    """The same in a file, in two hands that take turns and are opened anew."""
 
-    stored = True
+    def start(self):
+        """Begin in a file, in two hands."""
+        self.folder = Path(self.stack.enter_context(TemporaryDirectory()))
+        self.hands = [self.open(), self.open()]
+
+    def open(self):
+        """Open the file once more; the memory is closed when the test ends."""
+        memory = self.stack.enter_context(remembering(self.folder / "m.db", **self.options))
+        return memory.conversation("c", **self.arguments)
+
+    @rule()
+    def change_hands(self):
+        """Go on with the other hand."""
+        self.hands.reverse()
+
+    @rule()
+    def reopen(self):
+        """Go on with a new holder, which knows what the one before knew."""
+        before = knowledge(self.hands.pop())
+        self.hands.append(self.open())
+        assert knowledge(self.hands[-1]) == before
+
+    @invariant()
+    def hands_are_one(self):
+        """Both hands know the same."""
+        if self.hands:
+            one, two = map(knowledge, self.hands)
+            assert one == two
 
 
-TestLives = Lives.TestCase
-TestLives.settings = settings(stateful_step_count=30)
-TestStoredLives = StoredLives.TestCase
-TestStoredLives.settings = settings(max_examples=examples(15), stateful_step_count=25)
+class FiledLives(StoredLives):
+    """The same in a session file."""
+
+    def open(self):
+        """Open the file once more."""
+        path = self.folder / "c.jsonl"
+        return Conversation.open(path, settings=chosen(**self.options), **self.arguments)
+
+
+def test_a_view_is_what_the_transcript_gives_and_nothing_is_lost():
+    """Whatever is done, and in whatever order, of a conversation in memory alone."""
+    run_state_machine_as_test(Lives, settings=settings(stateful_step_count=30))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lives", [StoredLives, FiledLives])
+def test_a_stored_conversation_is_one_in_every_hand_and_after_a_restart(lives):
+    """The store changes nothing: the same views, markers, receipts and figures for everybody."""
+    fewer = settings(max_examples=examples(10), stateful_step_count=25)
+    run_state_machine_as_test(lives, settings=fewer)

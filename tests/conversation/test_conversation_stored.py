@@ -32,17 +32,12 @@ def test_a_conversation_goes_on_where_it_was_left(tmp_path, opened):
     assert info.ended_at is not None
 
 
-def test_what_is_given_anew_replaces_what_was_stored(memory):
-    """Opening again with another system prompt changes it; without one, keeps it."""
-    memory.conversation("c", system="old", context_limit=500)
-    assert memory.conversation("c").system == "old"
-    assert memory.conversation("c", system="new").system == "new"
-    assert memory.conversation("c").stats().token_limit == 500
-
-
 def test_two_conversations_are_apart(memory):
-    """Messages of one are not in the other, nor are its ids."""
-    one, two = memory.conversation("one"), memory.conversation("two")
+    """Messages of one are not in the other, nor are its ids; what is given anew replaces."""
+    one, two = (
+        memory.conversation("one", system="old", context_limit=500),
+        memory.conversation("two"),
+    )
     said = one.add("user", "in one")
     two.add("user", "in two")
     assert [m.content for m in one.messages] == ["in one"]
@@ -50,10 +45,15 @@ def test_two_conversations_are_apart(memory):
     with pytest.raises(errors.NotFound):
         two.pin(said.id)
     assert [info.id for info in memory.conversations()] == ["two", "one"]
+    assert memory.conversation("one").system == "old"
+    assert memory.conversation("one", system="new").system == "new"
+    assert memory.conversation("one").stats().token_limit == 500
 
 
 def test_each_message_is_an_episode_that_later_sessions_find(memory):
     """What was said once is found by search, with who said it and in which session."""
+    heard = []
+    memory.on("remembered", lambda event: heard.append(event.subject))
     chat = memory.conversation("trip", system="You plan trips.")
     chat.add("system", "A note of the system.")
     said = chat.add("user", "I never fly before nine.")
@@ -64,11 +64,13 @@ def test_each_message_is_an_episode_that_later_sessions_find(memory):
         ("I never fly before nine.", "user", "trip", 0),
         ("three flights found", "tool", "trip", 1),
     ]
-    assert episodes[0].origin == "conversation"
-    assert episodes[0].trust == "person"
-    assert episodes[1].trust == "external"
+    assert heard == episodes
+    assert [(r.origin, r.trust) for r in episodes] == [
+        ("conversation", "person"),
+        ("conversation", "external"),
+    ]
     hit = memory.search("when does she fly?", session="trip")[0]
-    assert hit.record.id == chat.messages[1].record_id
+    assert hit.record.id == said.record_id
     assert hit.record.event_time == said.timestamp
 
 
@@ -87,11 +89,16 @@ def test_a_context_recalls_what_the_view_does_not_hold(memory):
     assert len(context.messages) == 3
 
 
-def test_without_a_prompt_the_last_question_is_what_memory_answers(memory):
-    """A context without a prompt recalls for the newest message of the user."""
+def test_a_prompt_that_was_added_first_is_sent_once(memory):
+    """Adding the prompt and then asking for its context gives the same as asking first.
+
+    Without a prompt it is the newest message of the user for which memory recalls.
+    """
     memory.conversation("earlier").add("user", "My favourite tea is jasmine.")
-    chat = memory.conversation("now")
+    chat = memory.conversation("now", system="You are kind.")
+    asked = chat.context("Which tea do I like?").messages
     chat.add("user", "Which tea do I like?")
+    assert chat.context("Which tea do I like?").messages == asked
     assert "jasmine" in chat.context(budget=2_000).recall.text
     assert memory.conversation("empty").context(budget=50).messages == []
 
@@ -141,28 +148,6 @@ def test_episodes_expire_by_retention_and_the_transcript_stays(opened):
     assert memory.search("jasmine") == []
     assert chat.messages == ()
     assert memory.conversations()[0].messages == 1
-
-
-def test_events_of_a_conversation_reach_the_memory(memory):
-    """Who listens to a memory hears of the episodes of its conversations."""
-    heard = []
-    memory.on("remembered", lambda event: heard.append(event.subject.content))
-    memory.conversation("c").extend([{"role": "user", "content": t} for t in ("one", "two")])
-    assert heard == ["one", "two"]
-
-
-def test_a_prompt_that_was_added_first_is_sent_once(memory):
-    """Adding the prompt and then asking for its context gives the same as asking first."""
-    chat = memory.conversation("now", system="You are kind.")
-    asked = chat.context("Which tea do I like?").messages
-    chat.add("user", "Which tea do I like?")
-    assert chat.context("Which tea do I like?").messages == asked
-
-
-def test_an_added_message_knows_its_episode(memory):
-    """What add returns can be forgotten at once."""
-    message = memory.conversation("now").add("user", "My favourite tea is jasmine.")
-    assert memory.get(message.record_id).content == message.content
 
 
 def test_memory_has_the_room_that_the_conversation_leaves(memory):

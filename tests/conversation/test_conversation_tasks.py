@@ -1,5 +1,9 @@
-"""What goes when a task ends and the next begins (R6.4, workflow 3), or a session (R6.5)."""
+"""What goes when a task ends (R6.4), or a session (R6.5); and that mistakes stay (R5.3)."""
 
+from contextlib import closing
+
+from noting import MINUTE, agent_of, clock_of, noting, talking
+from noting import chosen as settings_of
 from tables import each_row
 from talks import (
     FINISHED,
@@ -15,7 +19,11 @@ from talks import (
     named,
     remembering,
     sized,
+    texts,
 )
+
+from memoranda.conversation.selection import KEPT_WHEN_OLD
+from memoranda.model.models import ToolCall
 
 RULE = "Always answer in French, never in English."
 MISTAKE = [
@@ -33,11 +41,6 @@ def refactor(chat, count=8):
         chat.add("assistant", f"Renamed function {number}.")
 
 
-def contents(messages):
-    """Return what messages say."""
-    return [message.content for message in messages]
-
-
 @each_row("strategy", STRATEGIES)
 def test_a_finished_task_leaves_when_the_next_begins(strategy):
     """Workflow 3: the old task is out, but for the newest messages; an event and a receipt tell."""
@@ -53,7 +56,7 @@ def test_a_finished_task_leaves_when_the_next_begins(strategy):
     assert (receipt,) == chat.prunings
     assert receipt.trigger == "task_boundary"
     assert boundary.why in receipt.why
-    shown = contents(lawful(chat).messages)
+    shown = texts(lawful(chat).messages)
     assert shown[-2:] == [FINISHED, NEXT]
     assert len(shown) <= 4  # a pair may come along with the three newest
     assert receipt.messages == 18 - len(shown)
@@ -70,7 +73,7 @@ def test_mistakes_and_rules_of_a_finished_task_stay():
     refactor(chat)
     chat.add("assistant", FINISHED)
     chat.add("user", NEXT)
-    shown = contents(lawful(chat).messages)
+    shown = texts(lawful(chat).messages)
     assert {RULE, *(content for _, content in MISTAKE), FINISHED, NEXT} <= set(shown)
     assert not any(text.startswith("Rename the function") for text in shown[:-4])
     assert len(shown) <= 10
@@ -84,42 +87,39 @@ def test_the_new_task_is_not_touched_by_the_end_of_the_old():
         chat.add("assistant", FINISHED)
         chat.add("user", f"Now let's work on the {title}")
     refactor(chat, 5)
-    shown = contents(lawful(chat).messages)
+    shown = texts(lawful(chat).messages)
     assert [r.trigger for r in chat.prunings] == ["task_boundary"] * 3
-    assert shown[-10:] == contents(chat.messages)[-10:]
+    assert shown[-10:] == texts(chat.messages)[-10:]
     assert "Now let's work on the release" in shown
     assert "Now let's work on the docs" not in shown
 
 
-def test_a_boundary_can_be_told_without_pruning():
-    """``at_task_boundary = "keep"``: the event comes, and nothing leaves."""
-    chat = alone(keep_recent=3, settings=chosen(at_task_boundary="keep"))
-    events = heard(chat, "task_boundary", "pruned")
-    refactor(chat)
-    chat.add("assistant", FINISHED)
-    chat.add("user", NEXT)
-    assert [event.name for event in events] == ["task_boundary"]
-    assert chat.prunings == ()
-    assert len(chat.view().messages) == 18
-
-
 def test_the_caller_can_say_where_a_task_begins():
-    """``add(task=…)`` is a boundary whatever the message says; its title is told."""
-    chat = alone(keep_recent=1)
+    """``add(task=…)`` is a boundary whatever the message says; its title is told.
+
+    Where the finished task frees what is needed beyond the threshold, nothing else is pruned.
+    """
+    chat = alone(keep_recent=1, context_limit=1_000)
     events = heard(chat, "task_boundary")
-    refactor(chat)
-    said = chat.add("user", "Please go on with function 9.", task="Tests")
+    fill(chat, [75] * 10)
+    said = chat.add("user", f"Please go on with function 9. {sized(60)}", task="Tests")
     [boundary] = named(events, "task_boundary")
-    assert (boundary.message, boundary.title) == (said, "Tests")
-    assert said.task == "Tests"
+    assert (boundary.message, boundary.title, said.task) == (said, "Tests", "Tests")
     [receipt] = chat.prunings
-    assert receipt.trigger == "task_boundary"
-    assert said.content in contents(lawful(chat).messages)
-    assert receipt.messages >= 14
+    assert (receipt.trigger, receipt.before > 800) == ("task_boundary", True)
+    assert said.content in texts(lawful(chat).messages)
+    assert receipt.messages >= 9
 
 
 def test_going_on_with_a_task_is_no_boundary():
-    """A missing signal is better than a wrong one: follow-ups and new topics prune nothing."""
+    """A missing signal is better than a wrong one: follow-ups prune nothing, nor does ``keep``."""
+    chat = alone(keep_recent=1, settings=chosen(at_task_boundary="keep"))
+    events = heard(chat, "task_boundary")
+    refactor(chat, 3)
+    chat.add("assistant", FINISHED)
+    chat.add("user", NEXT)
+    assert len(events) == 1
+    assert len(chat.view().messages) == 8
     chat = alone(keep_recent=1)
     refactor(chat, 3)
     chat.add("assistant", FINISHED)
@@ -129,16 +129,6 @@ def test_going_on_with_a_task_is_no_boundary():
     chat.add("assistant", "Sunny, 24 degrees.")
     assert chat.prunings == ()
     assert len(chat.view().messages) == 11
-
-
-def test_one_pruning_is_enough_for_a_boundary_beyond_the_threshold():
-    """R6.4: where the finished task frees what is needed, nothing else is pruned."""
-    chat = alone(keep_recent=1, context_limit=1_000)
-    fill(chat, [75] * 10)
-    chat.add("assistant", FINISHED)
-    chat.add("user", f"{NEXT} {sized(60)}")
-    assert [receipt.trigger for receipt in chat.prunings] == ["task_boundary"]
-    assert chat.prunings[0].before > 800
 
 
 def test_of_several_boundaries_the_last_counts():
@@ -157,7 +147,7 @@ def test_of_several_boundaries_the_last_counts():
     assert first.why != second.why
     [receipt] = chat.prunings
     assert second.why in receipt.why
-    assert contents(lawful(chat).messages) == ["# Task: release"]
+    assert texts(lawful(chat).messages) == ["# Task: release"]
 
 
 @each_row("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
@@ -173,7 +163,7 @@ def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
     shown = lawful(chat).messages
     assert len(shown) >= 10
     assert shown[0].position >= boundary.position
-    assert contents(shown) == contents(other.messages)[-len(shown) :]
+    assert texts(shown) == texts(other.messages)[-len(shown) :]
 
 
 def test_a_boundary_is_seen_across_two_holders(tmp_path):
@@ -234,3 +224,104 @@ def test_a_session_start_can_prune_by_itself(tmp_path):
         assert chat.expand(marker) == chat.messages
     with remembering(path, at_session_start="prune") as memory:
         assert len(memory.conversation("c").prunings) == 1  # nothing was said since
+
+
+WRONG = "Error: undefined symbol foo in main.c, exit code 1."
+RIGHT = "No, I meant the release build."
+SMALL = {"agent": {"memory_window": 20}, "conversation": {"keep_recent": 6}}
+
+
+def go_wrong(chat):
+    """Have a mistake and its correction said."""
+    chat.add("user", "Compile it.")
+    chat.add("assistant", WRONG)
+    chat.add("user", RIGHT)
+    chat.add("assistant", "Sorry, I used the wrong target; now it builds.")
+
+
+def in_view(chat):
+    """Return what the model reads, as one text."""
+    return "\n".join(str(message["content"]) for message in chat.context().messages)
+
+
+def test_a_pair_outlives_any_number_of_prunings():
+    """The default strategy takes out hundreds of messages, many times, and never these."""
+    chat = alone(max_tokens=700, max_messages=50)
+    go_wrong(chat)
+    for _ in range(40):
+        chatter(chat, 10)
+        seen = in_view(chat)
+        assert WRONG in seen
+        assert RIGHT in seen
+    assert len(chat.prunings) > 10
+    told = chat.explain(budget=500).lines
+    assert "an old mistake" in next(line.why for line in told if line.message.content == WRONG)
+
+
+def test_a_failed_call_stays_with_the_call_that_mended_it():
+    """The exchange that failed and the next of its tool, so that it is not made again."""
+    chat = alone(max_tokens=900, max_messages=50)
+    chat.add("user", "Show me the log.")
+    for number, (path, said) in enumerate([("/log", "Error: no such file"), ("/var/log", "ok")]):
+        call = ToolCall(f"c{number}", "read", f'{{"path": "{path}"}}')
+        chat.add("assistant", "", tool_calls=[call])
+        chat.add("tool", said, tool_result=f"c{number}")
+    chatter(chat, 200)
+    shown = chat.view().messages
+    assert len(chat.prunings) > 3
+    assert [item.content for item in shown if item.role == "tool"] == ["Error: no such file", "ok"]
+
+
+def test_pairs_take_no_more_than_their_share():
+    """Of many mistakes the newest stay; the talk of now has the rest of the room."""
+    chat = alone(max_tokens=900, max_messages=60)
+    for number in range(40):
+        chat.add("user", f"Compile module {number}.")
+        chat.add("assistant", f"Error: module {number} has an undefined symbol, exit code 1.")
+        chat.add("user", f"No, I meant the other module {number}.")
+        chat.add("assistant", f"Sorry, now {number} builds.")
+    chatter(chat, 60)
+    old = [item for item in chat.view().messages if "module" in item.content]
+    assert any("module 39 has" in item.content for item in old)
+    assert not any("module 0 has" in item.content for item in old)
+    assert sum(item.tokens for item in old) <= 900 * KEPT_WHEN_OLD
+
+
+def test_a_recap_does_not_take_their_place():
+    """Where a session goes on with a recap, what it does not tell keeps its mistakes, once."""
+    chat = alone(max_tokens=2_000)
+    go_wrong(chat)
+    chatter(chat, 30)
+    for _ in range(3):
+        chat.start_session(recap=4)
+        seen = in_view(chat)
+        assert (seen.count(WRONG), seen.count(RIGHT)) == (1, 1)
+        assert "Number 0 about" not in seen
+        chatter(chat, 12)
+    assert chat.prunings[-1].trigger == "overflow"
+
+
+def test_a_recap_tells_a_new_mistake_once():
+    """One that is among the newest is told in the recap, and not shown beside it."""
+    chat = alone(max_tokens=2_000)
+    chatter(chat, 30)
+    go_wrong(chat)
+    chat.start_session(recap=6)
+    assert in_view(chat).count(WRONG) == 1
+    assert chat.view().messages == ()
+
+
+def test_the_agent_keeps_them_after_its_consolidation(tmp_path):
+    """Consolidations later its model still reads what went wrong, and what was meant."""
+    with closing(noting(tmp_path / "a.db", settings=settings_of(**SMALL))) as memory:
+        agent = agent_of(memory, talking(always="I see."))
+        agent.process("Compile it. It says: error, undefined symbol foo in main.c, exit code 1.")
+        agent.process("No, I meant the release build.")
+        for number in range(40):
+            agent.process(f"Number {number} is about the sea.")
+            clock_of(memory).advance(MINUTE)
+        seen = "\n".join(str(message["content"]) for message in agent.context().messages)
+        chat = agent.chat
+        assert sum(item.trigger == "overflow" for item in chat.prunings) > 2
+        assert "undefined symbol foo" in seen
+        assert "I meant the release build" in seen

@@ -67,20 +67,14 @@ def test_clear_starts_afresh_and_loses_nothing(chat):
     assert chat.stats().messages_in_context == 1
 
 
+CALLS = [
+    {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"a": 1}'}},
+    {"id": "c2", "type": "function", "function": {"name": "w", "arguments": {"a": "ü"}}},
+]
 OPENAI = [
     {"role": "developer", "content": "Be brief."},
-    {
-        "role": "user",
-        "content": [{"type": "text", "text": "weather"}, {"type": "text", "text": "?"}],
-    },
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"a": 1}'}},
-            {"id": "c2", "type": "function", "function": {"name": "w", "arguments": {"a": "ü"}}},
-        ],
-    },
+    {"role": "user", "content": [{"type": "text", "text": text} for text in ("weather", "?")]},
+    {"role": "assistant", "content": None, "tool_calls": CALLS},
     {"role": "tool", "tool_call_id": "c1", "content": "sun"},
     {"role": "tool", "tool_call_id": "c2", "content": ""},
     {"role": "assistant", "content": "Sun."},
@@ -89,61 +83,49 @@ OPENAI = [
 
 def test_openai_messages_come_in_as_they_are(chat):
     """Roles, blocks, several calls and their results of the OpenAI chat form are understood."""
-    chat.extend(OPENAI)
-    messages = chat.messages
-    assert [m.role for m in messages] == [
-        "system",
-        "user",
-        "assistant",
-        "tool",
-        "tool",
-        "assistant",
-    ]
+    messages = chat.extend(OPENAI)
+    roles = ["system", "user", "assistant", "tool", "tool", "assistant"]
+    assert [message.role for message in messages] == roles
     assert messages[1].content == "weather\n?"
-    assert messages[2].tool_calls == (
-        ToolCall("c1", "w", '{"a": 1}'),
-        ToolCall("c2", "w", '{"a": "ü"}'),
-    )
+    calls = ToolCall("c1", "w", '{"a": 1}'), ToolCall("c2", "w", '{"a": "ü"}')
+    assert messages[2].tool_calls == calls
     assert [m.tool_result for m in messages[3:5]] == [ToolResult("c1"), ToolResult("c2")]
     assert len(chat.view().messages) == 6
 
 
-CALL = ToolCall("c", "look_up")
+CALL, TORN = ToolCall("c", "look_up"), ToolCall("c", "x", "\ud800")
+NO_JSON = [{"type": "tool_use", "id": "a", "name": "b", "input": {1, 2}}]
 
 
 @each_row(
-    ("arguments", "message"),
+    ("role", "arguments", "message"),
     [
-        ({"role": "robot"}, "role='robot' is unknown; use one of system, user, assistant, tool"),
-        ({"role": None}, "role=None is unknown"),
-        ({"role": ["user"]}, "is unknown; use one of"),
-        ({"content": ""}, "content is empty; give the message some text or a tool call"),
-        ({"content": None}, "content must be text, got NoneType"),
-        ({"content": "a\x00b"}, "content holds a NUL character at position 1"),
-        ({"content": "\udfff"}, "content holds a lone surrogate"),
-        ({"timestamp": NAIVE}, "timestamp=2024-01-01T00:00:00 has no time zone"),
-        ({"timestamp": "now"}, "timestamp must be a datetime"),
-        ({"tool_calls": [CALL]}, "role='user' cannot make tool calls; only the assistant does"),
-        ({"role": "assistant", "tool_calls": "c"}, "tool_calls must be a list, got 'c'"),
-        ({"role": "assistant", "tool_calls": ["c"]}, r"a tool call needs function.name, got 'c'"),
-        ({"role": "assistant", "tool_calls": [{}]}, r"a tool call needs function.name"),
+        ("robot", {}, "role='robot' is unknown; use one of system, user, assistant, tool"),
+        (["user"], {}, "is unknown; use one of"),
+        ("user", {"content": ""}, "content is empty; give the message some text or a tool call"),
+        ("user", {"content": None}, "content must be text, got NoneType"),
+        ("user", {"content": "a\x00b"}, "content holds a NUL character at position 1"),
+        ("user", {"content": "\udfff"}, "content holds a lone surrogate"),
+        ("user", {"timestamp": NAIVE}, "timestamp=2024-01-01T00:00:00 has no time zone"),
+        ("user", {"timestamp": "now"}, "timestamp must be a datetime"),
+        ("user", {"tool_calls": [CALL]}, "role='user' cannot make tool calls; only the assistant"),
+        ("user", {"tool_result": "c"}, "role='user' cannot answer a tool call; use role='tool'"),
+        ("assistant", {"tool_calls": "c"}, "tool_calls must be a list, got 'c'"),
+        ("assistant", {"tool_calls": ["c"]}, r"a tool call needs function.name, got 'c'"),
         (
-            {"role": "assistant", "tool_calls": [ToolCall(5, "x")]},
-            "id of a tool call must be text, got int: 5",
+            "assistant",
+            {"tool_calls": [ToolCall(5, "x")]},
+            "id of a tool call must be text, got int",
         ),
-        (
-            {"role": "assistant", "tool_calls": [ToolCall("c", "x", "\ud800")]},
-            "arguments of a tool call holds a lone surrogate",
-        ),
-        ({"role": "tool", "tool_result": 5}, "tool_result must be a ToolResult or the id"),
-        ({"role": "tool", "tool_result": "\x00"}, "tool_result holds a NUL"),
-        ({"tool_result": "c"}, "role='user' cannot answer a tool call; use role='tool'"),
+        ("assistant", {"tool_calls": [TORN]}, "arguments of a tool call holds a lone surrogate"),
+        ("tool", {"tool_result": 5}, "tool_result must be a ToolResult or the id"),
+        ("tool", {"tool_result": "\x00"}, "tool_result holds a NUL"),
     ],
 )
-def test_a_message_that_cannot_be_is_refused(chat, arguments, message):
+def test_a_message_that_cannot_be_is_refused(chat, role, arguments, message):
     """Each fault of a message is named, and nothing is added."""
     with pytest.raises(errors.InvalidInput, match=message):
-        chat.add(**{"role": "user", "content": "hello"} | arguments)
+        chat.add(**{"role": role, "content": "hello"} | arguments)
     assert len(chat) == 0
     assert len(chat.context("hello").messages) == 2
 
@@ -159,24 +141,17 @@ def test_a_message_that_cannot_be_is_refused(chat, arguments, message):
         ([{"role": "user", "content": 5}], "content must be text or a list of blocks, got 5"),
         ([{"role": "user", "content": [5]}], "block of this form is not supported: 5"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "tool_calls must be a list"),
-        (
-            [
-                {
-                    "role": "assistant",
-                    "content": [{"type": "tool_use", "id": "a", "name": "b", "input": {1, 2}}],
-                }
-            ],
-            "a part of a message is no JSON",
-        ),
+        ([{"role": "assistant", "content": NO_JSON}], "a part of a message is no JSON"),
+        ([{"type": "x", "at": object()}], "no JSON: at of a message"),
+        ([{"type": "x", "n": float("nan")}], "n of a message is nan"),
+        ([{"type": "x", "t": "\ud800"}], "lone surrogate"),
     ],
 )
 def test_messages_of_no_known_form_are_refused(chat, messages, message):
     """Law 5: one wrong message, and none of the list is added."""
-    listed = (
-        [{"role": "user", "content": "fine"}, *messages] if type(messages) is list else messages
-    )
+    fine = {"role": "user", "content": "fine"}
     with pytest.raises(errors.InvalidInput, match=message):
-        chat.extend(listed)
+        chat.extend([fine, *messages] if isinstance(messages, list) else messages)
     assert len(chat) == 0
 
 

@@ -4,93 +4,29 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from dialogues import dialogues
 from hypothesis import given
 from hypothesis import strategies as st
+from provider_rules import problems_openai
+from talks import STRATEGIES, affordable, after
 
 from memoranda import Conversation, errors
-from memoranda.model.models import ToolCall
-
-WORDS = st.lists(st.sampled_from(["tea", "Lisbon", "yes", "and", "2026", "茶", "\n"]), max_size=25)
-CALL_IDS = st.sampled_from(["a", "b", "c", ""])
-PLAIN = st.tuples(st.sampled_from(["user", "assistant", "system"]), WORDS)
-CALLS = st.tuples(st.just("call"), WORDS, st.lists(CALL_IDS, min_size=1, max_size=3))
-RESULTS = st.tuples(st.just("tool"), WORDS, CALL_IDS)
-TURNS = st.lists(st.one_of(PLAIN, PLAIN, CALLS, RESULTS), max_size=25)
-STRATEGIES = st.sampled_from(["recency", "rolling_window", "importance", "hybrid"])
-
-
-def said(chat, turns):
-    """Add generated turns to a conversation."""
-    for role, words, *rest in turns:
-        text = " ".join(words)
-        if role == "call":
-            calls = [ToolCall(name, "look_up", '{"q": "tea"}') for name in rest[0]]
-            chat.add("assistant", text, tool_calls=calls)
-        elif role == "tool":
-            chat.add("tool", text, tool_result=rest[0])
-        else:
-            chat.add(role, text if text.strip() else "hello")
-
-
-def needed(chat, prompt, budget):
-    """Return the budget, or what the error says is needed, checked."""
-    try:
-        chat.context(prompt, budget=budget)
-    except errors.BudgetTooSmall as error:
-        told = error
-    else:
-        return budget
-    assert told.needed > told.budget == budget
-    assert str(told.needed - budget) in str(told)
-    return told.needed
-
-
-def least(chat, budget):
-    """Return the budget, or what the error says that the view needs."""
-    try:
-        chat.view(budget)
-    except errors.BudgetTooSmall as error:
-        return error.needed
-    return budget
-
-
-def assert_sendable(messages):
-    """Law 2: each call is answered once, right after it, and each result has its call."""
-    waiting = []
-    for message in messages:
-        if message["role"] == "tool":
-            assert message["tool_call_id"] in waiting
-            waiting.remove(message["tool_call_id"])
-        else:
-            assert waiting == []
-            waiting = [call["id"] for call in message.get("tool_calls", ())]
-            assert len(waiting) == len(set(waiting))
-    assert waiting == []
 
 
 @given(
-    turns=TURNS,
-    strategy=STRATEGIES,
-    budget=st.integers(1, 400),
+    said=dialogues(),
+    strategy=st.sampled_from(STRATEGIES),
+    budget=st.integers(1, 2_000),
     system=st.sampled_from([None, "You plan trips."]),
     prompt=st.sampled_from([None, "Book me something to Lisbon."]),
-    pins=st.sets(st.integers(0, 24), max_size=3),
 )
-def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - drawn by hypothesis
-    turns, strategy, budget, system, prompt, pins
-):
+def test_a_context_fits_holds_what_it_must_and_is_whole(said, strategy, budget, system, prompt):
     """Laws 1 and 2, for any transcript and any budget."""
-    chat = Conversation(system=system, strategy=strategy, keep_recent=3, max_messages=12)
-    said(chat, turns)
-    messages = chat.messages
-    for number in pins:
-        if number < len(messages):
-            chat.pin(messages[number].id)
-    budget = needed(chat, prompt, budget)
-    context = chat.context(prompt, budget=budget)
-    assert context.tokens <= budget
+    chat = after(said, system=system, strategy=strategy, keep_recent=3, max_messages=12)
+    context = affordable(lambda most: chat.context(prompt, budget=most), budget)
+    assert context.tokens <= context.receipt.budget
     assert context.tokens == sum(item.tokens for item in context.receipt.included)
-    assert_sendable(context.messages)
+    assert problems_openai(context.messages) == []
     contents = [message["content"] for message in context.messages]
     if system:
         assert contents[0] == system
@@ -98,9 +34,9 @@ def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - draw
         assert (context.messages[-1]["role"], contents[-1]) == ("user", prompt)
     included = [item.id for item in context.receipt.included if item.id]
     left_out = {item.id: item.why for item in context.receipt.left_out}
-    order = [message.id for message in messages]
+    order = [message.id for message in chat.messages]
     # A result stands behind its call, also where something was said between the two.
-    answers = {message.id for message in messages if message.tool_result}
+    answers = {message.id for message in chat.messages if message.tool_result}
     heads = [name for name in included if name not in answers]
     assert heads == sorted(heads, key=order.index)
     cuts = [marker for marker in left_out if marker.startswith("cut_")]
@@ -132,27 +68,7 @@ def test_recency_is_s3_to_the_letter(lengths, systems, budget):
             break
         kept.append(message.id)
     expected = [m for m in messages if m.role == "system" or m.id in kept]
-    assert list(chat.view(least(chat, budget)).messages) == expected
-
-
-def test_an_orphan_never_blocks():
-    """Law 2: a call without a result, or a result without a call, stays out and harms nobody."""
-    chat = Conversation()
-    chat.add("user", "look it up")
-    chat.add("assistant", "", tool_calls=[ToolCall("a", "look_up"), ToolCall("b", "look_up")])
-    chat.add("tool", "first", tool_result="a")
-    chat.add("tool", "nobody asked", tool_result="z")
-    chat.add("user", "and?")
-    context = chat.context()
-    assert [message["content"] for message in context.messages] == ["look it up", "and?"]
-    assert {item.why for item in context.receipt.left_out} == {
-        "tool call or result without its counterpart"
-    }
-    chat = Conversation()
-    chat.add("assistant", "", tool_calls=[ToolCall("a", "look_up")])
-    assert chat.context("so?").messages == [{"role": "user", "content": "so?"}]
-    chat.add("tool", "found", tool_result="a")
-    assert len(chat.context("so?").messages) == 3
+    assert list(affordable(chat.view, budget).messages) == expected
 
 
 def test_what_must_be_in_and_does_not_fit_says_by_how_much():
@@ -181,18 +97,6 @@ def test_stats_tell_what_a_context_holds():
     assert stats.percent_used <= 80
     assert stats.oldest_message == chat.view(160 - 3).messages[0].timestamp
     assert not stats.exact
-
-
-def test_last_prune_is_when_the_view_last_lost_a_message():
-    """``last_prune`` is the time of the last receipt, and nothing before the first."""
-    chat = Conversation(max_tokens=60, strategy="recency")
-    for n in range(30):
-        chat.add("user", "word " * (1 + 7 * (n % 3)))
-        stats = chat.stats()
-        assert (stats.last_prune is None) == (stats.pruned_messages == 0)
-        if chat.prunings:
-            assert stats.last_prune >= chat.prunings[-1].at
-    assert chat.prunings
 
 
 def test_a_budget_is_eighty_percent_of_the_window():

@@ -90,52 +90,29 @@ def test_what_expired_is_shown_nowhere_and_kept(memory, clock, cleans):
     assert stored(memory, "trip")[1] == OLD
 
 
-def test_a_recap_tells_nothing_that_expired(memory, clock):
-    """A session that goes on after a month goes on without what was said before."""
-    chat = memory.conversation("trip")
-    chat.add("user", OLD)
-    clock.advance(timedelta(days=1))
-    chat.add("assistant", "the young answer")
-    chat.start_session(recap=2)
-    assert OLD in chat.context().messages[0]["content"]
-    clock.advance(timedelta(days=29))
-    assert OLD not in seen(chat)
-    assert "the young answer" in seen(chat)
+def test_a_recap_tells_nothing_that_expired(clock):
+    """A marker goes with all that it stands for, and its summary with the first part of that.
 
-
-def test_a_summary_of_what_expired_is_told_no_more(clock):
-    """A marker goes with all that it stands for, and its summary with the first part of that."""
+    One that stands for old and younger messages names nothing any more; so it is of a recap.
+    """
     made = settings(conversation={"summaries": "extractive"})
     with Memory(":memory:", user="ana", settings=made, clock=clock) as memory:
         chat = memory.conversation("trip", max_messages=4, keep_recent=1)
         for number in range(12):
-            chat.add("user", f"{OLD} {number}")
+            chat.add("user", f"{OLD} HAT08{number}")
             clock.advance(timedelta(days=1))
-        chat.start_session()
-        assert any("lighthouse 0" in marker.text for marker in chat.view().markers)
+        chat.start_session(recap=2)
+        told = [marker.text for marker in chat.view().markers]
+        assert any("lighthouse HAT080" in text for text in told)
+        assert "HAT0810" in chat.context().messages[0]["content"]
         clock.advance(timedelta(days=19))
-        markers = chat.view().markers
-        assert markers
-        assert not any("lighthouse 0" in marker.text for marker in markers)
+        assert chat.view().markers
+        assert "HAT080" not in str([chat.view().markers, *(each.cuts for each in chat.prunings)])
+        assert "HAT0811" in seen(chat)
         clock.advance(MONTH)
-        assert chat.view().markers == ()
+        assert (chat.view().markers, chat.context().messages) == ((), [])
         assert len(chat.prunings) > 0
         assert not any(cut.summary for each in chat.prunings for cut in each.cuts)
-
-
-def test_a_code_from_what_expired_is_told_no_more(memory, clock):
-    """A marker that stands for old and younger messages names nothing any more."""
-    chat = memory.conversation("trip")
-    for number in range(4):
-        chat.add("user", f"The booking is HAT08{number}.")
-        clock.advance(timedelta(days=5))
-    chat.start_session()
-    assert any("HAT080" in marker.text for marker in chat.view().markers)
-    clock.advance(timedelta(days=12))
-    markers = chat.view().markers
-    assert markers
-    assert not any("HAT080" in marker.text for marker in markers)
-    assert not any("HAT080" in cut.named for done in chat.prunings for cut in done.cuts)
 
 
 def test_a_call_goes_with_its_result(memory, clock):

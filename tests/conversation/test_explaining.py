@@ -7,7 +7,7 @@ from dialogues import dialogues
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
-from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
+from talks import REPLY, STRATEGIES, after, alone, chatter, chosen, exchange, fill, remembering
 
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN, MessageState
@@ -43,11 +43,9 @@ def memory(tmp_path):
 )
 def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget, pruned):
     """Each message has one line, in order: in view as the view says, else under its marker."""
-    chat = alone(strategy=strategy, keep_recent=3, settings=chosen(at_task_boundary="keep"))
-    for message in chat.extend(replace(item, pinned=False) for item in said if _sayable(item)):
-        if said[message.position % len(said)].pinned:
-            chat.pin(message.id)
-    budget += REPLY + Ledger((), chat.messages).fixed_tokens
+    chat = after(said, strategy=strategy, keep_recent=3, settings=chosen(at_task_boundary="keep"))
+    must = sum(message.tokens for message in chat.by_role("user")[-1:])
+    budget += REPLY + must + Ledger((), chat.messages).fixed_tokens
     chat.prune(budget + pruned)
     found = chat.explain(budget=budget)
     shown = chat.view(budget - REPLY)
@@ -55,6 +53,9 @@ def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget,
     inside = [line.message.id for line in found.lines if line.state in SHOWN]
     assert sorted(inside) == sorted(message.id for message in shown.messages)
     assert all(line.why for line in found.lines)
+    out = [line for line in found.lines if line.state is MessageState.PRUNED]
+    assert {line.pruning for line in out} <= {done.id for done in chat.prunings}
+    assert all("manual pruning" in line.why for line in out)
     markers = {marker.id: marker for marker in found.markers}
     for line in found.lines:
         marker = markers.get(line.marker)
@@ -67,68 +68,45 @@ def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget,
     }
 
 
-def _sayable(item):
-    return bool(item.content.strip() or item.images or item.tool_calls or item.tool_result)
-
-
 def test_what_must_stay_is_told_as_such():
-    """System messages, pins, the last request and the newest each have their own reason."""
+    """System messages, pins and what goes with them, the last request and the newest say why."""
     chat = alone(keep_recent=2)
     chat.add("system", "Be brief.")
     (pinned,) = fill(chat, [20])
-    fill(chat, [200, 200, 200, 200])
+    call, result = exchange(chat, "c1")
+    fill(chat, [200, 200, 200])
     chat.add("user", "What is the last request?")
     fill(chat, [10, 10, 10], roles=("assistant",))
-    chat.pin(pinned.id)
+    for message in (pinned, call):
+        chat.pin(message.id)
     lines = by_position(chat.explain(budget=400))
     assert "system" in lines[0].why
     assert (lines[1].state, lines[1].why) == (MessageState.PINNED, "always in")
-    assert lines[6].why == "the last request"
-    assert lines[9].why == lines[8].why == "among the 2 newest"
-    assert lines[2].state is MessageState.OUT
-    assert "400 tokens" in lines[2].why
+    assert lines[result.position].why in {
+        "always in",
+        f"belongs to #{call.position}, which is pinned",
+    }
+    assert lines[7].why == "the last request"
+    assert lines[10].why == lines[9].why == "among the 2 newest"
+    assert lines[4].state is MessageState.OUT
+    assert "400 tokens" in lines[4].why
 
 
-def test_where_all_fits_that_is_the_reason():
-    """What is in view for want of a reason against it says so, in every strategy."""
+def test_each_state_is_told():
+    """Of what fits; of halves of calls, the newest waited for; of a result that is shortened."""
     for strategy in STRATEGIES:
-        chat = alone(strategy=strategy, keep_recent=2)
-        chatter(chat, 8)
+        chat = alone(strategy=strategy, keep_recent=4)
+        chatter(chat, 2)
+        chat.add("tool", "nobody asked", tool_result="c0")
+        chat.add("user", "Look it up.")
+        _, result = exchange(chat, "c1", "word " * 2_000)
+        chat.add("assistant", "", tool_calls=[ToolCall("c2", "look_up", "{}")])
         found = chat.explain()
-        assert set(states(found)) == {"in"}
+        assert states(found) == ["in", "in", "orphan", "in", "in", "in", "waiting"]
         assert by_position(found)[0].why == "everything fits"
-
-
-def test_what_goes_with_a_pin_names_it():
-    """A result that comes after its call was pinned is in view because of that, and says so."""
-    chat = alone(keep_recent=1)
-    call = chat.add("assistant", "", tool_calls=[ToolCall("c1", "look_up", "{}")])
-    chat.pin(call.id)
-    result = chat.add("tool", "found", tool_result="c1")
-    fill(chat, [300, 300])
-    lines = by_position(chat.explain(budget=330))
-    assert lines[call.position].why == "always in"
-    assert lines[result.position].why == f"belongs to #{call.position}, which is pinned"
-
-
-def test_halves_of_calls_are_told_apart():
-    """A result without a call is an orphan; the newest call without a result is waited for."""
-    chat = alone()
-    chat.add("tool", "nobody asked", tool_result="c0")
-    chat.add("user", "Look it up.")
-    chat.add("assistant", "", tool_calls=[ToolCall("c1", "look_up", "{}")])
-    assert states(chat.explain()) == ["orphan", "in", "waiting"]
-
-
-def test_what_is_shortened_says_so():
-    """A long result of which head and tail are shown has the state and the tokens of that."""
-    chat = alone(keep_recent=4)
-    chat.add("user", "Look it up.")
-    _, result = exchange(chat, "c1", "word " * 2_000)
-    chat.add("assistant", "Found.")
-    line = by_position(chat.explain(budget=500))[result.position]
-    assert line.state is MessageState.SHORTENED
-    assert line.tokens < 500 < line.message.tokens
+        line = by_position(chat.explain(budget=500))[result.position]
+        assert line.state is MessageState.SHORTENED
+        assert line.tokens < 500 < line.message.tokens
 
 
 @each_row("strategy", STRATEGIES)
@@ -141,17 +119,6 @@ def test_a_strategy_is_told_in_words(strategy):
     assert "7 newest" in second
     assert "5,000 tokens" in second
     assert ("last request" in second) == (strategy != "recency")
-
-
-def test_a_pruned_message_names_its_receipt():
-    """What a pruning took out says which one, why, and that it was manual."""
-    chat = alone(keep_recent=2)
-    fill(chat, [100] * 10)
-    done = chat.prune(450)
-    out = [line for line in chat.explain().lines if line.state is MessageState.PRUNED]
-    assert len(out) == done.messages
-    assert {line.pruning for line in out} == {done.id}
-    assert all("manual pruning" in line.why and "450 tokens" in line.why for line in out)
 
 
 def test_the_cleared_part_is_counted_and_told_if_asked_for():
@@ -167,28 +134,25 @@ def test_the_cleared_part_is_counted_and_told_if_asked_for():
     assert [line.task for line in found.lines] == [None] * 6 + [1] * 2
 
 
-def test_looking_leaves_no_trace(memory):
-    """Explaining, listing and rehearsing change neither the conversation nor what was recalled."""
-    chat = memory.conversation("trip")
+def test_a_rehearsal_says_what_the_deed_does(memory):
+    """What a rehearsed pruning returns is what the real one does; to look changes nothing."""
+    chat, stored = memory.conversation("trip"), memory.stored_conversations
     chatter(chat, 30)
-    before = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
-    seen = memory.stored_conversations.open_read_only("trip", strategy="importance")
+
+    def known():
+        return memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100)
+
+    before = known()
+    seen = stored.open_read_only("trip", strategy="importance")
     seen.explain(budget=200, cleared=True)
-    memory.stored_conversations.overviews()
+    stored.overviews()
     assert seen.prune(200) is not None
     seen.pin(chat.messages[0].id)
     seen.clear()
-    memory.stored_conversations.open_existing("trip")
-    after = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
-    assert after == before
-
-
-def test_a_rehearsal_says_what_the_deed_does(memory):
-    """What a rehearsed pruning returns is what the real one does."""
-    chatter(memory.conversation("trip"), 30)
-    tried = memory.stored_conversations.open_read_only("trip").prune(200)
-    done = memory.stored_conversations.open_existing("trip").prune(200)
-    assert replace(done, id=tried.id, at=tried.at) == tried
+    tried = stored.open_read_only("trip").prune(200)
+    done = stored.open_existing("trip")
+    assert known() == before
+    assert replace(done.prune(200), id=tried.id, at=tried.at) == tried
 
 
 def test_only_what_exists_is_opened(memory):
@@ -206,23 +170,14 @@ def test_only_what_exists_is_opened(memory):
 
 
 def test_a_message_is_found_by_id_or_position(memory):
-    """``msg_…``, ``#2`` and ``2`` name the same message; an error says which there are."""
+    """``msg_…``, ``#2`` and ``2`` name the same message; an error says which there are.
+
+    ``cut_1-2``, ``1-2`` and ``#1-#2`` give the same messages.
+    """
     chat = memory.conversation("trip")
     chatter(chat, 4)
     wanted = chat.messages[2]
     assert [message_at(chat, place) for place in (wanted.id, "#2", "2")] == [wanted] * 3
-    for wrong in ("4", "msg_none", "-1", ""):
-        with pytest.raises(NotFound, match="#0 to #3"):
-            message_at(chat, wrong)
-    chat.clear()
-    with pytest.raises(NotFound, match="there are none"):
-        message_at(chat, "2")
-
-
-def test_positions_expand_as_markers_do():
-    """``cut_1-2``, ``1-2`` and ``#1-#2`` give the same messages; ``1`` gives one."""
-    chat = alone()
-    chatter(chat, 4)
     for place in ("cut_1-2", "1-2", "#1-#2", "... [2 messages removed] ... (expand cut_1-2)"):
         assert expand_place(chat, place) == chat.messages[1:3]
     assert expand_place(chat, "1") == chat.messages[1:2]
@@ -230,6 +185,12 @@ def test_positions_expand_as_markers_do():
         expand_place(chat, "the first")
     with pytest.raises(NotFound, match="no messages"):
         expand_place(chat, "7-9")
+    for wrong in ("4", "msg_none", "-1", ""):
+        with pytest.raises(NotFound, match="#0 to #3"):
+            message_at(chat, wrong)
+    chat.clear()
+    with pytest.raises(NotFound, match="there are none"):
+        message_at(chat, "2")
 
 
 def test_overviews_are_lines_of_figures(memory):

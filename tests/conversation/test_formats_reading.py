@@ -19,6 +19,7 @@ from memoranda.conversation.formats.parse import NewMessage
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 PICTURE = "https://x.org/a.png"
 INLINE = "data:image/png;base64,AAAA"
 
@@ -40,7 +41,7 @@ class Block(BaseModel, extra="allow"):
 
 
 def test_pictures_of_every_form_are_kept_whole():
-    """Each form of a picture becomes its address, an embedded one a data URL."""
+    """Each form of a picture becomes its address, an embedded one a data URL; alone, too."""
     blocks = [
         {"type": "text", "text": ""},
         {"type": "text", "text": "look"},
@@ -53,21 +54,10 @@ def test_pictures_of_every_form_are_kept_whole():
     ]
     [turn] = parse_message({"role": "user", "content": blocks})
     assert turn.content == "look\nclosely"
-    assert turn.images == (
-        Image(PICTURE, "low"),
-        Image(INLINE),
-        Image(PICTURE, "high"),
-        Image(PICTURE),
-        Image(INLINE),
-    )
-
-
-def test_a_picture_alone_is_a_turn():
-    """A message of nothing but a picture is kept."""
-    picture = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
-    assert parse_message({"role": "user", "content": [picture]}) == [
-        NewMessage(role="user", content="", images=(Image(PICTURE),))
-    ]
+    small, large = Image(PICTURE, "low"), Image(PICTURE, "high")
+    assert turn.images == (small, Image(INLINE), large, Image(PICTURE), Image(INLINE))
+    [alone] = parse_message({"role": "user", "content": blocks[5:6]})
+    assert alone == NewMessage(role="user", content="", images=(Image(PICTURE),))
 
 
 @each_row(
@@ -86,23 +76,6 @@ def test_a_picture_alone_is_a_turn():
 def test_what_the_assistant_said_is_kept_in_any_form(message):
     """A refusal is an answer; objects of an SDK are read whole and in parts."""
     assert parse_message(message) == [NewMessage(role="assistant", content="No.")]
-
-
-def test_calls_of_the_old_chat_form_are_answered_under_their_name():
-    """A ``function_call`` has no id: the ``function`` message names it."""
-    assert parse_messages(
-        [
-            {
-                "role": "assistant",
-                "content": None,
-                "function_call": {"name": "w", "arguments": '{"a": 1}'},
-            },
-            {"role": "function", "name": "w", "content": "sun"},
-        ]
-    ) == [
-        NewMessage(role="assistant", content="", tool_calls=(ToolCall("w", "w", '{"a": 1}'),)),
-        NewMessage(role="tool", content="sun", tool_result=ToolResult("w")),
-    ]
 
 
 @each_row(
@@ -125,137 +98,86 @@ def test_reasoning_is_kept_and_no_part_of_what_was_said(thought):
     assert new.raw == given
 
 
-def test_results_of_tools_are_turns_of_their_own_and_hold_text_and_pictures():
-    """Anthropic's user message gives a turn for each result, and for what the user said."""
-    message = {
-        "role": "user",
-        "timestamp": "2024-01-01T00:00:00Z",
-        "content": [
-            {"type": "tool_result", "tool_use_id": "a"},
-            {
-                "type": "tool_result",
-                "tool_use_id": "b",
-                "is_error": True,
-                "content": [
-                    {"type": "text", "text": "no"},
-                    {"type": "image", "source": {"type": "url", "url": PICTURE}},
-                    {"type": "search_result", "title": "T"},
-                ],
-            },
-            {"type": "text", "text": "go on"},
-        ],
-    }
-    at = datetime(2024, 1, 1, tzinfo=UTC)
-    assert parse_message(message) == [
-        NewMessage(role="tool", content="", tool_result=ToolResult("a"), timestamp=at),
-        NewMessage(
-            role="tool",
-            content='no\n{"type": "search_result", "title": "T"}',
-            tool_result=ToolResult("b", is_error=True),
-            images=(Image(PICTURE),),
-            timestamp=at,
-        ),
-        NewMessage(role="user", content="go on", timestamp=at),
-    ]
+NEW = {"type": "new", "at": 1}
 
 
 @each_row(
-    ("content", "text"), [([], ""), (None, ""), ({"a": 1}, '{"a": 1}'), ([5], "5"), ("x", "x")]
-)
-def test_a_result_is_kept_whatever_it_holds(content, text):
-    """A tool message always answers its call; what is no text stays as JSON."""
-    message = {"role": "tool", "tool_call_id": "a", "content": content}
-    assert parse_message(message) == [
-        NewMessage(role="tool", content=text, tool_result=ToolResult("a"))
-    ]
-
-
-@each_row(
-    ("named", "answered"),
+    ("message", "answered", "text"),
     [
-        ({"tool_call_id": "a", "name": "f"}, "a"),
-        ({"tool_call_id": "", "name": "f"}, ""),
-        ({"tool_call_id": None, "name": "f"}, "f"),
-        ({"name": "f"}, "f"),
-        ({}, ""),
+        ({"tool_call_id": "a", "content": []}, "a", ""),
+        ({"tool_call_id": "a", "content": None}, "a", ""),
+        ({"tool_call_id": "a", "content": {"a": 1}}, "a", '{"a": 1}'),
+        ({"tool_call_id": "a", "content": [5]}, "a", "5"),
+        ({"tool_call_id": "a", "content": [NEW]}, "a", '{"type": "new", "at": 1}'),
+        # Only where there is no id at all does the name of the function stand for it.
+        ({"tool_call_id": "a", "name": "f", "content": "x"}, "a", "x"),
+        ({"tool_call_id": "", "name": "f", "content": "x"}, "", "x"),
+        ({"tool_call_id": None, "name": "f", "content": "x"}, "f", "x"),
+        ({"name": "f", "content": "x"}, "f", "x"),
+        ({"content": "x"}, "", "x"),
     ],
 )
-def test_a_result_answers_the_id_or_else_the_name(named, answered):
-    """Only where there is no id at all does the name of the function stand for it."""
-    [turn] = parse_message({"role": "tool", "content": "x"} | named)
-    assert turn.tool_result == ToolResult(answered)
+def test_a_result_is_kept_whatever_it_holds(message, answered, text):
+    """A tool message always answers its call; what is no text stays as JSON."""
+    assert parse_message({"role": "tool"} | message) == [
+        NewMessage(role="tool", content=text, tool_result=ToolResult(answered))
+    ]
 
 
 def test_each_item_is_a_turn():
-    """Text, calls and reasoning of OpenAI's responses are messages of their own."""
-    items = [
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "so?"}]},
-        ResponseReasoningItem(id="rs_1", type="reasoning", summary=[]),
-        ResponseOutputMessage(
-            id="msg_1",
-            type="message",
-            role="assistant",
-            status="completed",
-            content=[{"type": "output_text", "text": "I look.", "annotations": []}],
-        ),
-        ResponseFunctionToolCall(
-            type="function_call", id="fc_1", call_id="a", name="f", arguments="{}"
-        ),
-        ResponseReasoningItem(id="rs_2", type="reasoning", summary=[]),
-        {"type": "function_call", "call_id": "b", "name": "g", "arguments": ""},
-        ResponseFunctionToolCallOutputItem(
-            id="fo_1",
-            type="function_call_output",
-            call_id="b",
-            output=[
-                {"type": "input_text", "text": "1"},
-                {"type": "input_image", "image_url": PICTURE, "detail": "auto"},
-            ],
-            status="completed",
-        ),
-        {"type": "function_call_output", "call_id": "a", "output": "2"},
-        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "[1]"},
-        {"type": "message", "role": "assistant", "content": "Wait."},
-        {"type": "function_call_output", "call_id": "c", "output": "3"},
-        {"type": "message", "role": "assistant", "content": "Done."},
-        {"type": "message", "role": "assistant", "content": "Anything else?"},
+    """Objects of OpenAI's SDK are read as their items; a function without an id has its name."""
+    answer = [{"type": "output_text", "text": "I look.", "annotations": []}]
+    said = {"id": "m", "type": "message", "role": "assistant", "status": "completed"}
+    output = [
+        {"type": "input_text", "text": "1"},
+        {"type": "input_image", "image_url": PICTURE, "detail": "auto"},
     ]
+    done = {"id": "fo", "type": "function_call_output", "call_id": "b", "status": "completed"}
+    called = {"type": "function_call", "id": "fc_1", "call_id": "b", "name": "f"}
+    items = [
+        ResponseOutputMessage(content=answer, **said),
+        ResponseFunctionToolCall(arguments="[1]", **called),
+        ResponseFunctionToolCallOutputItem(output=output, **done),
+        {"role": "assistant", "content": None, "function_call": {"name": "w"}},
+        {"role": "function", "name": "w", "content": "sun"},
+    ]
+    picture = {"images": (Image(PICTURE),)}
     assert parse_messages(items) == [
-        NewMessage(role="user", content="so?"),
-        NewMessage(role="assistant", content=""),
         NewMessage(role="assistant", content="I look."),
-        NewMessage(role="assistant", content="", tool_calls=(ToolCall("a", "f"),)),
-        NewMessage(role="assistant", content=""),
-        NewMessage(role="assistant", content="", tool_calls=(ToolCall("b", "g"),)),
-        NewMessage(role="tool", content="1", tool_result=ToolResult("b"), images=(Image(PICTURE),)),
-        NewMessage(role="tool", content="2", tool_result=ToolResult("a")),
-        NewMessage(role="assistant", content="", tool_calls=(ToolCall("c", "f", "[1]"),)),
-        NewMessage(role="assistant", content="Wait."),
-        NewMessage(role="tool", content="3", tool_result=ToolResult("c")),
-        NewMessage(role="assistant", content="Done."),
-        NewMessage(role="assistant", content="Anything else?"),
+        NewMessage(role="assistant", content="", tool_calls=(ToolCall("b", "f", "[1]"),)),
+        NewMessage(role="tool", content="1", tool_result=ToolResult("b"), **picture),
+        NewMessage(role="assistant", content="", tool_calls=(ToolCall("w", "w"),)),
+        NewMessage(role="tool", content="sun", tool_result=ToolResult("w")),
     ]
 
 
 def test_messages_of_our_own_are_read_as_they_are():
     """A message gives the turn it was made of; a turn is one already."""
-    turn = NewMessage(
-        role="user",
-        content="a",
-        timestamp=datetime(2024, 1, 1, tzinfo=UTC),
-        images=(Image(PICTURE),),
-        task="t",
-    )
-    message = Message(
-        id="m",
-        tokens=1,
-        role=turn.role,
-        content=turn.content,
-        timestamp=datetime(2024, 1, 1, tzinfo=UTC),
-        images=turn.images,
-        task=turn.task,
-    )
+    said = {"role": "user", "content": "a", "timestamp": NEW_YEAR, "task": "t"}
+    turn = NewMessage(images=(Image(PICTURE),), **said)
+    message = Message(id="m", tokens=1, images=turn.images, **said)
     assert parse_messages([turn, message]) == [turn, turn]
+
+
+@each_row(
+    "given",
+    [
+        {"timestamp": "2024-01-01T00:00:00Z"},
+        {"timestamp": NEW_YEAR},
+        {"created_at": 1704067200},
+        {"create_time": 1704067200.0},
+    ],
+)
+def test_a_message_was_said_when_it_says(given):
+    """Text, datetime or seconds since 1970, under the names that exports use."""
+    assert parse_message({"role": "user", "content": "hi"} | given)[0].timestamp == NEW_YEAR
+
+
+@each_row("given", ["soon", True, [], 1e300])
+def test_a_time_that_cannot_be_read_is_named(given):
+    """A wrong time is refused rather than taken for now."""
+    with pytest.raises(InvalidInput, match="a message has the time"):
+        parse_message({"role": "user", "content": "hi", "timestamp": given})
 
 
 @each_row(
@@ -309,19 +231,13 @@ def answering(*ids):
     ],
 )
 def test_parallel_calls_that_ids_do_not_tell_apart_are_told_apart_by_order(ids, answered, pairs):
-    """Law 2: what came without ids of its own is repaired, so that no result is an orphan."""
+    """Law 2: no result is an orphan for want of an id; with one missing all stays as it is."""
     turn, *results = parse_messages([calling(*ids), *answering(*answered)])
     found = {item.tool_result.call_id: item.content for item in results}
     assert [found[call.id] for call in turn.tool_calls] == pairs
-
-
-def test_calls_that_cannot_be_repaired_stay_as_they_are():
-    """With a result missing nobody can say which call the others answer."""
-    turn, *results = parse_messages(
-        [calling("x", "x"), *answering("x"), {"role": "user", "content": "?"}]
-    )
-    assert [call.id for call in turn.tool_calls] == ["x", "x"]
-    assert results[0].tool_result == ToolResult("x")
+    turn, *results = parse_messages([calling(*ids, "z", "z"), *answering(*answered, "z")])
+    assert [call.id for call in turn.tool_calls][-2:] == ["z", "z"]
+    assert results[-1].tool_result == ToolResult("z")
 
 
 class Unreadable:

@@ -1,22 +1,17 @@
 """What providers give is kept exactly, given back exactly, and sent only where it belongs."""
 
 import json
-from typing import get_args, get_type_hints
 
 import pytest
-from anthropic.types.content_block_param import ContentBlockParam
 from hypothesis import example, given
 from hypothesis import strategies as st
-from openai.types.responses import ResponseInputItemParam
-from provider_items import ANTHROPIC, CHAT, RESPONSES, SAMPLES, conversations, text
+from provider_items import CHAT, RESPONSES, SAMPLES, conversations, item, said, text
 from provider_rules import problems_anthropic, problems_openai
-from tables import each_row
+from talks import CountingTranscript
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.conversation.formats.parse import count_message
 from memoranda.conversation.formats.raw import is_reasoning
-from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.errors import InvalidInput
 from memoranda.model.checks import EPOCH
 from memoranda.model.models import ConversationInfo, Marker
 from memoranda.tokens.catalog import Catalog
@@ -30,34 +25,6 @@ WINDOW = {"context_limit": 1_000_000, "max_messages": 10_000}
 def as_json(value):
     """Return a value as text that tells ``1`` from ``True``."""
     return json.dumps(value, sort_keys=True)
-
-
-def kinds(union):
-    """Return the names of the types of a union of the SDK's."""
-    found = set()
-    for kind in get_args(union):
-        hint = get_type_hints(kind, include_extras=True).get("type")
-        while hint is not None and not isinstance(hint, str):
-            hint = next(iter(get_args(hint)), None)
-        found.add(hint)
-    return found - {None}
-
-
-def test_every_type_of_the_sdks_is_among_the_samples():
-    """The laws below speak of all that the installed SDKs can send."""
-    assert kinds(ResponseInputItemParam) <= {
-        item.get("type", "message") for group in RESPONSES for item in group
-    }
-    blocks = {
-        block["type"]
-        for group in ANTHROPIC
-        for message in group
-        if isinstance(message["content"], list)
-        for block in message["content"]
-    }
-    assert kinds(ContentBlockParam) <= blocks
-    roles = {message["role"] for group in CHAT for message in group}
-    assert roles > {"developer", "system", "user", "assistant", "tool", "function"}
 
 
 @given(given=GIVEN, data=st.data())
@@ -93,30 +60,15 @@ def test_reasoning_whose_answer_was_removed_is_not_sent():
     assert "reasoning" not in sent(chat, "responses")
 
 
-class RecordingTranscript(MemoryTranscript):
-    """A transcript that says how many messages were read."""
-
-    read = 0
-
-    def messages(self, **which):
-        """Return messages, and count them."""
-        found = super().messages(**which)
-        self.read += len(found)
-        return found
-
-
 def test_a_tail_is_read_as_a_tail():
     """The last twenty of two thousand items cost no more than a few messages more."""
-    transcript = RecordingTranscript(ConversationInfo(id="long", created_at=EPOCH))
+    transcript = CountingTranscript(ConversationInfo(id="long", created_at=EPOCH))
     chat = Conversation.over(transcript)
-    result = {"type": "tool_result", "content": "x"}
+    results = [item("tool_result", tool_use_id=name, content="x") for name in "abc"]
     items = [
         message
         for number in range(1_000)
-        for message in (
-            {"role": "assistant", "content": [text(f"{number}", citations=[])]},
-            {"role": "user", "content": [result | {"tool_use_id": f"{n}"} for n in "abc"]},
-        )
+        for message in (said("assistant", text(f"{number}", citations=[])), said("user", *results))
     ]
     chat.extend(items)
     transcript.read = 0
@@ -194,35 +146,12 @@ def test_every_provider_takes_the_context(given, form):
         assert problems_anthropic(context.messages, context.system) == []
 
 
-def test_a_pruned_view_has_all_of_an_exchange_or_nothing():
-    """The reasoning of an old call goes with it, and that of the newest one stays with it."""
-    chat = Conversation(context_limit=100_000, keep_recent=1)
-    exchange = next(group for group in RESPONSES if len(group) == 5)
-    for number in range(5):
-        text = as_json(exchange).replace("ID", f"c{number}").replace("rs_1", f"rs_{number}")
-        chat.extend([{"role": "user", "content": f"so {number}?"}, *json.loads(text)])
-    items = chat.context("so?", form="responses", budget=700).messages
-    thoughts = [item["id"] for item in items if item["type"] == "reasoning"]
-    calls = [item["call_id"] for item in items if item["type"] == "function_call"]
-    assert 0 < len(thoughts) < 5
-    assert calls == [f"c{name[-1]}{end}" for name in thoughts for end in ("", "b")]
-
-
 def test_what_is_sent_is_counted():
     """Reasoning that goes to the model is in the count of its message."""
     meter = Catalog().meter(None)
-    chat = Conversation(**WINDOW)
-    bare, thoughtful = chat.extend(
-        [
-            {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "thinking", "thinking": "so " * 300, "signature": "s" * 4_000},
-                    {"type": "text", "text": "Yes."},
-                ],
-            },
-        ]
+    thought = item("thinking", thinking="so " * 300, signature="s" * 4_000)
+    bare, thoughtful = Conversation(**WINDOW).extend(
+        [said("assistant", text("Yes.")), said("assistant", thought, text("Yes."))]
     )
     assert thoughtful.tokens >= bare.tokens + meter.counter.count("so " * 300) + 1_000
     assert thoughtful.tokens == count_message(meter, thoughtful)
@@ -230,12 +159,11 @@ def test_what_is_sent_is_counted():
 
 def test_a_file_in_a_result_is_kept_and_no_text():
     """What a tool gave as a file is named, sent to its provider, and counted as a file."""
-    pdf = {"type": "document", "source": {"type": "base64", "data": "QUJD" * 4_000}}
-    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "a", "content": [pdf]}
-    items = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    pdf = item("document", source=item("base64", data="QUJD" * 4_000))
+    result = item("tool_result", tool_use_id="a", content=[pdf])
+    use = item("tool_use", id="a", name="f", input={})
     chat = Conversation(**WINDOW)
-    _, message = chat.extend(items)
+    _, message = chat.extend([said("assistant", use), said("user", result)])
     assert message.content == "[document]"
     assert 1_000 < message.tokens < 1_100
     assert chat.context("so?", form="anthropic").messages[2]["content"][0] == result
@@ -279,31 +207,6 @@ def test_only_what_fields_cannot_say_is_kept_beside_them():
     plain, strange = Conversation().extend([{"role": "user", "content": "a"}, item])
     assert (plain.raw, strange.raw, strange.content) == (None, item, "")
     assert (strange.role, strange.part) == ("assistant", 0)
-
-
-@each_row(
-    ("item", "fault"),
-    [
-        ({"type": "x", "at": object()}, "no JSON: at of a message"),
-        ({"type": "x", "n": float("nan")}, "n of a message is nan"),
-        ({"type": "x", "t": "\ud800"}, "lone surrogate"),
-        ({"content": "x"}, "role=None is unknown"),
-    ],
-)
-def test_what_is_no_json_is_refused_by_name(item, fault):
-    """What could not come out again does not go in."""
-    chat = Conversation()
-    with pytest.raises(InvalidInput, match=fault):
-        chat.extend([{"role": "user", "content": "a"}, item])
-    assert len(chat) == 0
-
-
-def test_a_form_and_a_number_that_there_are_not_are_refused():
-    """The message names the forms that there are."""
-    with pytest.raises(InvalidInput, match="openai, responses, anthropic"):
-        Conversation().dump("gemini")
-    with pytest.raises(InvalidInput, match="last"):
-        Conversation().dump("openai", last=0)
 
 
 @given(items=conversations("responses"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dialogues import METER, dialogues, transcript, view
+from dialogues import METER, dialogues, talk, transcript, view
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
@@ -17,14 +17,12 @@ from memoranda.model.models import ToolCall, ToolResult
 CHAT = [f"{role}: We spoke of the sea." for _ in range(40) for role in ("user", "assistant")]
 
 
-def talk(*lines):
-    """Make a transcript of ``user: …`` and ``assistant: …`` lines."""
-    return transcript([(*line.split(": ", 1), {}) for line in lines])
-
-
-def named(messages):
-    """Return the particulars of a transcript in their order."""
-    return Ledger((), messages).particulars(messages)
+def told_after(*lines, chat=None, **limits):
+    """Return a conversation after these lines and much small talk."""
+    chat = chat or Conversation(keep_recent=2, **{"max_tokens": 400} | limits)
+    for line in (*lines, *CHAT):
+        chat.add(*line.split(": ", 1))
+    return chat
 
 
 def told(chat, budget=None):
@@ -32,20 +30,22 @@ def told(chat, budget=None):
     return "\n".join(marker.text for marker in chat.view(budget).markers)
 
 
-def test_codes_numbers_and_names_of_things_are_particulars():
+@each_row(
+    ("said", "names"),
+    [
+        ("Move 4WQ150 to flight HAT083 for mia_li_3668.", {"4WQ150", "HAT083", "mia_li_3668"}),
+        ("Be here on May 20, 2024 for $1,204.", {"May 20, 2024", "$1,204"}),
+        ("Write to ana@example.org at 10:30.", {"ana@example.org", "10:30"}),
+        ("Then look at src/main.py:12.", {"src/main.py"}),
+        ("Please move my flight to the morning, thank you.", set()),
+    ],
+)
+def test_codes_numbers_and_names_of_things_are_particulars(said, names):
     """Whoever said it: ids, codes, amounts, dates, addresses and files; not plain words."""
-    [message] = talk("user: Move 4WQ150 to flight HAT083 on May 20, 2024 for $1,204, mia_li_3668.")
-    assert set(particulars(message)) == {
-        "4WQ150",
-        "HAT083",
-        "May 20, 2024",
-        "$1,204",
-        "mia_li_3668",
-    }
-    [message] = talk("assistant: Write to ana@example.org, then look at src/main.py:12 and 10:30.")
-    assert {"ana@example.org", "src/main.py", "10:30"} <= set(particulars(message))
-    [plain] = talk("user: Please move my flight to the morning, thank you.")
-    assert particulars(plain) == {}
+    for message in talk(f"user: {said}", f"assistant: {said}"):
+        found = set(particulars(message))
+        assert found >= names
+        assert bool(found) == bool(names)
 
 
 def test_what_the_user_gave_comes_first_and_results_last():
@@ -60,52 +60,41 @@ def test_what_the_user_gave_comes_first_and_results_last():
             ("user", "Use card gift_7711 then.", {}),
         ]
     )
-    found = named(messages)
+    found = Ledger((), messages).particulars(messages)
     order = ["gift_7711", "4WQ150", "mia_li_3668", "350", "HAT083", "512", "9F-22A", "B2207"]
     assert [name for name in found if name in order] == order
 
 
 @each_row(
-    "said",
+    ("said", "secret"),
     [
-        "user: My password is tr4vel99x.",
-        "user: The PIN is 482199.",
-        "user: My passport number is X1234567.",
-        "user: Use the key sk-proj-abcdefgh12345678abcdefgh.",
-        "user: Pay with 4111 1111 1111 1111.",
-        "user: The door code is 6194.",
-        'assistant: {"name": "password", "value": "tr4vel99x"}',
-        'assistant: {"access_token": "a1b2c3d4e5f6", "expires": 3600}',
-        "user: This is my secret; 482199.",
+        ("user: My password is tr4vel99x.", "tr4vel99x"),
+        ("user: The PIN is 482199.", "482199"),
+        ("user: My passport number is X1234567.", "X1234567"),
+        ("user: Use the key sk-proj-abcdefgh12345678abcdefgh.", "sk-proj"),
+        ("user: Pay with 4111 1111 1111 1111.", "4111"),
+        ("user: The door code is 6194.", "6194"),
+        ('assistant: {"name": "password", "value": "tr4vel99x"}', "tr4vel99x"),
+        ('assistant: {"access_token": "a1b2c3d4e5f6", "expires": 3600}', "a1b2c3d4e5f6"),
+        ("user: This is my secret; 482199.", "482199"),
     ],
 )
-def test_secrets_are_never_told(said):
-    """Nor what stands beside the name of one."""
-    chat = Conversation(max_tokens=400, keep_recent=2)
-    for line in (said, "assistant: Noted, for booking 4WQ150.", *CHAT):
-        chat.add(*line.split(": ", 1))
-    secret = {"tr4vel99x", "482199", "X1234567", "sk-proj", "4111", "6194", "a1b2c3d4e5f6"}
+def test_secrets_are_never_told(said, secret):
+    """Nor what stands beside the name of one, in a marker or in a receipt."""
+    chat = told_after(said, "assistant: Noted, for booking 4WQ150.")
     assert "4WQ150" in told(chat)
-    assert not any(each in told(chat) for each in secret)
-    assert not any(
-        each in name for cut in chat.prunings[0].cuts for name in cut.named for each in secret
-    )
+    assert secret not in told(chat) + str(chat.prunings[0].cuts)
 
 
 def test_what_is_in_view_is_not_told_again():
     """A marker leaves out what a message in view says, and tells it when that has left, too."""
-    chat = Conversation(max_tokens=500, keep_recent=2)
-    for line in ("user: My booking is 4WQ150, on flight HAT083.", *CHAT):
-        chat.add(*line.split(": ", 1))
-    assert "Named there: 4WQ150, HAT083" in told(chat) or "Named there: HAT083, 4WQ150" in told(
-        chat
-    )
+    chat = told_after("user: My booking is 4WQ150, on flight HAT083.", max_tokens=500)
+    names = told(chat).partition("Named there: ")[2]
+    assert sorted(names.split(", ")) == ["4WQ150", "HAT083"]
     chat.add("assistant", "So 4WQ150 it is.")
     assert "4WQ150" not in told(chat)
     assert "HAT083" in told(chat)
-    for line in CHAT:
-        chat.add(*line.split(": ", 1))
-    assert "4WQ150" in told(chat)
+    assert "4WQ150" in told(told_after(chat=chat))
 
 
 @given(messages=dialogues(), budget=st.integers(60, 6_000), stable=st.booleans())
@@ -144,26 +133,20 @@ def test_thousands_of_particulars_cost_no_more():
 def test_a_marker_with_particulars_expands_to_what_was_there(tmp_path: Path):
     """Law 3: its text is enough, what it tells is no other marker's id, and a file keeps it."""
     path = tmp_path / "trip.jsonl"
-    chat = Conversation.open(path, max_tokens=400, keep_recent=2)
-    for line in ("user: Booking 4WQ150; before it stood cut_0-77 and cut_5.", *CHAT):
-        chat.add(*line.split(": ", 1))
+    limits = {"max_tokens": 400, "keep_recent": 2}
+    chat = Conversation.open(path, **limits)
+    told_after("user: Booking 4WQ150; before it stood cut_0-77 and cut_5.", chat=chat)
     [marker] = chat.view().markers
     assert "4WQ150" in marker.text
     assert marker.quotes
     assert "cut_0-77" not in marker.text
-    expected = chat.messages[marker.first : marker.last + 1]
-    assert chat.expand(marker.text) == expected
-    again = Conversation.open(path, max_tokens=400, keep_recent=2)
-    assert again.view() == chat.view()
+    assert chat.expand(marker.text) == chat.messages[marker.first : marker.last + 1]
+    assert Conversation.open(path, **limits).view() == chat.view()
 
 
-def test_what_was_removed_is_told_no_more(tmp_path: Path):
+def test_what_was_removed_is_told_no_more():
     """A cut of which a message was removed names nothing: it may have been of that message."""
-    chat = Conversation.open(tmp_path / "trip.jsonl", max_tokens=400, keep_recent=2)
-    first = chat.add("user", "My booking is 4WQ150.")
-    for line in CHAT:
-        chat.add(*line.split(": ", 1))
+    chat = told_after("user: My booking is 4WQ150.")
     assert "4WQ150" in told(chat)
-    chat.remove(first.id)
-    assert "4WQ150" not in told(chat)
-    assert "4WQ150" not in str([cut.named for item in chat.prunings for cut in item.cuts])
+    chat.remove(chat.messages[0].id)
+    assert "4WQ150" not in told(chat) + str([item.cuts for item in chat.prunings])

@@ -1,20 +1,16 @@
 """Scoring: the algorithm of seed 000, every part of it, and what the same talk is worth twice."""
 
-import json
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import timedelta
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from message_samples import NOON, call, message, result
 from tables import each_row
 
 from memoranda.conversation.scoring import redundant, score, scores
 from memoranda.conversation.signals import NONE, Signals, signals
-from memoranda.model.models import Image, Message, ToolCall, ToolResult
-
-NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+from memoranda.model.models import Image, ToolCall
 
 
 def at(from_end, days=0, *, completed=False, repeated=False):
@@ -25,20 +21,9 @@ def at(from_end, days=0, *, completed=False, repeated=False):
 FAR = at(100)
 
 
-def message(role="user", content="", *, days=0.0, **fields):
+def old(days, role="user", content=""):
     """Make a message said some days before noon."""
-    moment = NOON - timedelta(days=days)
-    return Message(id="1", role=role, content=content, timestamp=moment, tokens=1, **fields)
-
-
-def call(arguments, *, name="read", id="c", content=""):
-    """Make an assistant's tool call."""
-    return message("assistant", content, tool_calls=(ToolCall(id, name, arguments),))
-
-
-def result(content, *, id="c"):
-    """Make a tool's result."""
-    return message("tool", content, tool_result=ToolResult(id))
+    return message(role, content, timestamp=NOON - timedelta(days=days))
 
 
 SIGNALS = st.builds(
@@ -113,19 +98,16 @@ def test_nearer_to_the_end_is_worth_no_less(found, place, nearer):
 
 
 @given(SIGNALS, PLACES, st.integers(1, 10))
-def test_older_or_finished_or_said_again_is_worth_no_more(found, place, days):
+def test_older_or_finished_or_said_again_is_worth_no_more(found, place, more):
     """R4.3: age, a finished task and a repetition never add anything."""
-    fresh = score(message(), found, **at(place["from_end"], place["days"])).value
-    older = at(place["from_end"], place["days"] + days)
-    assert score(message(), found, **older).value <= fresh
-    assert (
-        score(message(), found, **at(place["from_end"], place["days"], completed=True)).value
-        <= fresh
-    )
-    assert (
-        score(message(), found, **at(place["from_end"], place["days"], repeated=True)).value
-        <= fresh
-    )
+    end, days = place["from_end"], place["days"]
+    fresh = score(message(), found, **at(end, days)).value
+    for worse in (
+        at(end, days + more),
+        at(end, days, completed=True),
+        at(end, days, repeated=True),
+    ):
+        assert score(message(), found, **worse).value <= fresh
 
 
 @given(SIGNALS)
@@ -137,19 +119,15 @@ def test_what_is_stored_is_the_score_far_from_the_end(found):
 @each_row(
     ("found", "place", "line"),
     [
+        ({"tool_call": True}, at(30, 1), "0.5 base · +0.3 tool call · -0.1 1 day old = 0.70"),
         (
-            Signals(tool_call=True),
-            at(30, days=1),
-            "0.5 base · +0.3 tool call · -0.1 1 day old = 0.70",
-        ),
-        (
-            Signals(constraint=True, directive=True),
+            {"constraint": True, "directive": True},
             at(4),
             "0.5 base · +0.2 constraint · +0.4 in the last 5 = 1.10, limited to 1.00",
         ),
-        (Signals(references=2), at(30), "0.5 base · +0.2 2 references = 0.70"),
+        ({"references": 2}, at(30), "0.5 base · +0.2 2 references = 0.70"),
         (
-            NONE,
+            {},
             at(40, completed=True, repeated=True),
             "0.5 base · -0.3 task complete · -0.3 said again later = -0.10, limited to 0.00",
         ),
@@ -157,110 +135,69 @@ def test_what_is_stored_is_the_score_far_from_the_end(found):
 )
 def test_a_score_explains_itself_in_a_line(found, place, line):
     """Each part is named with what it adds, and the limits are shown where they apply."""
-    assert str(score(message(), found, **place)) == line
-
-
-def test_the_system_prompt_explains_itself():
-    """Its only part is that it is the system prompt."""
-    assert str(score(message("system"), NONE, **FAR)) == "1.0 system prompt = 1.00"
+    assert str(score(message(), Signals(**found), **place)) == line
+    system = score(message("system"), Signals(**found), **place)
+    assert str(system) == "1.0 system prompt = 1.00"
 
 
 def test_many_scores_agree_with_one_by_one():
-    """scores() finds age, place, completion and repetition by itself."""
+    """scores() finds age, place, completion and repetition itself, and reads each message once."""
     talk = [
-        message("system", "You help.", days=9),
-        message("user", "Never fly before nine in the morning, please.", days=3.9),
-        message("assistant", "ok", days=2),
+        old(9, "system", "You help."),
+        old(3.9, "user", "Never fly before nine in the morning, please."),
+        old(2, "assistant", "ok"),
         message("user", "Never fly before nine in the morning, please!"),
     ]
-    found = scores(talk, completed={2})
-    places = [at(3, 9), at(2, 3, repeated=True), at(1, 2, completed=True), at(0)]
-    expected = [score(m, signals(m), **place) for m, place in zip(talk, places, strict=True)]
-    assert found == expected
-    assert scores([]) == []
-
-
-def test_signals_that_are_known_are_not_read_again():
-    """scores() asks the given reader once for each message, and no other."""
     asked = []
-    talk = [message("user", "hello"), message("user", "Error: x")]
-
-    def read(one):
-        asked.append(one)
-        return NONE
-
-    assert [one.value for one in scores(talk, read=read)] == [0.9, 0.9]
+    found = scores(talk, completed={2}, read=lambda one: asked.append(one) or signals(one))
+    places = [at(3, 9), at(2, 3, repeated=True), at(1, 2, completed=True), at(0)]
+    assert found == [score(m, signals(m), **place) for m, place in zip(talk, places, strict=True)]
     assert asked == talk
+    assert scores([]) == []
 
 
 def test_age_is_counted_from_the_newest_message():
     """The same conversation has the same scores whenever it is scored, in whole days."""
-    talk = [message(days=2.5), message(days=1.99), message(days=0.99), message()]
-    ages = [dict(map(reversed, one.why)) for one in scores(talk)]
-    assert [[name for name in age.values() if "old" in name] for age in ages] == [
-        ["2 days old"],
-        ["1 day old"],
-        [],
-        [],
-    ]
-    later = [message(days=days + 500) for days in (2.5, 1.99, 0.99, 0)]
-    assert scores(later) == scores(talk)
+    talk = [old(days) for days in (2.5, 1.99, 0.99, 0)]
+    ages = [[name for name, _ in one.why if "old" in name] for one in scores(talk)]
+    assert ages == [["2 days old"], ["1 day old"], [], []]
+    assert scores([old(days + 500) for days in (2.5, 1.99, 0.99, 0)]) == scores(talk)
 
 
-@given(st.permutations(range(6)))
-def test_what_a_message_says_does_not_depend_on_the_order(order):
-    """Whatever the order, a message has the same parts but for its place."""
-    texts = ["hi", "Never do that.", "Error: x", "No, I meant Rome.", "What is it?", "thanks"]
-    talk = [message("user", texts[number]) for number in order]
-    for one, made in zip(talk, scores(talk), strict=True):
-        own = [part for part in made.why if "last" not in part[0]]
-        assert own == list(score(one, signals(one), **FAR).why)
+REFUND = "I need a refund for flight 12."
+
+
+def again(name="read", arguments="{}", answer=None, id="d", content=""):
+    """Make a call with these arguments, and its result."""
+    made = [call(name, arguments, id=id, content=content)]
+    return [*made, result(answer, id=id)] if answer else made
 
 
 @each_row(
-    ("talk", "again"),
+    ("first", "second", "redundant_"),
     [
-        ([call('{"a": 1, "b": 2}'), call('{"b":2,"a":1}', id="d")], [True, False]),
-        ([call('{"a": 1}'), call('{"a": 2}', id="d")], [False, False]),
-        ([call("{}"), call("{}", name="write", id="d")], [False, False]),
-        ([call("not json"), call("not json", id="d")], [True, False]),
-        (
-            [call("{}"), result("1 row"), call("{}", id="d"), result("1 row", id="d")],
-            [True, True, False, False],
-        ),
-        (
-            [call("{}"), result("1 row"), call("{}", id="d"), result("2 rows", id="d")],
-            [True, False, False, False],
-        ),
-        (
-            [call("{}"), result("no"), call("[]", id="d"), result("no", id="d")],
-            [False, False, False, False],
-        ),
-        ([result("an orphan of some length"), result("an orphan of some length")], [True, False]),
-        ([call("{}", content="I will look at it in detail."), call("{}", id="d")], [False, False]),
-        ([call("{}", content="Sure."), call("{}", id="d")], [True, False]),
+        (again(arguments='{"a": 1, "b": 2}', id="c"), again(arguments='{"b":2,"a":1}'), [1, 0]),
+        (again(arguments='{"a": 1}', id="c"), again(arguments='{"a": 2}'), [0, 0]),
+        (again(id="c"), again("write"), [0, 0]),
+        (again(arguments="not json", id="c"), again(arguments="not json"), [1, 0]),
+        (again(answer="1 row", id="c"), again(answer="1 row"), [1, 1, 0, 0]),
+        (again(answer="1 row", id="c"), again(answer="2 rows"), [1, 0, 0, 0]),
+        (again(answer="no", id="c"), again(arguments="[]", answer="no"), [0, 0, 0, 0]),
+        ([result("an orphan of some length")], [result("an orphan of some length")], [1, 0]),
+        (again(content="I will look at it in detail.", id="c"), again(), [0, 0]),
+        (again(content="Sure.", id="c"), again(), [1, 0]),
+        # A text, however it is written, if it says enough: a bare "yes" answers another question.
+        ([message("user", REFUND)], [message("user", REFUND.lower())], [1, 0]),
+        ([message("user", REFUND)], [message("user", "I need  a refund\nfor flight 12!")], [1, 0]),
+        ([message("user", REFUND)], [message("user", "I need a refund for flight 13.")], [0, 0]),
+        ([message("user", REFUND)], [message("assistant", REFUND)], [0, 0]),
+        ([message("user", "yes")], [message("user", "yes")], [0, 0]),
+        ([message("user", "x" * 20_000)] * 2, [message("user", "x" * 20_000)], [1, 1, 0]),
     ],
 )
-def test_what_is_called_again_is_redundant(talk, again):
+def test_what_is_called_again_is_redundant(first, second, redundant_):
     """R4.3: of the same calls and results the older is redundant, not what differs."""
-    assert redundant(talk) == again
-
-
-@each_row(
-    ("first", "second", "again"),
-    [
-        ("I need a refund for flight 12.", "i need a refund for flight 12", True),
-        ("I need  a refund\nfor flight 12.", "I need a refund for flight 12!", True),
-        ("I need a refund for flight 12.", "I need a refund for flight 13.", False),
-        ("yes", "yes", False),
-        ("", "", False),
-        ("x" * 20_000, "x" * 20_000, True),
-    ],
-)
-def test_the_same_text_is_redundant_when_it_says_enough(first, second, again):
-    """Writing does not matter, content does; a bare "yes" answers another question each time."""
-    assert redundant([message("user", first), message("user", second)]) == [again, False]
-    assert redundant([message("user", first), message("assistant", second)]) == [False, False]
+    assert redundant([*first, *second]) == redundant_
 
 
 def test_pictures_and_parallel_calls_are_part_of_what_is_said():
@@ -288,22 +225,11 @@ def test_scoring_takes_time_in_proportion():
     """Ten times the messages take about ten times the time, not a hundred."""
 
     def seconds(count):
-        talk = [
-            call(json.dumps({"n": n}), content=f"Here is row number {n} of it.")
-            for n in range(count)
-        ]
+        texts = [f"Here is row number {n} of it." for n in range(count)]
+        talk = [call(arguments=f'{{"n": {n}}}', content=text) for n, text in enumerate(texts)]
         start = process_time()
         scores(talk, read=lambda _: NONE)
         return process_time() - start
 
     seconds(100)
-    assert seconds(20_000) < 30 * max(seconds(2_000), 0.005)
-
-
-def test_the_last_of_a_row_is_never_worth_less_than_the_one_before():
-    """Of equal messages the newer is worth at least as much: recency and repetition agree."""
-    talk = [message("user", "What is the weather like in Porto today?") for _ in range(40)]
-    values = [one.value for one in scores(talk)]
-    assert all(older <= newer for older, newer in pairwise(values))
-    assert values[0] == pytest.approx(0.2)
-    assert values[-1] == pytest.approx(0.9)
+    assert seconds(10_000) < 30 * max(seconds(1_000), 0.005)

@@ -1,10 +1,8 @@
 """Session files (seed 002): nothing that is in one is lost, and its creation never changes."""
 
-import json
 import os
 import stat
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,16 +10,16 @@ from hypothesis import strategies as st
 from session_samples import (
     CREATED,
     SEED,
+    CharacterMeter,
     any_info,
     any_message,
     begun,
-    cut,
     loaded,
     message,
-    pruning,
     texts,
     values,
 )
+from tables import each_row
 
 from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
@@ -56,18 +54,23 @@ def test_everything_comes_back(tmp_path, info, batches):
 
 
 def test_a_file_looks_as_the_specification_says(tmp_path):
-    """Metadata with createdAt come first, then one line for each message, in camel case."""
+    """Metadata with createdAt come first, then one line for each message, in camel case.
+
+    Text stands in the file as it is, so that grep finds it.
+    """
+    picture, calls = Image("https://example.org/a.png", "low"), ("c1", "c2")
     file = begun(
         tmp_path,
-        message("hi", timestamp=CREATED),
+        message("Grüße ☂ 東京", timestamp=CREATED),
         message(
             "",
             role="assistant",
-            tool_calls=(ToolCall("c1", "find", "{}"), ToolCall("c2", "find")),
-            images=(Image("https://example.org/a.png", "low"),),
+            tool_calls=tuple(ToolCall(name, "find") for name in calls),
+            images=(picture,),
         ),
         message("42", role="tool", tool_result=ToolResult("c1", is_error=True)),
     )
+    assert "Grüße ☂ 東京" in file.path.read_text(encoding="utf-8")
     head, first, second, third = values(file)
     assert head == {
         "_type": "metadata",
@@ -79,83 +82,27 @@ def test_a_file_looks_as_the_specification_says(tmp_path):
     assert first["timestamp"] == "2026-02-27T14:30:00.000Z"
     assert second["toolsUsed"] == ["find"]
     assert second["toolCalls"][0] == {"id": "c1", "name": "find", "arguments": "{}"}
-    assert second["images"] == [{"url": "https://example.org/a.png", "detail": "low"}]
+    assert second["images"] == [{"url": picture.url, "detail": "low"}]
     assert third["toolResult"] == {"callId": "c1", "isError": True}
 
 
 def test_a_file_of_the_specification_can_be_read(tmp_path):
-    """Lines with role, content and time alone are messages; tokens are counted when asked."""
-
-    class Meter:
-        counter, reply = None, 0
-
-        def message(self, content, calls=(), images=()):
-            return len(content) + len(calls) + len(images)
-
+    """Lines with role, content and time alone are messages; what is added stands behind them."""
     path = tmp_path / "telegram.jsonl"
     path.write_text(SEED, encoding="utf-8")
-    session = loaded(path, meters=lambda _: Meter())
-    assert [(item.role, item.content, item.tokens) for item in session.messages()] == [
-        ("user", "Hi", 2),
-        ("assistant", "Done", 4),
-    ]
+    session = loaded(path, meters=lambda _: CharacterMeter())
     assert len({item.id for item in session.messages()}) == 2
     assert session.info().id == "telegram:42"
-
-
-@laws
-@given(
-    st.lists(
-        st.one_of(
-            st.tuples(st.just("append"), st.integers(1, 3)),
-            st.tuples(st.just("clear"), st.just(0)),
-            st.tuples(st.just("end"), st.integers(0, 20)),
-            st.tuples(st.just("prune"), st.integers(0, 3)),
-            st.tuples(st.just("pin"), st.integers(0, 20)),
-        ),
-        max_size=12,
-    )
-)
-def test_creation_survives_everything(tmp_path, steps):
-    """Whatever is done to a session, createdAt stays to the letter, and unknown keys, too."""
-    path = tmp_path / "s.jsonl"
-    created = "2026-02-27T15:30:00.123456+01:00"
-    path.write_text(
-        f'{{"_type":"metadata","createdAt":"{created}","lastConsolidated":1,'
-        '"channel":{"ü":[1.5,null]}}\n'
-        '{"role":"user","content":"a","mood":"☂"}\n',
-        encoding="utf-8",
-    )
-    said = 1
-    for verb, number in steps:
-        file = FileTranscript(path)
-        match verb:
-            case "append":
-                file.append([message(str(said + index)) for index in range(number)])
-                said += number
-            case "clear":
-                file.clear()
-            case "end":
-                file.end(CREATED + timedelta(hours=number))
-            case "prune":
-                file.prune(pruning(cut(0, number)))
-            case "pin" if number < said:
-                file.pin(file.messages(cleared=True)[number].id, pinned=True)
-    head = values(FileTranscript(path))[0]
-    assert (head["createdAt"], head["channel"]) == (created, {"ü": [1.5, None]})
-    assert head["lastConsolidated"] == 1
-    kept = FileTranscript(path).messages(cleared=True)
-    assert texts(kept) == ["a", *map(str, range(1, said))]
-    assert [item.position for item in kept] == list(range(said))
-    assert path.read_text(encoding="utf-8").count('"mood":"☂"') == 1
-
-
-def test_receipts_are_part_of_the_metadata(tmp_path):
-    """A receipt comes back with all its cuts."""
-    receipt = pruning(cut(0, 2, score=0.25, summary="in ☂ short"), cut(4, 4))
-    file = begun(tmp_path, message())
-    file.prune(receipt)
-    assert FileTranscript(file.path).prunings() == [receipt]
+    session.append([message("next", tokens=9)])
+    session.pin(session.messages()[0].id, pinned=True)
+    assert [(item.role, item.content, item.tokens, item.pinned) for item in session.messages()] == [
+        ("user", "Hi", 2, True),
+        ("assistant", "Done", 4, False),
+        ("user", "next", 9, False),
+    ]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert '"createdAt":"2026-02-27T14:30:00.123Z"' in lines[0]
+    assert lines[2] == SEED.splitlines()[2]
 
 
 # Lines that are no messages
@@ -176,9 +123,10 @@ BROKEN = (
 )
 
 
-@pytest.mark.parametrize("line", BROKEN, ids=lambda line: line.decode("latin-1")[:40])
+@each_row("line", BROKEN)
 def test_a_broken_line_is_passed_over_told_and_kept(tmp_path, line):
-    """A line in the middle that is no message hides no other and survives to the byte."""
+    """A line that is no message hides no other, moves none, and survives to the byte."""
+    (tmp_path / "trip.jsonl").unlink(missing_ok=True)
     file = begun(tmp_path, message("a"), message("b"))
     head, first, second, _ = file.path.read_bytes().split(b"\n")
     file.path.write_bytes(b"\n".join([head, first, line, b"", second, b""]))
@@ -190,41 +138,44 @@ def test_a_broken_line_is_passed_over_told_and_kept(tmp_path, line):
     assert texts(again.messages()) == texts(file.messages()) == ["a", "b", "c"]
     assert [item.pinned for item in again.messages()] == [False, True, False]
     assert file.path.read_bytes().split(b"\n")[2] == line
+    file.path.write_bytes(file.path.read_bytes().replace(line, first.replace(b'"a"', b'"new"')))
+    assert [(item.content, item.position) for item in file.messages()][1:3] == [
+        ("new", 1),
+        ("b", 3),
+    ]
 
 
-def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
-    """Positions after a broken line do not move when a person repairs it."""
-    file = begun(tmp_path, message("a"), message("b"), message("c"))
-    sound = file.path.read_bytes()
-    file.path.write_bytes(sound.replace(b'"content":"b"', b'"content":b'))
-    assert [item.position for item in file.messages()] == [0, 2]
-    file.path.write_bytes(sound)
-    assert [item.position for item in file.messages()] == [0, 1, 2]
+HEAD = '{"_type":"metadata"'
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "hello",
         "hello\n",
         '{"role":"user","content":"x"}\n',
-        '{"_type":"metadata"}\n',
-        '{"_type":"metadata","created_at":"2026-02-27T14:30:00Z"}\n',
-        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00"}\n',
-        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","clearedBefore":"x"}\n',
-        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","prunings":[{}]}\n',
+        HEAD + "}\n",
+        HEAD + ',"created_at":"2026-02-27T14:30:00Z"}\n',
+        HEAD + ',"createdAt":"2026-02-27T14:30:00"}\n',
+        HEAD + ',"createdAt":"2026-02-27T14:30:00Z","clearedBefore":"x"}\n',
+        HEAD + ',"createdAt":"2026-02-27T14:30:00Z","prunings":[{}]}\n',
         '{"format":"memoranda","version":1}\n{"role":"user","content":"torn',
-        '{"_type":"metadata","createdAt":"2026-',
+        HEAD + ',"createdAt":"2026-',
     ],
 )
 def test_what_is_no_session_is_refused_and_left_alone(tmp_path, text):
     """The error names the file; not even an unfinished end is touched."""
     path = tmp_path / "other.jsonl"
     path.write_text(text, encoding="utf-8")
-    file = FileTranscript(path)
-    info = ConversationInfo(id="x", created_at=CREATED)
-    assert not file.begin(info)
-    for verb in (file.repair, file.info, lambda: file.append([message()]), file.clear):
+    file = FileTranscript(path, created_at=CREATED)
+    assert not file.begin(ConversationInfo(id="x", created_at=CREATED))
+    for verb in (
+        file.repair,
+        file.info,
+        file.clear,
+        lambda: file.append([message()]),
+        lambda: file.open({}),
+    ):
         with pytest.raises(InvalidInput, match=r"other\.jsonl is no session file"):
             verb()
     assert path.read_text(encoding="utf-8") == text
@@ -253,7 +204,10 @@ def test_messages_that_could_not_be_read_back_are_refused(tmp_path):
 
 
 def test_a_session_is_private_and_keeps_its_permissions(tmp_path):
-    """All files are their owner's alone; what the owner allows on top stays allowed."""
+    """All files are their owner's alone; what the owner allows on top stays allowed.
+
+    A session that is reached by a link is written where it is.
+    """
     file = begun(tmp_path, *(message(text) for text in "abc"))
     file.path.write_bytes(file.path.read_bytes() + b'{"torn')
     file.clear()
@@ -262,32 +216,18 @@ def test_a_session_is_private_and_keeps_its_permissions(tmp_path):
     for name in names:
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     file.path.chmod(0o640)
-    file.end(CREATED)
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(file.path)
+    FileTranscript(link).end(CREATED)
+    assert link.is_symlink()
+    assert file.info().ended_at == CREATED
     file.append([message("d")])
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o640
 
 
-def test_a_link_stays_a_link(tmp_path):
-    """A session that is reached by a link is written where it is."""
-    real = begun(tmp_path, message("a"))
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(real.path)
-    FileTranscript(link).end(CREATED)
-    assert link.is_symlink()
-    assert real.info().ended_at == CREATED
-
-
-def test_beginning_twice_changes_nothing(tmp_path):
-    """A session that has begun goes on; an empty file is where one can begin."""
-    (tmp_path / "trip.jsonl").touch()
-    file = begun(tmp_path, message("a"))
-    before = file.path.read_bytes()
-    assert not file.begin(ConversationInfo(id="other", created_at=CREATED))
-    assert file.path.read_bytes() == before
-
-
 def test_nothing_is_written_where_nothing_changes(tmp_path):
-    """An update that says what is there already leaves the file untouched."""
+    """An update that says what is there leaves the file untouched; so does beginning anew."""
+    (tmp_path / "trip.jsonl").touch()
     file = begun(tmp_path, message("a"))
     file.end(CREATED)
     before = file.path.stat()
@@ -295,6 +235,7 @@ def test_nothing_is_written_where_nothing_changes(tmp_path):
     file.recount({})
     file.pin(file.messages()[0].id, pinned=False)
     file.append([])
+    assert not file.begin(ConversationInfo(id="other", created_at=CREATED))
     after = file.path.stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
@@ -328,13 +269,6 @@ def test_a_full_disk_adds_nothing(tmp_path, monkeypatch):
     assert file.path.read_bytes() == before
     file.append([message("b")])
     assert texts(file.messages()) == ["a", "b"]
-
-
-def test_json_is_written_for_people(tmp_path):
-    """Text stands in the file as it is, so that grep finds it."""
-    file = begun(tmp_path, message("Grüße ☂ 東京"))
-    assert "Grüße ☂ 東京" in file.path.read_text(encoding="utf-8")
-    assert json.loads(file.path.read_bytes().split(b"\n")[1])["content"] == "Grüße ☂ 東京"
 
 
 def test_a_file_that_an_editor_of_windows_saved(tmp_path):

@@ -3,43 +3,22 @@
 import json
 from collections import Counter
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
+from message_samples import call, message, result
 from tables import each_row
 
 from memoranda.conversation.scoring import score
-from memoranda.conversation.signals import (
-    HEAD,
-    NONE,
-    TAIL,
-    Cue,
-    Signals,
-    lexicons,
-    signals,
-    variants,
-)
-from memoranda.model.models import Image, Message, ToolCall, ToolResult
+from memoranda.conversation.signals import HEAD, NONE, TAIL, Signals, signals
+from memoranda.model.models import Image
 
 JUDGED = Path(__file__).with_name("judged.txt")
 ROLES = {"call": "assistant", "failed": "tool"}
 LANGUAGES = 10
-
-
-def message(role, content="", **fields):
-    """Make a message of a role."""
-    return Message(
-        id="1",
-        role=role,
-        content=content,
-        timestamp=datetime(2026, 1, 1, tzinfo=UTC),
-        tokens=1,
-        **fields,
-    )
 
 
 def said(text, who="user"):
@@ -58,13 +37,14 @@ def judged():
         role = ROLES.get(who, who)
         pairs = (name.partition("=") for name in names)
         expected = {name: int(count or 1) for name, _, count in pairs}
-        calls, result = (), None
-        if who == "call":
-            calls, text = (ToolCall("c", *text.split(" ", 1)),), ""
-        if role == "tool":
-            result, expected["tool_result"] = ToolResult("c", who == "failed"), 1
         content = text.replace("\\n", "\n").replace("\\t", "\t")
-        yield mark == "+", message(role, content, tool_calls=calls, tool_result=result), expected
+        if role == "tool":
+            expected["tool_result"] = 1
+            yield mark == "+", result(content, is_error=who == "failed"), expected
+        elif who == "call":
+            yield mark == "+", call(*text.split(" ", 1)), expected
+        else:
+            yield mark == "+", message(role, content), expected
 
 
 CASES = list(judged())
@@ -98,69 +78,56 @@ def test_content_scores_agree_with_a_person():
 
 
 @each_row(
-    ("text", "there", "absent"),
+    ("who", "text", "there", "absent"),
     [
-        ("thanks, but never do that again", {"constraint", "directive"}, {"casual"}),
-        ("No errors found, thanks.", set(), {"error"}),
-        ("Fix the error handling, please.", {"directive"}, {"error"}),
-        ("0 failed, 12 passed", set(), {"error"}),
-        ("Do you always do that?", set(), {"constraint", "directive"}),
-        ("Could you always do that?", {"constraint", "directive"}, set()),
-        ("> never do that\nWho said so?", set(), {"constraint", "directive"}),
-        ("```\n# always use tabs\n```\nWhat is this?", set(), {"constraint", "directive"}),
-        ("Not only cheap but also good.", set(), {"correction"}),
-        ("Not Rome but Milan.", {"correction"}, set()),
-        ("Hi Ana, thanks!", {"casual"}, {"directive"}),
-        ("Hi, ana@example.com", set(), {"casual"}),
-        ("yes", set(), {"casual", "directive"}),
-        ("👍👍", {"casual"}, {"directive"}),
-        ("42", set(), {"casual"}),
-        ("Perfect, that works. Now let's do the docs.", {"completion", "opening"}, {"casual"}),
-        ("Is that all?", set(), {"completion"}),
-        ("Thank you! ###STOP###", {"casual"}, set()),
-        ("Don’t EVER do that", {"constraint"}, set()),
-        ("/task tidy up", {"explicit", "opening", "directive"}, set()),
-        ("I know a hard task: waiting.", set(), {"explicit"}),
+        ("user", "thanks, but never do that again", {"constraint", "directive"}, {"casual"}),
+        ("user", "No errors found, thanks.", set(), {"error"}),
+        ("user", "Fix the error handling, please.", {"directive"}, {"error"}),
+        ("user", "0 failed, 12 passed", set(), {"error"}),
+        ("user", "Do you always do that?", set(), {"constraint", "directive"}),
+        ("user", "Could you always do that?", {"constraint", "directive"}, set()),
+        ("user", "> never do that\nWho said so?", set(), {"constraint", "directive"}),
+        ("user", "```\n# use tabs\n```\nWhat is this?", set(), {"constraint", "directive"}),
+        ("user", "Not only cheap but also good.", set(), {"correction"}),
+        ("user", "Not Rome but Milan.", {"correction"}, set()),
+        ("user", "Hi Ana, thanks!", {"casual"}, {"directive"}),
+        ("user", "Hi, ana@example.com", set(), {"casual"}),
+        ("user", "yes", set(), {"casual", "directive"}),
+        ("user", "👍👍", {"casual"}, {"directive"}),
+        ("user", "42", set(), {"casual"}),
+        ("user", "Perfect, that works. Now let's do it.", {"completion", "opening"}, {"casual"}),
+        ("user", "Is that all?", set(), {"completion"}),
+        ("user", "Thank you! ###STOP###", {"casual"}, set()),
+        ("user", "Don’t EVER do that", {"constraint"}, set()),
+        ("user", "/task tidy up", {"explicit", "opening", "directive"}, set()),
+        ("user", "I know a hard task: waiting.", set(), {"explicit"}),
+        ("assistant", "The file has been updated.", {"completion"}, set()),
+        ("assistant", "If the file has been updated, restart.", set(), {"completion"}),
+        ("assistant", "Once the file has been updated, restart.", set(), {"completion"}),
+        ("assistant", "The file has not been updated.", set(), {"completion"}),
+        ("assistant", "Has the file been updated?", set(), {"completion"}),
     ],
 )
-def test_what_looks_alike_is_told_apart(text, there, absent):
+def test_what_looks_alike_is_told_apart(who, text, there, absent):
     """A cue counts in its place only: not in a question, a quotation, code or another phrase."""
-    assert there <= said(text)
-    assert not absent & said(text)
-
-
-@each_row(
-    ("text", "done"),
-    [
-        ("The file has been updated.", True),
-        ("If the file has been updated, restart.", False),
-        ("Once the file has been updated, restart.", False),
-        ("The file has not been updated.", False),
-        ("Has the file been updated?", False),
-    ],
-)
-def test_only_what_happened_is_done(text, done):
-    """A completion that is denied, asked, conditional or still to come is none."""
-    assert ("completion" in said(text, "assistant")) is done
+    assert there <= said(text, who)
+    assert not absent & said(text, who)
 
 
 def test_each_role_has_its_own_signals():
-    """Only users direct, only assistants call, only tools answer; a system prompt is none."""
+    """Only users direct, only assistants call, only tools answer; a system prompt is none.
+
+    What calls a tool or shows a picture is not casual, whatever it says.
+    """
     assert said("Always use tabs.", "assistant") == set()
     assert said("Error: no such file", "tool") == {"tool_result", "error"}
     assert said("Always use tabs.", "tool") == {"tool_result"}
     assert signals(message("system", "Always use tabs. Error: none.")) == NONE
-    assert signals(message("assistant", tool_calls=(ToolCall("c", "f"),))).tool_call
-    marked = message("tool", "fine", tool_result=ToolResult("c", is_error=True))
-    assert signals(marked).error
-
-
-def test_talk_with_something_in_it_is_no_small_talk():
-    """What calls a tool or shows a picture is not casual, whatever it says."""
-    picture = message("user", "Thanks!", images=(Image("https://example.com/a.png"),))
-    call = message("assistant", "Sure! One moment.", tool_calls=(ToolCall("c", "f"),))
-    assert not signals(picture).casual
-    assert not signals(call).casual
+    calling = signals(call(content="Sure! One moment."))
+    assert (calling.tool_call, calling.casual) == (True, False)
+    assert signals(result("fine", is_error=True)).error
+    picture = Image("https://example.com/a.png")
+    assert not signals(message("user", "Thanks!", images=(picture,))).casual
 
 
 @each_row("code", [200, 301, 404, 503])
@@ -193,17 +160,17 @@ def test_a_rule_or_a_constraint_is_always_a_directive(texts):
     assert not (found.casual and (found.directive or found.error or found.references))
 
 
-@each_row("role", ["user", "assistant", "tool"])
 @each_row("unit", ["word ", "i want to ", "a\n", '{"a": ', "it's, ", "谢谢"])
-def test_a_very_long_text_costs_no_more_than_its_ends(role, unit):
+def test_a_very_long_text_costs_no_more_than_its_ends(unit):
     """Of 1 MB only head and tail are read: it takes milliseconds."""
-    long = message(role, unit * (1_000_000 // len(unit)))
-    taken = []
-    for _ in range(3):  # A machine may be halted meanwhile.
-        start = process_time()
-        signals(long)
-        taken.append(process_time() - start)
-    assert min(taken) < 0.1
+    for role in ("user", "assistant", "tool"):
+        long = message(role, unit * (1_000_000 // len(unit)))
+        taken = []
+        for _ in range(3):  # A machine may be halted meanwhile.
+            start = process_time()
+            signals(long)
+            taken.append(process_time() - start)
+        assert min(taken) < 0.1
 
 
 def test_head_and_tail_of_a_long_text_are_read():
@@ -212,17 +179,6 @@ def test_head_and_tail_of_a_long_text_are_read():
     assert "constraint" in said("Never use tabs.\n" + padding)
     assert "constraint" in said(padding + "\nNever use tabs.")
     assert "constraint" not in said(padding[: HEAD + TAIL] + "\nNever use tabs.\n" + padding)
-
-
-@each_row("number", [0, 1])
-def test_the_notation_of_phrases_means_what_it_says(number):
-    """Choices, options and marks of a phrase give the word sequences they stand for."""
-    cases = [
-        ("(can|could) you [please] go", "can you go|can you please go|could you go"),
-        ("^ don't ... @verb $", "^ dont ... @verb $"),
-    ]
-    phrase, expected = cases[number]
-    assert set(expected.split("|")) <= {" ".join(words) for words in variants(phrase)}
 
 
 def test_every_language_knows_the_certain_cues():
@@ -234,14 +190,6 @@ def test_every_language_knows_the_certain_cues():
         text = file.read_text("utf-8")
         for cue in ("rule", "error", "correction", "casual", "completion", "opening", "reference"):
             assert f": {cue}]" in text, f"{file} has no {cue}"
-
-
-def test_the_longest_phrase_can_silence_a_shorter_one():
-    """Words that mean nothing in a longer phrase are not looked at again inside it."""
-    book = lexicons()["user"]
-    end, cues = book.match(["no", "errors", "$"], 0, first=True)
-    assert end == 2
-    assert not cues & Cue.ERROR
 
 
 def test_there_are_enough_judgements():

@@ -1,15 +1,16 @@
-"""Strategies: what each keeps beside what stays in any case."""
+"""Strategies: what each keeps beside what stays in any case, and those of others."""
 
 import pytest
-from dialogues import METER, dialogues, transcript, view
+from dialogues import METER, AnyStrategy, dialogues, talk, view
 from hypothesis import given
-from tables import each_row
 
-from memoranda import Conversation, Memory
+from memoranda import Conversation, Memory, Settings
+from memoranda.conversation import Strategy
 from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
 from memoranda.conversation.strategies import STRATEGIES
 from memoranda.conversation.view import Policy
-from memoranda.errors import InvalidInput
+from memoranda.errors import ConfigError, InvalidInput
+from memoranda.testing.embedders import HashEmbedder
 
 HERE = DEFAULT_LIMITS.settings
 
@@ -20,28 +21,12 @@ def shown(messages, budget, *, strategy, **policy):
     return [item.content for item in view(messages, budget, policy, METER).messages]
 
 
-def talk(*lines):
-    """Make a transcript of ``user: …`` and ``assistant: …`` lines."""
-    return transcript([(*line.split(": ", 1), {}) for line in lines])
-
-
 @given(messages=dialogues())
 def test_everything_stays_while_it_fits(messages):
     """R6.1: below every limit nothing is left out but what no provider takes."""
     for name in STRATEGIES:
         seen = view(messages, 10**9, Policy(strategy=STRATEGIES[name], max_messages=10**6), METER)
         assert seen.pruned == ()
-
-
-def test_recency_keeps_the_end_message_by_message():
-    """Seed 003: system messages, then the newest that fit; an answer without its question too."""
-    messages = talk("system: Rules.", "user: one", "assistant: two", "user: three", "assistant: f")
-    markers = 40
-    tokens = sum(item.tokens for item in (messages[0], *messages[2:]))
-    kept = shown(messages, tokens + markers, strategy="recency", keep_recent=1)
-    assert kept in (["Rules.", "two", "three", "f"], ["Rules.", "one", "two", "three", "f"])
-    tight = shown(messages, messages[0].tokens + messages[-1].tokens, strategy="recency")
-    assert tight == ["Rules.", "f"]
 
 
 def test_recency_stops_at_the_first_that_does_not_fit():
@@ -106,12 +91,6 @@ def test_importance_keeps_a_rule_that_recency_forgets():
         assert any("/srv" in text for text in shown(messages, 600, strategy=name, keep_recent=4))
 
 
-@each_row("name", sorted(STRATEGIES))
-def test_every_name_gives_a_strategy(name):
-    """Each listed name can be used."""
-    assert check_limits(HERE, strategy=name).policy.strategy is STRATEGIES[name]
-
-
 def test_an_unknown_argument_is_refused(tmp_path):
     """However a conversation is opened, a misspelt limit is no default; the nearest is named."""
     meant = "did you mean context_limit"
@@ -123,26 +102,147 @@ def test_an_unknown_argument_is_refused(tmp_path):
         memory.conversation("trip", contextlimit=5)
 
 
-class FirstWords:
-    """Keeps what was said first: a strategy of one's own."""
+def test_every_name_gives_a_strategy():
+    """Each listed name can be used."""
+    for name, strategy in STRATEGIES.items():
+        assert check_limits(HERE, strategy=name).policy.strategy is strategy
 
-    name = "first_words"
-    description = "what was said first"
+
+PACKAGE = '''
+"""Keeps what speaks of money: a strategy of another package."""
+
+
+class Money:
+    name = "money"
+    description = "what speaks of money"
     pairs = True
 
     def select(self, given, selection):
-        """Keep units from the oldest on."""
-        for index in range(len(given.units)):
-            if not selection.take([index]):
-                return
+        for index in reversed(range(len(given.units))):
+            if "$" in given.units[index].head.content:
+                selection.take(given.mates(index), "it speaks of money")
 
 
-def test_an_object_of_ones_own_is_a_strategy():
-    """It decides what stays beside what must, and the receipt and the explanation name it."""
-    chat = Conversation(strategy=FirstWords(), keep_recent=1, max_messages=4)
-    for number in range(8):
-        chat.add("user", f"number {number}")
-    shown = chat.view(10_000)
-    assert [message.position for message in shown.messages] == [0, 1, 2, 7]
-    assert chat.prune(60).strategy == "first_words"
-    assert "first_words keeps what was said first" in chat.explain().told[0]
+class NotOne:
+    name = "not_one"
+
+
+ready = Money()
+'''
+ENTRIES = """[memoranda.strategies]
+money = memoranda_money:Money
+ready_money = memoranda_money:ready
+not_one = memoranda_money:NotOne
+gone = memoranda_money:Nothing
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package that is installed for the test: a module, and its metadata beside it."""
+    site = tmp_path / "site-packages"
+    info = site / "memoranda_money-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "memoranda_money.py").write_text(PACKAGE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memoranda-money\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+    monkeypatch.syspath_prepend(str(site))
+
+
+def test_question_and_answer_are_not_parted_by_a_strategy():
+    """One that asks for pairs and takes an answer alone gets its question, too, or neither."""
+    answer = AnyStrategy([[1]], pairs=True, rude=False)
+    chat = Conversation(strategy=answer, keep_recent=1, max_messages=100)
+    for number in range(30):
+        chat.add("user", f"Question {number}?")
+        chat.add("assistant", f"Answer {number}.")
+    assert [item.content for item in chat.view(200).messages] == [
+        *("Question 0?", "Answer 0."),
+        *("Question 29?", "Answer 29."),
+    ]
+
+
+def test_what_is_no_strategy_is_refused():
+    """The message says what it lacks, and which names there are."""
+    for given_, lacks in (
+        (object(), "it lacks name .str., description .str., pairs .bool., select .method."),
+        (5, "it lacks name"),
+        (AnyStrategy, "it is a class, pass an object of it"),
+    ):
+        with pytest.raises(InvalidInput, match=f"{lacks}.*; names are rolling_window, recency"):
+            Conversation(strategy=given_)
+    half = AnyStrategy([], pairs="yes", rude=False)
+    with pytest.raises(InvalidInput, match=r"it lacks pairs .bool.; names"):
+        Conversation(strategy=half)
+
+
+def test_an_object_is_a_strategy_of_a_memory(tmp_path):
+    """It goes where a name goes, and the receipts of a stored conversation name it."""
+    strategy = AnyStrategy([[0]], pairs=True, rude=False)
+    assert isinstance(strategy, Strategy)
+    with Memory(tmp_path / "a.db", embedder=HashEmbedder()) as memory:
+        chat = memory.conversation("trip", strategy=strategy, keep_recent=1)
+        for number in range(12):
+            chat.add("user", f"Number {number}.")
+        assert chat.prune(70).strategy == "random"
+        assert "Number 0." in [item.content for item in chat.view().messages]
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", ["money", "ready_money"])
+def test_an_installed_strategy_has_a_name(name, tmp_path):
+    """A class or an object of an installed package: by argument, and by the settings."""
+    settings = Settings(conversation={"strategy": name}, embedding={"model": "none"})
+    with Memory(tmp_path / "a.db", settings=settings) as memory:
+        chats = [
+            Conversation(strategy=name, keep_recent=1),
+            Conversation(settings=settings, keep_recent=1),
+            memory.conversation("trip", keep_recent=1),
+        ]
+        for chat in chats:
+            chat.add("user", "It costs $12.")
+            for number in range(30):
+                chat.add("user", f"Number {number}.")
+            kept = [item.content for item in chat.view(120).messages]
+            assert kept == ["It costs $12.", "Number 29."]
+            assert "money keeps what speaks of money" in chat.explain().told[0]
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_cannot_be_used_of_an_installed_package_is_said():
+    """Names what is installed, the entry point, and what is wrong with it."""
+    with pytest.raises(
+        InvalidInput, match=r"'not_one', the entry point .*:NotOne .* it lacks desc"
+    ):
+        Conversation(strategy="not_one")
+    with pytest.raises(InvalidInput, match=r"'gone', the entry point .* cannot be loaded: Attrib"):
+        Conversation(strategy="gone")
+    with pytest.raises(InvalidInput, match=r"use one of rolling_window, .*hybrid, gone, money"):
+        Conversation(strategy="zzz")
+    with pytest.raises((ConfigError, ValueError), match="gone, money, not_one"):
+        Settings(conversation={"strategy": "zzz"})
+
+
+class Broken:
+    """A strategy with a mistake in it."""
+
+    name = "broken"
+    description = "nothing"
+    pairs = True
+
+    def select(self, given, selection):
+        """Fail."""
+        raise LookupError(f"no such word in {given!r:.40}, {selection!r:.40}")
+
+
+def test_a_mistake_in_a_strategy_loses_no_message(caplog):
+    """What is shown with it says so; what is added is kept, and the log has the mistake."""
+    chat = Conversation(strategy=Broken(), keep_recent=1, max_tokens=100)
+    for number in range(30):
+        chat.add("user", f"Number {number}.")
+    assert len(chat.messages) == 30
+    assert chat.prunings == ()
+    assert "no such word" in caplog.text
+    with pytest.raises(LookupError, match="no such word"):
+        chat.view()
+    assert len(chat.view(10_000).messages) == 30

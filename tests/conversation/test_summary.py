@@ -1,46 +1,27 @@
-"""Summaries: word for word, short, the most important first, and nothing where nothing matters."""
+"""Summaries: word for word and short; in the place of bare markers, never waited for (R3.6)."""
 
 import json
+import logging
 import re
-from datetime import UTC, datetime
+import threading
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from message_samples import call, message, result
 from tables import each_row
+from talks import PATIENCE, alone, chatter, chosen, fill, heard, lawful, named, remembering
 
-from memoranda.conversation.summary import LABELS, ExtractiveSummarizer
+from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Message, ToolCall, ToolResult
 
 LINE = re.compile(r"(?P<label>[a-z]+|error in \S+): (?P<said>.+?)(?: ×\d+)?")
-
-
-def message(role, content="", **fields):
-    """Make a message of a role."""
-    return Message(
-        id="1",
-        role=role,
-        content=content,
-        timestamp=datetime(2026, 1, 1, tzinfo=UTC),
-        tokens=1,
-        **fields,
-    )
 
 
 def talk(*turns):
     """Make messages of pairs: who, and what they say."""
     return [message(role, content) for role, content in turns]
-
-
-def call(name, arguments="{}", id="c"):
-    """Make an assistant's tool call."""
-    return message("assistant", tool_calls=(ToolCall(id, name, arguments),))
-
-
-def result(content, id="c"):
-    """Make a tool's result."""
-    return message("tool", content, tool_result=ToolResult(id))
 
 
 def lines(messages, **options):
@@ -78,78 +59,54 @@ def test_the_most_important_comes_first():
     ]
 
 
-@each_row(
-    "turns",
-    [
-        [],
-        [("user", "Hi!"), ("assistant", "Hello! How can I help you today?")],
-        [("user", "Thanks!"), ("assistant", "You're welcome! Have a great day!")],
-        [("system", "You plan trips. Never lie.")],
-        [("user", ""), ("assistant", "")],
-        [("user", "👍")],
-    ],
-)
-def test_nothing_is_said_where_nothing_matters(turns):
-    """Small talk and system prompts need no summary."""
-    assert ExtractiveSummarizer().summarize(talk(*turns)) == ""
-
-
-def test_small_talk_around_a_request_is_left_out():
-    """Of a message only the sentences that matter are quoted."""
-    turns = [("user", "Hi Ana! How are you? Please cancel order 4471. Thanks a lot!")]
-    assert lines(talk(*turns)) == ["asked: Please cancel order 4471."]
+TRACE = "Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 'id'"
 
 
 @each_row(
-    ("text", "line"),
+    ("messages", "told"),
     [
-        ("Wo ist der Schlüssel von Haus Nr. 12?", "said: Wo ist der Schlüssel von Haus Nr. 12?"),
-        ("Ng'ombe wangu ni mgonjwa. Nifanye nini?", "said: Ng'ombe wangu ni mgonjwa."),
-        ("我的订单号是 A2231。谢谢。", "said: 我的订单号是 A2231。"),
-        ("मेरा ऑर्डर कहाँ है", "said: मेरा ऑर्डर कहाँ है"),
+        ([], []),
+        (talk(("user", "Hi!"), ("assistant", "Hello! How can I help you today?")), []),
+        (talk(("user", "Thanks!"), ("assistant", "You're welcome! Have a great day!")), []),
+        (talk(("system", "You plan trips. Never lie.")), []),
+        (talk(("user", ""), ("assistant", ""), ("user", "👍")), []),
+        (
+            talk(("user", "Hi Ana! How are you? Please cancel order 4471. Thanks a lot!")),
+            ["asked: Please cancel order 4471."],
+        ),
+        # In a language without cues the first sentence stands for what a user said.
+        (
+            talk(("user", "Wo ist der Schlüssel von Haus Nr. 12?")),
+            ["said: Wo ist der Schlüssel von Haus Nr. 12?"],
+        ),
+        (
+            talk(("user", "Ng'ombe wangu ni mgonjwa. Nifanye nini?")),
+            ["said: Ng'ombe wangu ni mgonjwa."],
+        ),
+        (talk(("user", "मेरा ऑर्डर कहाँ है")), ["said: मेरा ऑर्डर कहाँ है"]),
+        # What only a tool said is not listed; of a traceback the last line names the error.
+        (
+            [call("search", '{"to": "LIS8"}'), result('["HAT001", "HAT002", "LIS8"]')],
+            ["named: LIS8", "tools: search"],
+        ),
+        (
+            [call("pay"), result("Error: card declined")] * 3,
+            ["error in pay: Error: card declined ×3", "tools: pay ×3"],
+        ),
+        ([result(TRACE)], ["error: KeyError: 'id'"]),
     ],
 )
-def test_a_language_without_cues_is_quoted_by_its_first_sentence(text, line):
-    """No language is passed over: what a user says is told, in their own words."""
-    assert line in lines(talk(("user", text)))
+def test_what_matters_is_told_once_and_small_talk_is_not(messages, told):
+    """Small talk and system prompts need no summary; what is repeated has its number."""
+    assert lines(messages) == told
 
 
 def test_names_and_figures_are_found_by_their_form():
     """Files, ids, dates, sums and addresses that were used are listed, whatever the language."""
-    text = "src/app.py XEHM4B 2026-05-17 14 June $1,204.50 ana@example.com v2.3.1 19:30"
-    (named,) = lines([call("f", json.dumps({"a": text}))])[:1]
-    assert named.startswith("named: ")
-    assert set(named.removeprefix("named: ").split(", ")) == {
-        "src/app.py",
-        "XEHM4B",
-        "2026-05-17",
-        "14 June",
-        "$1,204.50",
-        "ana@example.com",
-        "v2.3.1",
-        "19:30",
-    }
-
-
-def test_what_only_a_tool_said_is_not_listed():
-    """Hundreds of ids in a result that nobody used say nothing."""
-    messages = [call("search", '{"to": "LIS8"}'), result('["HAT001", "HAT002", "LIS8"]')]
-    assert lines(messages) == ["named: LIS8", "tools: search"]
-
-
-def test_repetitions_are_counted():
-    """What is said again, and what is called again, is told once with its number."""
-    turn = [call("pay"), result("Error: card declined")]
-    assert lines([*turn, *turn, *turn]) == [
-        "error in pay: Error: card declined ×3",
-        "tools: pay ×3",
-    ]
-
-
-def test_of_a_traceback_the_last_line_is_told():
-    """It is the one that names the error."""
-    trace = "Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 'id'"
-    assert lines([result(trace)]) == ["error: KeyError: 'id'"]
+    named = "src/app.py, XEHM4B, 2026-05-17, 14 June, $1,204.50, ana@example.com, v2.3.1, 19:30"
+    used = json.dumps({"a": named.replace(",  ", " ")})
+    told = lines([call("f", used)])[0].removeprefix("named: ")
+    assert sorted(told.split(", ")) == sorted(named.split(", "))
 
 
 def test_the_newest_survive_where_there_is_little_room():
@@ -217,6 +174,202 @@ def test_every_line_is_quoted(turns):
         assert quoted_in(line, messages)
 
 
-def test_labels_are_plain_words():
-    """A reader needs no legend."""
-    assert all(label.isalpha() for label in LABELS)
+WINDOW = 1_000
+SAID = "Decision: we use PostgreSQL 16 for the ledger, budget 4,000 EUR. Error 404 in ledger.py."
+
+
+class Held:
+    """A summarizer that works when it is let go."""
+
+    def __init__(self, text="They spoke of the ledger."):
+        """Answer with ``text``, or fail with it if it is an exception."""
+        self.text = text
+        self.begun = threading.Event()
+        self.go = threading.Event()
+        self.asked = []
+
+    def summarize(self, messages):
+        """Wait to be let go, then answer."""
+        self.asked.append(tuple(messages))
+        self.begun.set()
+        assert self.go.wait(PATIENCE)
+        if isinstance(self.text, Exception):
+            raise self.text
+        return self.text
+
+
+@contextmanager
+def summarized(chat):
+    """Wait at the end of the block until the next summary is there."""
+    done = threading.Event()
+    chat.on("summarized", lambda _: done.set())
+    yield
+    assert done.wait(PATIENCE)
+
+
+def settled():
+    """Wait until no summary is being made."""
+    for thread in threading.enumerate():
+        if thread.name == "memoranda-summary":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture(params=["alone", "stored"])
+def start(request, tmp_path):
+    """Start a conversation: ``start(summarizer=…)``, in memory alone or in a file."""
+    if request.param == "alone":
+        yield lambda **arguments: alone(context_limit=WINDOW, **arguments)
+    else:
+        with remembering(tmp_path / "m.db") as memory:
+            yield lambda **arguments: memory.conversation(
+                "c", context_limit=WINDOW, max_messages=10_000, **arguments
+            )
+
+
+def test_an_extractive_summary_stands_in_the_marker_and_is_counted(tmp_path):
+    """``summaries = "extractive"``: at once, in few words, within the budget, and kept."""
+    path = tmp_path / "m.db"
+    bare = alone(keep_recent=2, context_limit=WINDOW)
+    with remembering(path, summaries="extractive") as memory:
+        telling = alone(
+            keep_recent=2, context_limit=WINDOW, settings=chosen(summaries="extractive")
+        )
+        stored = memory.conversation("c", keep_recent=2, context_limit=WINDOW)
+        for chat in (bare, telling, stored):
+            chat.add("user", SAID)
+            fill(chat, [60] * 14)
+        for chat in (telling, stored):
+            [marker], [without] = lawful(chat, 800).markers, bare.view().markers
+            head, _, summary = marker.text.partition("\nIn short: ")
+            assert head.split(" (")[0] == without.text.split(" (")[0]
+            assert "PostgreSQL 16" in summary
+            assert len(summary) < 700
+            assert marker.cost > without.cost
+            [cut] = chat.prunings[0].cuts
+            assert cut.summary == summary
+            context = chat.context("And now?", budget=760)
+            assert context.tokens == sum(item.tokens for item in context.receipt.included) <= 760
+            assert any(summary in message["content"] for message in context.messages)
+            assert len(lawful(chat, 650).messages) == 15 - chat.prunings[0].messages
+        kept = stored.view().markers
+    with remembering(path) as memory:
+        assert memory.conversation("c", keep_recent=2).view().markers == kept
+
+
+def test_adding_does_not_wait_for_a_summary(start):
+    """The marker is bare at first; the summary stands in it when it is ready, and is told."""
+    summarizer = Held()
+    chat = start(summarizer=summarizer, keep_recent=2)
+    events = heard(chat, "pruned", "summarized")
+    said = fill(chat, [60] * 14)  # returns although the summarizer still waits
+    [receipt] = named(events, "pruned")
+    assert summarizer.begun.wait(PATIENCE)
+    assert named(events, "summarized") == []
+    [marker] = lawful(chat, 800).markers
+    assert "In short" not in marker.text
+    chat.context("And now?")
+    chat.add("assistant", "All goes on.")
+    with summarized(chat):
+        summarizer.go.set()
+    assert named(events, "summarized") == [receipt.id]
+    assert [[m.id for m in asked] for asked in summarizer.asked] == [
+        [m.id for m in said[: receipt.messages]]
+    ]
+    [told] = lawful(chat, 800).markers
+    assert told.text == f"{marker.text}\nIn short: They spoke of the ledger."
+    assert told.cost > marker.cost
+    assert (told.id, told.messages, told.tokens) == (marker.id, marker.messages, marker.tokens)
+    assert [cut.summary for cut in chat.prunings[0].cuts] == ["They spoke of the ledger."]
+    assert chat.expand(told) == tuple(said[: receipt.messages])
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("no model"), 5, "", "half \ud800 a letter \x00"])
+def test_a_summarizer_that_fails_leaves_the_bare_marker(start, answer, caplog):
+    """What it raises, or an answer that cannot be stored, is logged; nothing else changes."""
+    summarizer = Held(answer)
+    summarizer.go.set()
+    chat = start(summarizer=summarizer, keep_recent=2)
+    with caplog.at_level(logging.ERROR, logger="memoranda.conversation"):
+        fill(chat, [60] * 14)
+        settled()
+    assert len(caplog.records) == (answer != "")
+    [marker] = lawful(chat, 800).markers
+    assert "In short" not in marker.text
+    fill(chat, [60] * 8)
+    settled()
+    assert len(chat.prunings) == 2
+    lawful(chat, 800)
+
+
+def test_a_long_summary_does_not_push_out_the_messages(start):
+    """A summary of any length leaves the view its messages: it is cut, not they."""
+    summarizer = Held("They spoke at length of the ledger. " * 500)
+    summarizer.go.set()
+    chat = start(summarizer=summarizer, keep_recent=2)
+    with summarized(chat):
+        fill(chat, [60] * 14)
+    shown = lawful(chat, 800)
+    assert len(shown.messages) >= 7
+    [marker] = shown.markers
+    assert marker in shown.entries
+    assert "In short: They spoke at length" in marker.text
+    assert marker.cost < 400
+
+
+def test_each_cut_has_the_summary_of_its_own_messages(start):
+    """Each cut is summed up for itself; two side by side are one marker with both, oldest first."""
+    summarizer = Held()
+    summarizer.summarize = lambda messages: f"{len(messages)} from {messages[0].position}"
+    chat = start(summarizer=summarizer, keep_recent=1)
+    said = chatter(chat, 9)
+    chat.pin(said[3].id)
+    for size, texts in ((60, ["3 from 0", "4 from 4"]), (70, ["3 from 0", "4 from 4\n5 from 8"])):
+        with summarized(chat):
+            chat.prune(size)
+        settled()
+        markers = lawful(chat).markers
+        assert [marker.text.rpartition("In short: ")[2] for marker in markers] == texts
+        chatter(chat, 6)
+
+
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_erasing_a_message_removes_the_summaries_of_it(tmp_path, when):
+    """Law 7: no summary repeats what was erased, nor one that is being made at that moment."""
+    summarizer = Held("The secret is xyzzy-42.")
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2, summarizer=summarizer)
+        secret = chat.add("user", "The secret is xyzzy-42.")
+        fill(chat, [60] * 14)
+        assert summarizer.begun.wait(PATIENCE)
+        if when == "before":
+            with summarized(chat):
+                summarizer.go.set()
+            assert "xyzzy" in chat.view().markers[0].text
+        memory.forget(secret.record_id, erase=True)
+        summarizer.go.set()
+        settled()
+        assert "xyzzy" not in str(chat.prunings)
+        assert "xyzzy" not in str(chat.view())
+        assert "xyzzy" not in str(chat.context("And now?"))
+        assert memory.verify() == []
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"xyzzy" not in stored
+
+
+def test_a_memory_that_closes_while_a_summary_is_made(tmp_path, caplog):
+    """The summary is lost, the marker stays bare, and nobody is hurt."""
+    summarizer = Held()
+    with (
+        caplog.at_level(logging.CRITICAL, logger="memoranda.conversation"),
+        remembering(tmp_path / "m.db") as memory,
+    ):
+        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2, summarizer=summarizer)
+        fill(chat, [60] * 14)
+        assert summarizer.begun.wait(PATIENCE)
+    summarizer.go.set()
+    settled()
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", keep_recent=2)
+        assert "In short" not in chat.view().markers[0].text
+        assert memory.verify() == []

@@ -1,44 +1,39 @@
-"""The laws of the view, for every strategy, budget and shape of transcript."""
+"""The laws of the view, for every strategy, budget and shape of transcript; units of messages."""
 
 from itertools import pairwise
 
-from dialogues import METER, dialogues, view
+from dialogues import METER, POLICIES, dialogues, view
 from hypothesis import given
 from hypothesis import strategies as st
+from message_samples import ROLES, message
+from tables import each_row
+from talks import texts
 
 from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.pruning import pruned_spans
 from memoranda.conversation.strategies import STRATEGIES
-from memoranda.conversation.view import Policy, view_of
-from memoranda.model.models import Marker, Message, Pruning
+from memoranda.conversation.view import Policy, essentials, view_of
+from memoranda.model.models import Marker, Message, ToolCall, ToolResult
 
 BUDGETS = st.integers(20, 6_000)
-POLICIES = st.builds(
-    Policy,
-    strategy=st.sampled_from([STRATEGIES[name] for name in sorted(STRATEGIES)]),
-    max_messages=st.sampled_from([10, 20, 500]),
-    keep_recent=st.sampled_from([1, 4, 10]),
-    stable=st.booleans(),
-)
-
-
-def fixed_tokens(messages):
-    """Return the tokens of what stays whatever happens, whole exchanges counted."""
-    return Ledger((), messages).fixed_tokens
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_a_view_never_exceeds_its_budget(messages, budget, policy):
-    """Law 1: within the budget, or exactly the fixed messages where these exceed it."""
-    seen = view(messages, budget, policy, METER)
-    fixed = fixed_tokens(messages)
-    assert seen.tokens <= max(budget, fixed)
-    if fixed > budget:
+    """Law 1: within the budget, or exactly the fixed messages where these exceed it.
+
+    Nor does it hold more messages than it may, unless as many must stay.
+    """
+    seen, ledger = view(messages, budget, policy, METER), Ledger((), messages)
+    assert seen.tokens <= max(budget, ledger.fixed_tokens)
+    if ledger.fixed_tokens > budget:
         assert all(message.pinned or message.role != "user" for message in seen.messages)
     shown = {message.id for message in seen.messages}
-    for unit in Ledger((), messages).units:
+    for unit in ledger.units:
         if unit.fixed:
             assert {message.id for message in unit.messages} <= shown
+    if policy.pairs and not policy.stable:
+        must = sum(len(ledger.units[at].messages) for at in essentials(ledger, policy))
+        assert len(shown) <= max(policy.max_messages, must)
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -70,7 +65,7 @@ def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     if not policy.pairs or not requests:
         return
     last = requests[-1]
-    if fixed_tokens(messages) + last.tokens <= budget:
+    if Ledger((), messages).fixed_tokens + last.tokens <= budget:
         assert last.head in view(messages, budget, policy, METER).messages
 
 
@@ -115,31 +110,6 @@ def test_a_view_is_a_function_of_its_input(messages, budget, policy):
     assert view_of(ledger, budget, policy, METER) == view(messages, budget, policy, METER)
 
 
-@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES, then=BUDGETS)
-def test_what_was_pruned_stays_out_and_marked(messages, budget, policy, then):
-    """After a pruning its messages are in no view, and under exactly one marker of each."""
-    ledger = Ledger((), messages)
-    gone = pruned_spans(ledger, budget, policy, METER)
-    receipt = Pruning(
-        id="prn_1",
-        at=messages[-1].timestamp if messages else None,
-        trigger="manual",
-        why="a test",
-        strategy=policy.strategy,
-        before=0,
-        after=0,
-        cuts=gone,
-    )
-    places = {place for cut in gone for place in range(cut.first, cut.last + 1)}
-    ledger.prune(receipt)
-    seen = view_of(ledger, then, policy, METER)
-    assert seen == view(messages, then, policy, METER, [receipt])
-    assert places.isdisjoint(message.position for message in seen.messages)
-    marked = [place for item in seen.markers for place in range(item.first, item.last + 1)]
-    assert len(marked) == len(set(marked))
-    assert places <= set(marked)
-
-
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_markers_stand_where_messages_are_missing(messages, budget, policy):
     """A shown marker stands before what came after it, and after what came before."""
@@ -166,3 +136,63 @@ def test_question_and_answer_stay_or_go_together(messages, budget):
         opened = asked.position == 0 or messages[asked.position - 1].role != "user"
         if (asked.role, answer.role) == ("user", "assistant") and neighbours and closed and opened:
             assert (asked.id in seen) == (answer.id in seen)
+
+
+def transcript(text):
+    """Make messages from a sketch: ``u a s`` plain, ``c:x,y`` calls, ``r:x`` a result."""
+    made = []
+    for position, word in enumerate(text.split()):
+        kind, _, ids = word.partition(":")
+        fields = {"id": f"{position}", "position": position}
+        if kind == "c":
+            fields["tool_calls"] = tuple(ToolCall(name, "f") for name in ids.split(","))
+        elif ids:
+            fields["tool_result"] = ToolResult(ids)
+        role = {"c": "assistant", "r": "tool"}.get(kind) or ROLES[kind]
+        made.append(message(role, word, **fields))
+    return made
+
+
+@each_row(
+    ("sketch", "whole", "waiting", "orphans"),
+    [
+        ("", [], [], []),
+        ("u a", ["u", "a"], [], []),
+        ("u c:x r:x a", ["u", "c:x r:x", "a"], [], []),
+        ("c:x,y r:y r:x", ["c:x,y r:y r:x"], [], []),
+        ("c:x,y r:x u r:y", ["c:x,y r:x r:y", "u"], [], []),
+        ("c:x u r:x", ["c:x r:x", "u"], [], []),
+        ("c:x u a u", ["u", "a", "u"], [], ["c:x"]),
+        ("c:x,y r:x u", ["u"], [], ["c:x,y", "r:x"]),
+        ("r:x u", ["u"], [], ["r:x"]),
+        ("r u", ["u"], [], ["r"]),
+        ("c:x r:x r:x", ["c:x r:x"], [], ["r:x"]),
+        ("c:x r:z r:x", ["c:x r:x"], [], ["r:z"]),
+        ("c:x,x r:x r:x", [], [], ["c:x,x", "r:x", "r:x"]),
+        ("c:x c:y r:x r:y", ["c:x r:x", "c:y r:y"], [], []),
+        ("c:x c:y r:y r:x", ["c:x r:x", "c:y r:y"], [], []),
+        ("c:x c:x r:x r:x", ["c:x r:x"], [], ["c:x", "r:x"]),
+        ("c:x r:x c:x r:x", ["c:x r:x", "c:x r:x"], [], []),
+        # Only a call after which nothing was said waits for its results.
+        ("u c:x", ["u"], ["c:x"], []),
+        ("u c:x,y r:y", ["u"], ["c:x,y", "r:y"], []),
+        ("u c:x r:z", ["u"], ["c:x"], ["r:z"]),
+        ("u c:x c:y r:y", ["u", "c:y r:y"], [], ["c:x"]),
+    ],
+)
+def test_calls_and_results_stay_together_or_stay_out(sketch, whole, waiting, orphans):
+    """A call with all its results is one unit where the call is; anything less is an orphan."""
+    ledger = Ledger((), transcript(sketch))
+    assert [" ".join(texts(unit.messages)) for unit in ledger.units] == whole
+    assert (texts(ledger.waiting()), sorted(texts(ledger.orphans()))) == (waiting, orphans)
+
+
+def test_a_late_result_mends_what_was_torn():
+    """An orphan is no orphan any more once its counterpart came, however late."""
+    messages = transcript("u c:x u a u r:x")
+    ledger = Ledger((), messages[:-1])
+    assert texts(ledger.orphans()) == ["c:x"]
+    ledger.extend(messages[-1:])
+    assert ledger.orphans() == []
+    assert texts(unit.head for unit in ledger.units) == ["u", "c:x", "u", "a", "u"]
+    assert ledger.tokens == ledger.count == 6

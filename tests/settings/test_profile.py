@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
-from memoranda.settings.configure import explain, list_settings, put, unset
+from memoranda.settings.configure import explain, list_settings
 from memoranda.settings.nested import nest
 from memoranda.settings.profile import chroma_location, derive_settings, embedding_name
 
@@ -47,19 +47,6 @@ def value(settings, place):
     for name in place:
         settings = getattr(settings, name)
     return settings
-
-
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Write the settings file of this test."""
-
-    def write(text, name="agent.yaml"):
-        path = tmp_path / name
-        path.write_text(text)
-        monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
-        return path
-
-    return write
 
 
 def test_the_configuration_of_s1_is_shipped_as_it_stands_there(monkeypatch, tmp_path):
@@ -181,11 +168,8 @@ def test_a_mistake_in_the_section_is_told(written, subtests):
     """What is unknown names what is known, what is wrong says what it should be."""
     for line, message in [
         ("pth: /m", "memory.pth is unknown; did you mean memory.path?"),
-        ("cleanup_interval: hourly", "memory.cleanup_interval='hourly' should be a valid"),
         ("cleanup_interval: 0", "memory.cleanup_interval='0' should be greater"),
-        ("context_window_size: 2.5", "memory.context_window_size='2.5' should be a valid integer"),
         ("path: ' '", "memory.path: ' ' names nothing; write a name"),
-        ("path: [a, b]", "memory.path=['a', 'b'] should be a valid string"),
         ("embedding_model: ''", "memory.embedding_model: '' names nothing"),
     ]:
         with subtests.test(line):
@@ -207,16 +191,6 @@ def test_each_value_says_what_it_follows_from(written):
     assert explain("retrieval.min_score").source == "memory"
 
 
-def test_the_section_is_set_and_unset_as_any(written):
-    """``memoranda config set memory.path`` begins it, and its last ``unset`` ends it."""
-    path = written("user = 'ana'  # who else\n", "agent.toml")
-    assert put("memory.path", "/m").changed
-    assert Settings().retrieval.fusion == "cosine"
-    assert unset("memory.path").changed
-    assert Settings().retrieval.fusion == "blend"
-    assert path.read_text().startswith("user = 'ana'  # who else\n")
-
-
 def test_a_window_has_as_many_turns_as_is_set(written):
     """S1.23: the size of the window is a setting; what the caller says wins."""
     written("memory:\n  context_window_size: 2\n  path: /m\n")
@@ -224,17 +198,11 @@ def test_a_window_has_as_many_turns_as_is_set(written):
     for number in range(6):
         chat.add("user", f"question {number}")
         chat.add("assistant", f"answer {number}")
-    assert [m.content for m in chat.window()] == [
-        "question 4",
-        "answer 4",
-        "question 5",
-        "answer 5",
-    ]
+    window = [message.content for message in chat.window()]
+    assert window == ["question 4", "answer 4", "question 5", "answer 5"]
     assert len(chat.window(3)) == 6
-    sent = chat.context().messages
-    assert [m["content"] for m in sent if m["role"] != "system"] == [
-        m.content for m in chat.window()
-    ]
+    sent = [m["content"] for m in chat.context().messages if m["role"] != "system"]
+    assert sent == window
 
 
 def test_without_a_model_nothing_is_opened(tmp_path):

@@ -1,14 +1,18 @@
-"""Settings: one value, read in one place; what is wrong in it is named."""
+"""Settings: one value, read in one place, of files in either format; what is wrong is named."""
 
+import os
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 import tzlocal
 
 from memoranda import Memory, Settings, errors
+from memoranda.settings import fields as declared
 from memoranda.settings.parsing import parse_span
 from memoranda.settings.sections import users_by_token
+from memoranda.settings.settings import config_path
 
 ONE, TWO = "0123456789abcdef", "fedcba9876543210=="
 
@@ -36,22 +40,18 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
 
 WRONG = [
     ({"colour": "red"}, "settings: colour is unknown"),
-    ({"embeding": {"model": "none"}}, "embeding is unknown; did you mean embedding"),
     ({"embedding": {"modle": "none"}}, r"embedding.modle is .*; did you mean embedding.model\?"),
     ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
     ({"timezone": "../../etc/passwd"}, "timezone"),
     ({"user": " "}, "user: ' ' names nothing"),
     ({"retrieval": {"fusion": "magic"}}, "retrieval.fusion='magic' should be 'blend', 'rrf' or"),
-    ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
     ({"retention": {"fact": "soon"}}, "retention.fact: .*'soon' is no time span; write forever"),
     ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
     ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
     ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
     ({"conversation": {"strategy": "magic"}}, "'magic' is none of rolling_window, recency"),
     ({"entities": {"fast": "regex, llm"}}, "entities.fast='regex, llm' String should match"),
-    ({"tokens": {"limits": {"m": 0}}}, "tokens.limits.m=0 should be greater than 0"),
     ({"tokens": {"tokenizers": {"m": "bert"}}}, "tokens.tokenizers.m='bert' String should match"),
-    ({"mcp": {"tokens": ONE}}, "entry 1 is no TOKEN=USER"),
     ({"mcp": {"tokens": f"{ONE}=ana,"}}, "entry 2 is no TOKEN=USER"),
     ({"mcp": {"tokens": "short-secret=ana"}}, "entry 1 .* a token of 16 or more ASCII characters"),
     ({"mcp": {"tokens": f"{ONE}é=ana"}}, "entry 1 is"),
@@ -106,14 +106,6 @@ def test_an_unknown_model_is_named(tmp_path, subtests):
         assert not (tmp_path / "m.db").exists()
 
 
-def test_a_location_can_be_set(tmp_path, monkeypatch):
-    """Without an argument the memory is where the settings say."""
-    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "set.db"))
-    with Memory(settings=Settings(embedding={"model": "none"})) as memory:
-        memory.remember("Ana likes tea")
-    assert (tmp_path / "set.db").exists()
-
-
 def test_spans_are_read():
     """A number and a unit."""
     assert parse_span("30d") == timedelta(days=30)
@@ -151,3 +143,188 @@ def machine_in_lisbon(monkeypatch):
         yield
     time.tzset()
     tzlocal.reload_localzone()
+
+
+# A robot's own file, in which the section `memory` is ours.
+ROBOT = """\
+robot:
+  name: reachy
+memory:
+  context_window_size: 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The user's configuration folder, which is empty, and nothing that names another."""
+    monkeypatch.delenv("MEMORANDA_CONFIG")
+    monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    path = config_path().parent
+    path.mkdir(parents=True)
+    return path
+
+
+def test_each_name_in_the_folder_is_read(folder, kitchen, subtests):
+    """Either format says the same, under the three names that are looked for, TOML first."""
+    assert config_path() == folder / "config.toml"
+    assert Settings() == Settings(user="default")
+    wanted = {"embedding": {"model": "none"}, "retrieval": {"fusion": "rrf"}, "user": "ana"}
+    wanted |= {"tokens": {"limits": {"gpt-4.1": 1000}}}
+    for suffix in (".yml", ".yaml", ".toml"):
+        with subtests.test(suffix):
+            path = folder / f"config{suffix}"
+            path.write_text(kitchen[suffix])
+            assert config_path() == path
+            assert Settings() == Settings(**wanted)
+
+
+def test_the_variable_names_a_file_of_either_format(folder, kitchen, written, subtests):
+    """MEMORANDA_CONFIG wins over the folder; line ends and the mark of Windows change nothing."""
+    for other in ("config.toml", "config.yaml"):
+        (folder / other).write_text("nonsense: [")
+    for suffix in (".toml", ".yaml", ".YML"):
+        for mark in (b"", b"\xef\xbb\xbf"):
+            with subtests.test(suffix, mark=mark):
+                content = kitchen[suffix].replace("\n", "\r\n").encode()
+                written(mark + content, f"a{suffix}")
+                assert Settings().tokens.limits == {"gpt-4.1": 1000}
+
+
+def test_a_home_is_found_in_the_variable(folder, monkeypatch):
+    """``~`` means the home, as no shell has expanded it."""
+    monkeypatch.setenv("MEMORANDA_CONFIG", "~/mine.yaml")
+    (Path(os.environ["HOME"]) / "mine.yaml").write_text("user: ana")
+    assert folder.is_dir()
+    assert Settings().user == "ana"
+    assert Settings(embedding={"folder": "~/models"}).embedding.folder == Path.home() / "models"
+
+
+def test_of_another_programs_file_the_section_memory_is_read(folder, written):
+    """S1.37: beside it a robot has sections of its own; a slip of the pen is none of these."""
+    path = folder.parent / "config" / "default.yaml"
+    path.parent.mkdir()
+    path.write_text(ROBOT)
+    assert config_path() == folder / "config.toml"  # A working directory chooses no store.
+    written(ROBOT)
+    settings = Settings()
+    assert (settings.conversation.window, settings.user) == (3, "default")
+    for slip in ("memory:\n  path: /m\nembeding:\n  model: none\n", "robot:\n  name: reachy\n"):
+        written(slip)
+        with pytest.raises(errors.ConfigError, match="is unknown"):
+            Settings()
+
+
+WRONG_TOML = [b"timezone = ", b"\xff\xfe", b"[[embedding", b"a=" + b"[" * 3000]
+WRONG_YAML = [
+    ("user: [1", r"while parsing a flow sequence .* line 1, column 7"),
+    ("user: ana\n\tx: y", "line 2, column 1"),
+    ("user: ana\nuser: eva", 'found duplicate key "user" .* line 2, column 1'),
+    ("- user", r"it holds \['user'\], not names with values"),
+    ("just text", "it holds 'just text'"),
+    ("? [a]\n: b", "not names with values"),
+    ("user: ana\n---\nb: 2", "expected a single document"),
+    ("user: \x07", "special characters are not allowed"),
+    (b"\xff\xfe", "utf-8"),
+    ("a: " + "[" * 400 + "]" * 400, "recursion"),
+]
+
+
+def test_a_file_that_cannot_be_understood_is_named(written, monkeypatch, subtests):
+    """The message says which file, and why, with the line where the format's reader knows it."""
+    rows = [("a.toml", content, ":") for content in WRONG_TOML]
+    for name, content, why in [*rows, *(("a.yaml", *row) for row in WRONG_YAML)]:
+        with subtests.test(f"{name} {content!r:.20}"):
+            path = written(content, name)
+            with pytest.raises(errors.ConfigError, match=why) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"{path} cannot be understood: ")
+            assert "\n" not in str(caught.value)
+    written("user = 'ana'", "settings.conf")
+    with pytest.raises(errors.ConfigError, match=r"settings\.conf must be named \.toml, \.yaml"):
+        Settings()
+    monkeypatch.setenv("MEMORANDA_CONFIG", "x" * 300 + ".toml")
+    with pytest.raises(errors.ConfigError, match=r"the settings file .* cannot be read: File"):
+        Settings()
+
+
+def test_yaml_means_what_the_setting_is(written, subtests):
+    """A word stays a word where the setting is text; what is empty sets nothing."""
+    written("user: 007\nembedding:\n  background: no\n  model: 'null'\n")
+    settings = Settings()
+    assert (settings.user, settings.embedding.background) == ("007", False)
+    assert settings.embedding.model == "null"
+    for content in ("", "# nothing\n", "---\n", "embedding:\n", "user: ~\n", "{}"):
+        with subtests.test(content):
+            written(content)
+            assert Settings() == Settings(user="default")
+
+
+def test_what_is_wrong_is_named_with_its_file_and_a_remedy(written, subtests):
+    """The message says in which file, what is there, and what helps; no secret is in it."""
+    for content, message in [
+        ("embeding: {model: none}", "embeding is unknown; did you mean embedding?"),
+        ("zzz: {keep: 3}", "zzz is unknown; memoranda config explain lists all there are"),
+        ("conversation: {keep_recent: 0}",
+         "conversation.keep_recent='0' should be greater than 0; see memoranda "),
+        ("embedding: 3", "embedding='3' should be a valid dictionary or instance of Embedding"),
+        ("tokens: {limits: {gpt-4.1: x}}", "tokens.limits.gpt-4.1='x' should be a valid integer"),
+        ("conversation: {prune_at: 0.7, prune_to: 0.75}",
+         "conversation: each of aggressive_to=0.5, prune_to=0.75, prune_at=0.7, aggressive_at=0.9"),
+    ]:  # fmt: skip
+        with subtests.test(content):
+            path = written(content)
+            with pytest.raises(errors.ConfigError) as caught:
+                Settings()
+            assert str(caught.value).startswith(f"settings: {path}: {message}")
+    wrong = "[embedding]\nthreads = 0\nmodle = 'x'\napi_key = ['sk-swordfish']\n"
+    path = written(wrong, "a.toml")
+    with pytest.raises(errors.ConfigError, match="api_key") as caught:
+        Settings()
+    assert str(caught.value).count(f"{path}: embedding.") == 3
+    assert "swordfish" not in str(caught.value)
+
+
+def test_a_wrong_variable_is_named(monkeypatch, subtests):
+    """The message begins with the variable; one with a slip names what was meant."""
+    settings, nothing = "settings: {}: ", "the environment variable {} sets nothing; "
+    for name, value, message in [
+        ("MEMORANDA_EMBEDDING__THREADS", "many", settings + "embedding.threads='many' should be"),
+        ("MEMORANDA_EMBEDDING", '{"threads": 0}', settings + "embedding.threads=0 should be great"),
+        ("MEMORANDA_EMBEDDING__MODLE", "x", settings + "embedding.modle is unknown; did you mean"),
+        ("MEMORANDA_TOKENS__LIMITS__GPT", "x", settings + "tokens.limits.gpt='x' should be"),
+        ("MEMORANDA_EMBEDING__MODEL", "x", nothing + "did you mean embedding.model?"),
+        ("MEMORANDA_TIMEZON", "x", nothing + "did you mean timezone?"),
+        ("MEMORANDA_ZZZ__X", "x", nothing + "memoranda config explain lists all there are"),
+    ]:
+        with subtests.test(name), monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            with pytest.raises(errors.ConfigError) as caught:
+                Settings()
+            assert str(caught.value).startswith(message.format(name))
+    monkeypatch.setenv("memoranda_user", '{"a": 1}')
+    monkeypatch.setenv("MEMORANDA_REGENERATE_GOLDENS", "1")
+    monkeypatch.setenv("MEMORANDA_TOKENS__LIMITS__GPT", "7")
+    assert (Settings().user, Settings().tokens.limits) == ('{"a": 1}', {"gpt": 7})
+    monkeypatch.setenv("MEMORANDA_EMBEDDING", "sk-swordfish")
+    with pytest.raises(errors.ConfigError, match=r'"embedding".*as a JSON object') as caught:
+        Settings()
+    assert "swordfish" not in str(caught.value)
+
+
+def test_the_table_of_the_documents_is_that_of_the_model():
+    """docs/settings.md lists every setting with its default and its meaning, in order."""
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.split("\n") if line.startswith("| `")]
+    told = [tuple(cell.replace("`", "").strip("| ") for cell in row) for row in rows]
+    known = [(field.name, _written(field.default), field.meaning) for field in declared.fields()]
+    assert [row for row in told if "config" not in row[0]] == [
+        tuple(each for each in row if each) for row in known
+    ]
+
+
+def _written(default):
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default in (None, {}) else str(default).removesuffix(".0")

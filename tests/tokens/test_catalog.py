@@ -18,34 +18,24 @@ TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
 KNOWN = {
     "gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
     "gpt-4o-2024-08-06": ("GPT-4o", 128_000, "o200k_base"),
-    "openai/gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
     "openai:gpt-4o": ("GPT-4o", 128_000, "o200k_base"),
     "openrouter/openai/GPT-4o:extended": ("GPT-4o", 128_000, "o200k_base"),
     "ft:gpt-4o-mini-2024-07-18:acme::1": ("GPT-4o mini", 128_000, "o200k_base"),
-    "gpt-4": ("GPT-4", 8_192, "cl100k_base"),
     "gpt-4-0613": ("GPT-4", 8_192, "cl100k_base"),
     "gpt-4-turbo-2024-04-09": ("GPT-4 Turbo", 128_000, "cl100k_base"),
     "azure/gpt-35-turbo": ("GPT-3.5", 16_385, "cl100k_base"),
     "gpt-4.1-mini-2025-04-14": ("GPT-4.1 mini", 1_047_576, "o200k_base"),
-    "o1": ("o1, o3", 200_000, "o200k_base"),
     "o3-mini-2025-01-31": ("o1, o3", 200_000, "o200k_base"),
-    "gpt-5": ("GPT-5", 400_000, "o200k_base"),
     "gpt-5-chat-latest": ("GPT-5 chat", 128_000, "o200k_base"),
-    "openai/gpt-oss-120b": ("gpt-oss", 131_072, "o200k_base"),
-    "claude-3-5-sonnet-20241022": ("Claude", 200_000, "estimate"),
     "anthropic/claude-sonnet-4.5": ("Claude", 200_000, "estimate"),
-    "anthropic:claude-opus-4-1": ("Claude", 200_000, "estimate"),
     "us.anthropic.claude-3-5-sonnet-20241022-v2:0": ("Claude", 200_000, "estimate"),
     "claude-3-7-sonnet@20250219": ("Claude", 200_000, "estimate"),
     "claude-opus-4-6": ("Claude 4.6", 1_000_000, "estimate"),
     "models/gemini-2.5-pro": ("Gemini 1.5 Flash, 2.0, 2.5", 1_048_576, "estimate"),
-    "mistral-large-latest": ("Mistral", 128_000, "estimate"),
     "meta-llama/Llama-3.1-8B-Instruct": ("Llama 3.1 to 3.3", 131_072, "estimate"),
     "llama3.2:3b": ("Llama 3.1 to 3.3", 131_072, "estimate"),
     "meta.llama3-1-8b-instruct-v1:0": ("Llama 3.1 to 3.3", 131_072, "estimate"),
-    "llama3": ("Llama 3", 8_192, "estimate"),
     "Qwen/Qwen2.5-7B-Instruct": ("Qwen", 32_768, "estimate"),
-    "deepseek-chat": ("DeepSeek since V3.1", 128_000, "estimate"),
 }
 
 
@@ -96,31 +86,33 @@ def test_the_format_is_the_providers():
 
 def test_claude_is_counted_with_a_margin():
     """Its tokenizers are not public and make more tokens: the estimate says by how much."""
-    catalog, plain = Catalog(), EstimatedCounter().count(TEXT)
+    plain = EstimatedCounter().count(TEXT)
     for model, factor in {"claude-sonnet-4-5": 1.25, "claude-opus-4-7": 1.7}.items():
-        counter = catalog.meter(model).counter
-        assert counter.name == f"estimate (cl100k_base × {factor:g})"
-        assert not counter.exact
+        counter = Catalog().meter(model).counter
+        assert (counter.name, counter.exact) == (f"estimate (cl100k_base × {factor:g})", False)
         assert counter.count(TEXT) == pytest.approx(plain * factor, abs=1)
 
 
 def test_the_users_limits_win():
     """Over known models and for unknown ones, by name and by pattern, with and without provider."""
-    catalog = Catalog(limits={"gpt-4o*": 5_000, "my-*": 6_000, "openai/gpt-4": 7_000, "My-Big": 8})
-    assert catalog.known("gpt-4o-mini").window == 5_000
-    assert catalog.known("azure/gpt-4o").window == 5_000
-    assert catalog.known("my-model").window == 6_000
-    assert catalog.known("host/my-model:7b").window == 6_000
-    assert catalog.known("openai/gpt-4").window == 7_000
-    assert catalog.known("gpt-4").window == 8_192
-    assert catalog.known("my-big").window == 8
+    limits = {"gpt-4o*": 5_000, "my-*": 6_000, "openai/gpt-4": 7_000, "My-Big": 8}
+    windows = {
+        "gpt-4o-mini": 5_000,
+        "azure/gpt-4o": 5_000,
+        "my-model": 6_000,
+        "host/my-model:7b": 6_000,
+        "openai/gpt-4": 7_000,
+        "gpt-4": 8_192,
+        "my-big": 8,
+    }
+    catalog = Catalog(limits=limits)
+    assert {model: catalog.known(model).window for model in windows} == windows
 
 
-@given(order=st.permutations(["*", "gpt-*", "gpt-4o*", "gpt-4o", "gpt-4o-mini*", "gpt-[45]o"]))
+@given(order=st.permutations(["*", "gpt-*", "gpt-4o*", "gpt-4o", "gpt-4o-mini*"]))
 def test_of_several_patterns_the_longest_counts(order):
     """Whatever their order; a name before a pattern of the same letters."""
-    limits = {pattern: len(pattern) for pattern in order}
-    catalog = Catalog(limits=limits)
+    catalog = Catalog(limits={pattern: len(pattern) for pattern in order})
     expected = {
         "gpt-4o": "gpt-4o",
         "gpt-4o-mini-2024": "gpt-4o-mini*",
@@ -129,8 +121,7 @@ def test_of_several_patterns_the_longest_counts(order):
         "other": "*",
     }
     for model, pattern in expected.items():
-        assert catalog.known(model).window in {len(pattern), len("gpt-[45]o")}
-    assert catalog.known("gpt-4o-audio").window == len("gpt-4o*")
+        assert catalog.known(model).window == len(pattern)
 
 
 @pytest.mark.usefixtures("fresh")

@@ -11,11 +11,13 @@ from pathlib import Path
 from string import ascii_lowercase
 from time import process_time
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 
 from memoranda.tokens import estimate
-from memoranda.tokens.estimate import EstimatedCounter
+from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter, pieces, whole
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CODE = [argparse, difflib, heapq, textwrap]
@@ -30,29 +32,17 @@ ANY = st.text(st.characters(exclude_categories=[]))
 TALK = "".join(f"{number}. Ana said: don't forget the tea (3 bags)!\n" for number in range(40))
 
 
-def leaf(dice):
-    """Return a value as tools return them: a number, a date, an id, a name, a text."""
+def record(dice):
+    """Return an object as tools return them: numbers, dates, ids, names, and texts in lists."""
     day = f"{dice.randrange(2000, 2030)}-{dice.randrange(1, 13):02}-{dice.randrange(1, 29):02}"
-    return dice.choice(
-        [
-            dice.randrange(10 ** dice.randrange(1, 12)),
-            round(dice.uniform(-90, 90), dice.randrange(1, 8)),
-            f"{day}T{dice.randrange(24):02}:00:00Z",
-            f"{dice.getrandbits(128):032x}",
-            dice.choice([True, False, None, "", "Zürich", "東京", "reservation confirmed"]),
-            " ".join(dice.choices(TALK.split(), k=8)),
-        ]
-    )
-
-
-def tree(dice, depth=0):
-    """Return such values in lists and objects."""
-    if depth == 3 or dice.random() < 0.4:
-        return leaf(dice)
-    if dice.random() < 0.5:
-        return [tree(dice, depth + 1) for _ in range(dice.randrange(1, 5))]
-    keys = dice.sample(["id", "user_id", "createdAt", "items", "price", "flight", "to"], 4)
-    return {key: tree(dice, depth + 1) for key in keys}
+    return {
+        "id": dice.randrange(10 ** dice.randrange(1, 12)),
+        "price": round(dice.uniform(-90, 90), dice.randrange(1, 8)),
+        "createdAt": f"{day}T{dice.randrange(24):02}:00:00Z",
+        "user_id": f"{dice.getrandbits(128):032x}",
+        "to": dice.choice([True, False, None, "", "Zürich", "東京", "reservation confirmed"]),
+        "items": [" ".join(dice.choices(TALK.split(), k=8)) for _ in range(dice.randrange(4))],
+    }
 
 
 def texts(samples, dice):
@@ -63,7 +53,7 @@ def texts(samples, dice):
     for path in CONVERSATIONS:
         if (DATA / path).exists():
             yield path, (DATA / path).read_text("utf-8")[:200_000]
-    values = [tree(dice) for _ in range(60)]
+    values = [record(dice) for _ in range(60)]
     for escape in (True, False):
         for indent in (None, 2):
             yield f"JSON {escape} {indent}", json.dumps(values, indent=indent, ensure_ascii=escape)
@@ -103,19 +93,17 @@ def test_the_default_is_the_larger_encoding_outside_english(samples):
         assert EstimatedCounter().count(text) >= EstimatedCounter("o200k_base").count(text)
 
 
-def test_it_says_that_it_is_an_estimate():
-    """Nobody takes the figures for exact, and the name says whose they approach."""
-    assert not EstimatedCounter().exact
-    assert EstimatedCounter("o200k_base").name == "estimate (o200k_base)"
-    assert EstimatedCounter(factor=1.25).name == "estimate (cl100k_base × 1.25)"
-
-
 def test_a_factor_multiplies_and_rounds_up():
-    """A tokenizer that makes more tokens of the same text is never counted below its share."""
-    plain, more = EstimatedCounter().count(TALK), EstimatedCounter(factor=1.3).count(TALK)
-    assert plain * 1.3 <= more < plain * 1.3 + 1
-    assert EstimatedCounter(factor=1.3).count("tea") == 2
-    assert EstimatedCounter(factor=1.3).count("") == 0
+    """A tokenizer that makes more tokens of the same text is never counted below its share.
+
+    Nobody takes the figures for exact, and the name says whose they approach.
+    """
+    plain, larger = EstimatedCounter("o200k_base"), EstimatedCounter(factor=1.3)
+    assert (plain.name, plain.exact) == ("estimate (o200k_base)", False)
+    assert (larger.name, larger.exact) == ("estimate (cl100k_base × 1.3)", False)
+    count = EstimatedCounter().count(TALK)
+    assert count * 1.3 <= larger.count(TALK) < count * 1.3 + 1
+    assert (larger.count("tea"), larger.count("")) == (2, 0)
 
 
 @given(text=ANY)
@@ -200,3 +188,59 @@ def test_threads_that_count_at_once_agree(monkeypatch, samples):
     monkeypatch.setattr(estimate, "KNOWN_PIECES", 100)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(EstimatedCounter().count, [text] * 8)) == {expected}
+
+
+WHOLE = st.text(st.characters(exclude_categories=["Cs"]))
+# Later versions of Unicode give a category to characters that have none yet.
+ASSIGNED = st.text(st.characters(exclude_categories=["Cs", "Cn"]))
+# What the patterns tell apart, thrown together.
+TRICKY = (
+    "aBzé ßǅʰª漢かК한हि\u093f\u0301عم🎉\u200d\ufe0f\u00a0\u2028\u3000\x85\x1c\t\r\n"
+    "  09٣²½Ⅷ'’\u017fsTLl!/#_-."
+)
+CONTRACTIONS = ["'s", "'LL", "'Re", "'\u017f", "don't", "IT'S"]
+PARTS = st.one_of(st.sampled_from(TRICKY), st.sampled_from(CONTRACTIONS), st.sampled_from("\n /aA"))
+NEAR = st.lists(PARTS).map("".join)
+
+
+@pytest.fixture(scope="module")
+def published_patterns(download, tmp_path_factory):
+    """The patterns in tiktoken, compiled by the package that knows their dialect."""
+    regex, tiktoken = pytest.importorskip("regex"), pytest.importorskip("tiktoken")
+    public = pytest.importorskip("tiktoken_ext.openai_public")
+    folder = tmp_path_factory.mktemp("tiktoken")
+    patterns = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+        for name in ENCODINGS:
+            download(folder, name)
+            parts = public.ENCODING_CONSTRUCTORS[name]()
+            patterns[name] = regex.compile(tiktoken.Encoding(**parts)._pat_str)
+    return patterns
+
+
+@each_row("name", ENCODINGS)
+@given(text=st.one_of(NEAR, ASSIGNED))
+@example(text="x!\n//\n/ a IT'Sx  \n \r\n\u3000b 1234567")
+def test_pieces_are_those_of_the_published_patterns(published_patterns, name, text):
+    """Written for another engine, the patterns cut every text as tiktoken's own do."""
+    assert pieces(name).findall(text) == published_patterns[name].findall(text)
+
+
+@each_row("name", ENCODINGS)
+@given(text=st.one_of(NEAR, WHOLE))
+def test_no_token_crosses_a_piece(name, text):
+    """Counted piece by piece, a text has as many tokens as in one: the cuts are the encoding's."""
+    module = pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
+    tokenizer = getattr(module.openai, name)()
+    merged = tokenizer.bpe()
+    parts = pieces(name).findall(text)
+    assert sum(merged.count(part.encode()) for part in parts) == tokenizer.count(text)
+
+
+def test_whole_text_can_be_written_as_utf8():
+    """Pairs become their character, lone surrogates U+FFFD, and the rest stays."""
+    assert whole("tea ☕") == "tea ☕"
+    assert whole("\ud83d\ude00") == "😀"
+    assert whole("a\ud83d\udc00b\udfff") == "a\U0001f400b\ufffd"
+    assert whole("\ud83dx") == "\ufffdx"

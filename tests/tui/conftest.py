@@ -17,7 +17,6 @@ from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.models import ScriptedLLM
 from memoranda.tui.app import MemorandaApp
-from memoranda.tui.chat import PromptArea
 from memoranda.tui.runtime import ChatRuntime
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -112,15 +111,6 @@ class Person:
         await self.settle()
         return self.text
 
-    async def send(self, text):
-        """Send a line and wait for the answer, but not until every widget is drawn."""
-        chat = self.app.chat
-        held = len(self.runtime.agent.chat)
-        chat.query_one(PromptArea).post_message(PromptArea.Submitted(text))
-        # It waits for many messages, and not for one event.
-        while chat.doing or len(self.runtime.agent.chat) == held:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-
     async def say(self, text):
         """Type a line and send it; return the screen."""
         self.app.screen.focused.load_text(text)
@@ -145,21 +135,13 @@ class Person:
     @property
     def log(self):
         """All that the log of the chat says, also beyond the screen."""
-        return "\n".join(self.newest(None))
-
-    def newest(self, count):
-        """Return the newest entries of the log."""
         entries = self.app.chat.query_one("#log").children
-        return [_plain(each) for each in entries[-count if count else 0 :]]
+        return "\n".join(getattr(each, "source", None) or str(each.render()) for each in entries)
 
     def styles(self, words):
         """Return the styles of the segments in which words stand."""
         strips = self.app.screen._compositor.render_strips()
         return [segment.style for strip in strips for segment in strip if words in segment.text]
-
-
-def _plain(entry):
-    return getattr(entry, "source", None) or str(entry.render())
 
 
 @pytest.fixture
@@ -170,6 +152,7 @@ def sitting():
     async def start(runtime, size=(80, 24)):
         app = MemorandaApp(runtime)
         app.NOTIFICATION_TIMEOUT = 600
+        app.animation_level = "none"
         async with app.run_test(size=size, notifications=True) as pilot:
             person = Person(app, pilot)
             await person.settle()

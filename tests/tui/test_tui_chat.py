@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from datetime import timedelta
 
 import pytest
 from textual.widgets import Markdown
@@ -47,12 +46,15 @@ async def until(person, holds):
     pytest.fail(f"it never holds; the screen is\n{person.text}")
 
 
-async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting):
-    """An answer ends as Markdown, with what was called for it in a line before."""
-    runtime = runtimes(
-        ToolCall("c1", "search_memories", '{"query": "Rita"}'), "She lives in **Porto**:\n\n- yes"
+async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting, monkeypatch):
+    """An answer ends as Markdown, with what was called for it in a line before; no link opens."""
+    script = (
+        ToolCall("c1", "search_memories", '{"query": "Rita"}'),
+        "She lives in **Porto**:\n\n- yes",
     )
-    async with sitting(runtime) as person:
+    opened = []
+    async with sitting(runtimes(*script)) as person:
+        monkeypatch.setattr(person.app, "open_url", lambda url, **_: opened.append(url))
         text = await person.say("Where does Rita live?")
         assert "> Where does Rita live?" in text
         assert 'called search_memories(query="Rita")' in text
@@ -60,16 +62,27 @@ async def test_an_answer_is_markdown_when_it_is_complete(runtimes, sitting):
         assert "• yes" in text
         assert "200 tokens in, 40 out" in text
         assert not person.app.chat.query(".streaming")
+        (answer,) = person.app.chat.query(Markdown)
+        answer.post_message(Markdown.LinkClicked(answer, "https://example.org"))
+        await person.settle()
+        assert opened == []
 
 
-async def test_words_come_as_they_are_said_and_escape_stops_them(runtimes, sitting, monkeypatch):
-    """The words of an answer are shown before it is complete; Escape stops it, and all is kept."""
+async def test_words_come_as_they_are_said_and_keys_stop_them(runtimes, sitting, monkeypatch):
+    """The words of an answer are shown before it is complete; what stops it keeps what was said.
+
+    Escape and Ctrl+C stop an answer; without one Ctrl+C says how to leave; Ctrl+Q leaves at once.
+    """
     runtime = runtimes("never said")
     monkeypatch.setattr(runtime.model, "_model", Speaker())
     async with sitting(runtime) as person:
-        person.app.screen.focused.load_text("Tell me a story")
-        await person.pilot.press("enter")
-        await until(person, lambda: "Once upon **a time" in person.text)
+
+        async def ask():
+            person.app.screen.focused.load_text("Tell me a story")
+            await person.pilot.press("enter")
+            await until(person, lambda: "Once upon **a time" in person.text)
+
+        await ask()
         assert person.app.chat.query(".streaming")
         assert "answering, Esc stops" in person.text
         person.app.screen.focused.load_text("more")
@@ -79,59 +92,40 @@ async def test_words_come_as_they_are_said_and_escape_stops_them(runtimes, sitti
         assert "stopped; what you said is kept" in person.text
         assert "answering" not in person.text
         assert not person.app.chat.query(".streaming")
-    assert runtime.agent.chat.messages[0].content == "Tell me a story"
-
-
-async def test_ctrl_c_stops_an_answer_and_never_the_program(runtimes, sitting, monkeypatch):
-    """Ctrl+C stops an answer; without one it says how to leave."""
-    runtime = runtimes("never said")
-    monkeypatch.setattr(runtime.model, "_model", Speaker())
-    async with sitting(runtime) as person:
-        person.app.screen.focused.load_text("Tell me a story")
-        await person.pilot.press("enter")
-        await until(person, lambda: "a time" in person.text)
+        await ask()
         assert "stopped" in await person.press("ctrl+c")
         assert "Ctrl+Q leaves" in await person.press("ctrl+c")
         assert person.app.is_running
-
-
-async def test_leaving_stops_what_is_under_way(runtimes, sitting, monkeypatch):
-    """Ctrl+Q leaves at once, also while an answer is under way; what was said is kept."""
-    runtime = runtimes("never said")
-    monkeypatch.setattr(runtime.model, "_model", Speaker())
-    async with sitting(runtime) as person:
-        person.app.screen.focused.load_text("Tell me a story")
-        await person.pilot.press("enter")
-        await until(person, lambda: "a time" in person.text)
+        await ask()
         await person.pilot.press("ctrl+q")
         assert not person.app.is_running
-    assert runtime.agent.chat.messages[0].content == "Tell me a story"
+    said = [message.content for message in runtime.agent.chat.by_role("user")]
+    assert said == ["Tell me a story"] * 3
 
 
 async def test_the_last_stretch_is_there_when_it_opens(runtimes, sitting):
-    """Who comes back sees what was said last, as it was shown then."""
-    first = runtimes("It is **blue**.")
+    """Who comes back sees what was said last, as it was shown; without a model memory answers."""
+    first = runtimes("It is **blue**.", "I see.")
     async with sitting(first) as person:
+        await person.say("My sister Rita lives in Porto.")
         await person.say("What colour is the sky?")
     first.close()
     async with sitting(runtimes()) as person:
-        assert "session chat goes on with 2 messages" in person.text
+        assert "session chat goes on with 4 messages" in person.text
         assert "> What colour is the sky?" in person.text
+        assert "I see." in person.text
         assert "It is blue." in person.text
         assert "no language model is set: memory alone answers" in person.text
-
-
-async def test_memory_alone_answers(runtimes, sitting):
-    """Without a model the answer is what memory has."""
-    async with sitting(runtimes()) as person:
-        await person.say("My sister Rita lives in Porto.")
         assert "My sister Rita lives in Porto." in await person.say("Where does my sister live?")
         assert "memory alone" in person.lines[-3]
 
 
 async def test_text_is_never_markup_nor_a_control_sequence(runtimes, sitting):
-    """What is said and answered is shown as it is: no markup, no action, no control character."""
-    runtime = runtimes(HOSTILE, LLMError(f"failed: {HOSTILE}"))
+    """What is said and answered is shown as it is: no markup, no action, no control character.
+
+    A model that fails costs a line, and the talk goes on.
+    """
+    runtime = runtimes(HOSTILE, LLMError(f"failed: {HOSTILE}"), "Fine now.")
     async with sitting(runtime) as person:
         await person.say(HOSTILE)
         text = await person.say("again")
@@ -140,15 +134,9 @@ async def test_text_is_never_markup_nor_a_control_sequence(runtimes, sitting):
             assert "\x1b" not in shown
             assert "\x07" not in shown
         assert "error: failed: [red]x[/]" in text
+        assert "Fine now." in await person.say("hello again")
         for key in ("f2", "2", "f4", "f5"):
             assert "\x1b" not in await person.press(key)
-
-
-async def test_a_failing_model_is_told_and_asked_again(runtimes, sitting):
-    """A model that fails costs a line; what was said is stored, and the talk goes on."""
-    async with sitting(runtimes(LLMError("no credit left"), "Fine now.")) as person:
-        assert "error: no credit left" in await person.say("hello there")
-        assert "Fine now." in await person.say("hello again")
 
 
 @pytest.mark.parametrize(
@@ -204,52 +192,58 @@ async def test_clear_asks_first(runtimes, sitting):
 
 
 async def test_new_ends_the_session_and_learns_from_it(runtimes, sitting):
-    """/new consolidates: what was said is a fact, and the next session is empty."""
+    """/new consolidates: what was said is a fact, the next session is empty; so does /end."""
     runtime = runtimes("Noted.", "Hello.")
+
+    def facts():
+        return [fact.record.content for fact in runtime.memory.facts()]
+
     async with sitting(runtime) as person:
         await person.say("I live in Porto.")
         text = await person.say("/new")
         assert "Session cleared." in text
         assert "session chat-2 is new" in text
-        facts = [fact.record.content for fact in runtime.memory.facts()]
-        assert "The user lives in Porto." in facts
+        assert facts() == ["The user lives in Porto."]
         assert "Porto" not in person.log
-        assert "chat-2" in (await person.say("hello")).splitlines()[-3]
-
-
-async def test_end_learns_and_leaves(runtimes, sitting):
-    """/end consolidates as /new does, and the interface closes."""
-    runtime = runtimes("Noted.")
-    async with sitting(runtime) as person:
-        await person.say("I live in Porto.")
+        assert "chat-2" in (await person.say("I have a dog.")).splitlines()[-3]
         person.app.screen.focused.load_text("/end")
         await person.pilot.press("enter")
         answers = [each for each in person.app.workers if each.group == "answer"]
         await person.app.workers.wait_for_complete(answers)
         await person.pilot.pause()
         assert not person.app.is_running or person.app._exit
-    facts = [fact.record.content for fact in runtime.memory.facts()]
-    assert "The user lives in Porto." in facts
+    assert "The user has a dog." in facts()
     assert runtime.memory.conversations()[0].ended_at is not None
 
 
-@pytest.mark.parametrize(("command", "shown"), [
-    ("/context", "1 Budget"), ("/settings", "Settings"), ("/stats", "conversations"),
-    ("/help", "Commands"), ("/?", "Commands"), ("/facts", "Facts"), ("/forget Rita", "Rita"),
-    ("/search Rita", "Rita"), ("/memory", "MEMORY.md"), ("/history", "History"),
-    ("/set", "Settings"),
-])  # fmt: skip
-async def test_commands_open_screens(runtimes, sitting, command, shown):
+async def test_commands_open_screens(runtimes, sitting):
     """Each command opens its screen, also by its beginning; Escape comes back."""
     async with sitting(runtimes()) as person:
-        assert shown in await person.say(command)
-        assert person.app.screen is not person.app.chat
-        await person.press("escape")
-        assert person.app.screen is person.app.chat
+        for command, shown in {
+            "/context": "1 Budget",
+            "/settings": "Settings",
+            "/stats": "conversations",
+            "/?": "Commands",
+            "/facts": "Facts",
+            "/forget Rita": "Rita",
+            "/search Rita": "Rita",
+            "/memory": "MEMORY.md",
+            "/history": "History",
+            "/set": "Settings",
+        }.items():
+            assert shown in await person.say(command), command
+            assert person.app.screen is not person.app.chat
+            await person.press("escape")
+            assert person.app.screen is person.app.chat
 
 
 async def test_an_unknown_command_gets_a_clear_line(runtimes, sitting):
-    """What is no command is not sent to a model; the line names what may have been meant."""
+    """What is no command is not sent to a model; what only looks like one is said as it is."""
+    assert parse_command("/etc/passwd is a file") is None
+    assert parse_command("/search  what does she eat? ") == ("/search", "what does she eat?")
+    assert set(SCREENS) <= set(MEANINGS)
+    with pytest.raises(InvalidInput, match="/help lists"):
+        parse_command("/xyzzy")
     runtime = runtimes("never")
     async with sitting(runtime) as person:
         assert "there is no /claer; did you mean /clear?" in await person.say("/claer")
@@ -259,42 +253,14 @@ async def test_an_unknown_command_gets_a_clear_line(runtimes, sitting):
         assert not person.app.is_running
 
 
-def test_a_path_is_no_command():
-    """What only looks like a command is said as it is; every command has a meaning."""
-    assert parse_command("/etc/passwd is a file") is None
-    assert parse_command("hello") is None
-    assert parse_command("/search  what does she eat? ") == ("/search", "what does she eat?")
-    assert set(SCREENS) <= set(MEANINGS)
-    with pytest.raises(InvalidInput, match="/help lists"):
-        parse_command("/xyzzy")
-
-
 async def test_several_lines_are_one_message(runtimes, sitting):
-    """Alt+Enter begins another line; Enter sends them all; a pasted text keeps its lines."""
+    """Alt+Enter begins another line; a warning of the library is a notice over the screen."""
     runtime = runtimes()
     async with sitting(runtime) as person:
         await person.press("o", "n", "e", "alt+enter", "t", "w", "o", "enter")
         assert runtime.agent.chat.messages[0].content == "one\ntwo"
-
-
-async def test_what_the_library_warns_of_is_shown(runtimes, sitting):
-    """A warning of the library is a notice, never lost and never written over the screen."""
-    async with sitting(runtimes()) as person:
         logging.getLogger("memoranda.test").warning("[b]the disk is nearly full")
         assert "[b]the disk is nearly full" in await person.press()
-
-
-async def test_a_new_day_goes_on_in_the_same_session(runtimes, sitting, clock):
-    """The day after, what happens in the conversation is still heard of."""
-    runtime = runtimes("One.", ToolCall("c1", "memory_stats", "{}"), "Two.", "Three.",
-                       ToolCall("c2", "memory_stats", "{}"), "Four.")  # fmt: skip
-    async with sitting(runtime) as person:
-        await person.say("hello")
-        clock.advance(timedelta(days=1))
-        await person.say("good morning")
-        await person.say("again")
-        assert "called memory_stats()" in (await person.say("and again"))
-        assert "session chat goes on" not in person.log
 
 
 async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
@@ -308,15 +274,3 @@ async def test_the_screens_fit_without_colour(runtimes, sitting, monkeypatch):
         assert "near the limit" in person.text
         for key in ("f1", "f2", "f3", "f4", "f5", "f6", "f7"):
             assert max(map(len, (await person.press(key)).splitlines())) <= 80
-
-
-async def test_links_open_nothing(runtimes, sitting, monkeypatch):
-    """A link in an answer is shown, and opens nothing."""
-    opened = []
-    async with sitting(runtimes("[a](https://example.org)")) as person:
-        monkeypatch.setattr(person.app, "open_url", lambda url, **_: opened.append(url))
-        await person.say("hello")
-        (answer,) = person.app.chat.query(Markdown)
-        answer.post_message(Markdown.LinkClicked(answer, "https://example.org"))
-        await person.settle()
-        assert opened == []

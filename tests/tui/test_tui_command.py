@@ -7,35 +7,28 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib import util
 
-import pytest
 from typer.testing import CliRunner
 
 from memoranda.cli import app
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch):
-    """Where Textual is not installed, one line says how to get it."""
+def test_without_the_library_or_a_terminal_it_says_so(monkeypatch):
+    """In a pipe the line names the command that works there; without Textual how to get it."""
+    result = CliRunner().invoke(app, ["tui"])
+    assert (result.exit_code, "in a pipe use memoranda chat" in result.stderr) == (1, True)
     found = util.find_spec
     monkeypatch.setattr(
         "memoranda.cli.tui.find_spec", lambda name: None if name == "textual" else found(name)
     )
     result = CliRunner().invoke(app, ["tui"])
-    assert result.exit_code == 1
-    assert "pip install 'memoranda[tui]'" in result.stderr
+    assert (result.exit_code, "pip install 'memoranda[tui]'" in result.stderr) == (1, True)
 
 
-def test_without_a_terminal_it_says_so():
-    """In a pipe there is no screen; the line names the command that works there."""
-    result = CliRunner().invoke(app, ["tui"])
-    assert result.exit_code == 1
-    assert "in a pipe use memoranda chat" in result.stderr
-
-
-@pytest.mark.parametrize("number", [None, signal.SIGHUP])
-def test_it_opens_and_leaves_on_a_terminal(tmp_path, number, on_hangup):
-    """The chat is there, the settings name an option, and Ctrl+Q or a signal leaves in order."""
+def test_it_opens_and_leaves_on_a_terminal(tmp_path, on_hangup):
+    """The chat is there, the settings name an option, and a signal leaves in order."""
     on_hangup(signal.SIG_DFL)
     ours, theirs = pty.openpty()
     environment = os.environ | {
@@ -47,28 +40,25 @@ def test_it_opens_and_leaves_on_a_terminal(tmp_path, number, on_hangup):
     ) as process:
         os.close(theirs)
         seen, until = b"", time.monotonic() + 60
-        # F3 for the settings, and Ctrl+Q.
-        keys = [(b"memory alone", b"\x1bOR"), (b"--db", b"\x11" if number is None else b"")]
+        # F3 for the settings, and then a signal.
+        due = [(b"memory alone", partial(os.write, ours, b"\x1bOR")),
+               (b"--db", partial(process.send_signal, signal.SIGHUP))]  # fmt: skip
         while process.poll() is None and time.monotonic() < until:
             if select.select([ours], [], [], 0.1)[0]:
                 try:
                     seen += os.read(ours, 65_536)
                 except OSError:  # A terminal that nobody writes to any more.
                     break
-            if keys and keys[0][0] in seen:
-                typed = keys.pop(0)[1]
-                if typed:
-                    os.write(ours, typed)
-                else:
-                    process.send_signal(number)
+            if due and due[0][0] in seen:
+                due.pop(0)[1]()
         try:
             code = process.wait(timeout=30)
         finally:
             process.kill()
             os.close(ours)
-    assert not keys
+    assert not due
     assert b"session" in seen
     assert b"\x1b[38;" not in seen  # No colour was wanted.
     assert seen.rindex(b"\x1b[?1049h") < seen.rindex(b"\x1b[?1049l")  # What was there is again.
     assert seen.rindex(b"\x1b[?25l") < seen.rindex(b"\x1b[?25h")  # So is the cursor.
-    assert code == (0 if number is None else 128 + number)
+    assert code == 128 + signal.SIGHUP

@@ -46,7 +46,7 @@ async def test_the_figures_are_those_of_stats(runtimes, sitting, clock):
 
 
 async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clock):
-    """The table has all messages; the one at the cursor says why it is in view, or not."""
+    """The table has all messages; the one at the cursor says why it is there, and is pinned."""
     runtime = runtimes(conversation=SMALL)
     fill(runtime, clock)
     runtime.agent.context()
@@ -55,12 +55,16 @@ async def test_every_message_has_its_state_and_the_reason(runtimes, sitting, clo
         await person.press("f2")
         text = await person.press("2")
         rows = re.findall(r"^ ?(\d+)\s+\d\d:\d\d\s+(\w+)\s+(\w+)\s", text, re.MULTILINE)
-        assert [(int(place), role) for place, role, _ in rows] == [
-            (line.message.position, line.message.role) for line in found.lines
+        assert [(int(place), role, state) for place, role, state in rows] == [
+            (line.message.position, line.message.role, line.state.value) for line in found.lines
         ]
-        assert [state for *_, state in rows] == [line.state.value for line in found.lines]
         assert "#23 in: " in text
         assert "#0 pruned: automatic pruning: " in await person.press("ctrl+home")
+        assert "#0 pinned: always in" in await person.press("p")
+        assert runtime.agent.chat.messages[0].pinned
+        assert "Question 0" in str(runtime.agent.context().messages)
+        assert "#0 pruned: " in await person.press("p")
+        assert not runtime.agent.chat.messages[0].pinned
 
 
 async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
@@ -79,27 +83,20 @@ async def test_a_pruned_span_is_expanded(runtimes, sitting, clock):
         assert await person.press("escape", "end") != text
 
 
-async def test_a_message_is_pinned_and_unpinned(runtimes, sitting, clock):
-    """A pin brings a pruned message back into every context, and is taken back the same way."""
-    runtime = runtimes(conversation=SMALL)
-    fill(runtime, clock)
-    async with sitting(runtime) as person:
-        await person.press("f2", "2")
-        await person.press("ctrl+home")
-        assert "#0 pinned: always in" in await person.press("p")
-        assert runtime.agent.chat.messages[0].pinned
-        assert "Question 0" in str(runtime.agent.context().messages)
-        assert "#0 pruned: " in await person.press("p")
-        assert not runtime.agent.chat.messages[0].pinned
-
-
 async def test_it_is_live(runtimes, sitting):
-    """What is added while the overlay is open is in it."""
+    """What is added while the overlay is open is in it: calls, and what was cleared, too."""
     runtime = runtimes("hello")
+    chat = runtime.agent.chat
     async with sitting(runtime) as person:
         await person.press("f2", "2")
-        runtime.agent.chat.add("user", "from somewhere else")
+        chat.add("user", "from somewhere else")
         assert "from somewhere else" in await person.press()
+        chat.clear()
+        chat.add("assistant", "", tool_calls=[ToolCall("c1", "look", '{"at": "it"}')])
+        text = await person.press()
+        assert 'look(at="it")' in text
+        assert "cleared" in text
+        assert "waiting" in text
 
 
 async def test_recall_and_notes_are_shown_with_reasons(runtimes, sitting):
@@ -115,26 +112,10 @@ async def test_recall_and_notes_are_shown_with_reasons(runtimes, sitting):
         assert "Rita lives in Porto" in await person.press("4")
 
 
-async def test_calls_and_cleared_messages_are_in_the_table(runtimes, sitting):
-    """A call shows what was called; what was cleared says that it was."""
-    runtime = runtimes()
-    chat = runtime.agent.chat
-    chat.add("user", "hello")
-    chat.clear()
-    chat.add("assistant", "", tool_calls=[ToolCall("c1", "look", '{"at": "it"}')])
-    async with sitting(runtime) as person:
-        await person.press("f2")
-        text = await person.press("2")
-        assert 'look(at="it")' in text
-        assert "cleared" in text
-        assert "waiting" in text
-
-
 async def test_what_cannot_be_sent_says_why(runtimes, sitting):
     """Where nothing fits the budget, the overlay says by how much, and the rest is shown."""
     runtime = runtimes(conversation={"context_limit": 100})
-    chat = runtime.agent.chat
-    message = chat.add("user", "word " * 200)
-    chat.pin(message.id)
+    message = runtime.agent.chat.add("user", "word " * 200)
+    runtime.agent.chat.pin(message.id)
     async with sitting(runtime) as person:
         assert "more than the budget of 80" in " ".join((await person.press("f2")).split())

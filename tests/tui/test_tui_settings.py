@@ -23,25 +23,36 @@ async def change(person, name, value, *keys):
     return await person.press(*(keys or ("enter",)))
 
 
-async def test_every_setting_is_there(runtimes, sitting):
-    """The list has each setting under its section, with its value and its source."""
-    async with sitting(runtimes(), size=(100, 140)) as person:
+async def test_every_setting_is_there(sitting):
+    """The list has each setting under its section, with its value and its source.
+
+    Words narrow it by name and meaning; the setting at the cursor is explained. What an option of
+    the command line has set has that as its source.
+    """
+    given = {"user": ("--user", "ana"), "agent.system": ("--system", "Be brief.")}
+    runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings), given=given)
+    async with sitting(runtime, size=(100, 140)) as person:
         text = await person.press("f3")
-        for setting in configure.list_settings(person.runtime.memory.settings):
+        for setting in configure.list_settings(runtime.memory.settings):
             section, _, name = setting.name.rpartition(".")
             assert name in text
             assert section in text
         assert "Where the memory is, if the caller does not say." in text
-
-
-async def test_a_setting_is_found_and_explained(runtimes, sitting):
-    """Words narrow the list by name and meaning; the setting at the cursor is explained."""
-    async with sitting(runtimes()) as person:
         text = await find(person, "keep_recent")
         assert "How many of the newest messages always stay." in text
         assert "takes whole number, above 0; default 10" in text
         assert "strategy" in await find(person, "what scores highest")
         assert "no setting has that" in await find(person, "xyzzy")
+        assert "--user" in await find(person, "user")
+        text = await find(person, "agent.system")
+        assert "--system" in text
+        assert "Be brief." in text
+    # A memory that lives in the process cannot be opened again; a change is refused, all stays.
+    runtime.memory.remember("kept")
+    with pytest.raises(InvalidInput, match="cannot be opened again"):
+        runtime.change("conversation.window", "3")
+    assert runtime.memory.count() == 1
+    runtime.close()
 
 
 async def test_a_change_for_the_session_holds_at_once(runtimes, sitting, tmp_path):
@@ -78,19 +89,20 @@ async def test_a_change_is_saved(runtimes, sitting, tmp_path):
     assert Settings().conversation.keep_recent == 10
 
 
-@pytest.mark.parametrize("keys", [("enter",), ("ctrl+s",)])
-async def test_an_impossible_value_is_refused_in_place(runtimes, sitting, tmp_path, keys):
+async def test_an_impossible_value_is_refused_in_place(runtimes, sitting, tmp_path):
     """A wrong value is told where it was typed, and changes nothing; Escape leaves it."""
     runtime = runtimes()
     agent = runtime.agent
     async with sitting(runtime) as person:
-        text = await change(person, "conversation.strategy", "[b]best", *keys)
-        assert "conversation.strategy: '[b]best' is none of" in " ".join(text.split())
-        assert "This session" in text
-        await person.press("escape")
-        assert runtime.agent is agent
-        assert not (tmp_path / "config.toml").exists()
-        assert "Settings" in person.text
+        for keys in (("enter",), ("ctrl+s",)):
+            text = await change(person, "conversation.strategy", "[b]best", *keys)
+            assert "conversation.strategy: '[b]best' is none of" in " ".join(text.split())
+            assert "This session" in text
+            await person.press("escape")
+            assert runtime.agent is agent
+            assert not (tmp_path / "config.toml").exists()
+            assert "Settings" in person.text
+            await person.press("escape")
 
 
 async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
@@ -107,29 +119,3 @@ async def test_the_environment_is_named(runtimes, sitting, monkeypatch):
         await find(person, "embedding.api_key")
         assert "sesame" not in person.text + await person.press("enter")
         assert person.app.screen.focused.value == ""
-
-
-async def test_an_option_of_the_command_line_is_named(sitting):
-    """What an option has set is shown with that as its source."""
-    given = {"user": ("--user", "ana"), "agent.system": ("--system", "Be brief.")}
-    runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings), given=given)
-    try:
-        async with sitting(runtime) as person:
-            assert "--user" in await find(person, "user")
-            text = await find(person, "agent.system")
-            assert "--system" in text
-            assert "Be brief." in text
-    finally:
-        runtime.close()
-
-
-def test_a_memory_without_a_file_is_never_lost():
-    """A memory that lives in the process cannot be opened again; a change is refused, all stays."""
-    runtime = ChatRuntime(lambda settings: Memory(":memory:", settings=settings))
-    try:
-        runtime.memory.remember("kept")
-        with pytest.raises(InvalidInput, match="cannot be opened again"):
-            runtime.change("conversation.window", "3")
-        assert runtime.memory.count() == 1
-    finally:
-        runtime.close()
