@@ -23,30 +23,21 @@ from memoranda.model.traces import (
     UserMetadata,
 )
 from memoranda.model.usage import Usage
+from memoranda.store.sql import rows
 from memoranda.store.sql.reads import SqlReads
 from memoranda.store.sql.record_writes import RecordWrites
-from memoranda.store.sql.rows import (
-    CHANGES,
-    OPTIONAL_TIME,
-    TIME,
-    USAGE,
-    Codec,
-    Columns,
-    Row,
-    dump,
-    insertion,
-)
+from memoranda.store.sql.rows import Codec, Columns, Row, dump, insertion
 
 SESSIONS = Columns(
     AgentSession,
     {
-        "first_seen_at": TIME,
-        "consolidated_at": OPTIONAL_TIME,
+        "first_seen_at": rows.TIME,
+        "consolidated_at": rows.OPTIONAL_TIME,
         "agent": Codec(lambda name: name or "", lambda name: name or None),
     },
     id="session_id",
 )
-ERASED = Columns(ErasedRecord, {"at": TIME}, id="record_id")
+ERASED = Columns(ErasedRecord, {"at": rows.TIME}, id="record_id")
 # An agent has its own, and what is of nobody.
 OF_AGENTS = "user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))"
 THIS_SESSION = f"{OF_AGENTS} AND session_id = :session"
@@ -61,11 +52,11 @@ UPDATE sessions SET through = greatest(through, :through), tries = 0, unread = u
 WHERE {THIS_SESSION}
 """
 TRY = f"UPDATE sessions SET tries = tries + 1 WHERE {THIS_SESSION}"
-COUNTED = [name for name in USAGE.names if name != "cost"]
+COUNTED = [name for name in rows.USAGE.names if name != "cost"]
 NOTE = f"UPDATE sessions SET noted = greatest(noted, :through) WHERE {THIS_SESSION}"
 # An unknown cost is none.
 SPEND = f"""
-{insertion("model_usage", ("user_key", "agent", "stage", "model", *USAGE.names))}
+{insertion("model_usage", ("user_key", "agent", "stage", "model", *rows.USAGE.names))}
 ON CONFLICT (user_key, agent, stage, model) DO UPDATE SET
     {", ".join(f"{name} = model_usage.{name} + excluded.{name}" for name in COUNTED)},
     cost = CASE WHEN model_usage.cost IS NULL THEN excluded.cost
@@ -85,7 +76,7 @@ SELECT {SESSIONS.selected("c")} FROM sessions c WHERE {OF_AGENTS}
 ORDER BY c.first_seen_at, c.session_id, c.agent
 """
 READ_USAGE = f"""
-SELECT stage, model, agent, {", ".join(USAGE.names)} FROM model_usage WHERE {OF_AGENTS}
+SELECT stage, model, agent, {", ".join(rows.USAGE.names)} FROM model_usage WHERE {OF_AGENTS}
 ORDER BY stage, model, agent
 """
 READ_ERASED = f"""
@@ -102,7 +93,7 @@ SELECT r.id, r.reason, r.closed_at, r.indexed FROM records r
 WHERE r.id IN (@texts(:ids)) AND {mine}
 """
 READ_CHANGES = f"""
-SELECT {CHANGES.selected("r", record="r.record_id")} FROM history r
+SELECT {rows.CHANGES.selected("r", record="r.record_id")} FROM history r
 WHERE r.record_id IN (@texts(:ids)) AND {{mine}} ORDER BY r.key
 """
 READ_RECALLS = """
@@ -125,14 +116,14 @@ class TransferReads(SqlReads):
             record, reason, closed_at, is_indexed = row
             return record, AuditTrail(
                 reason=reason,
-                closed_at=OPTIONAL_TIME.read(closed_at),
+                closed_at=rows.OPTIONAL_TIME.read(closed_at),
                 retired=not is_indexed,
                 changes=tuple(changes[record]),
                 recalls=tuple(recalls[record]),
             )
 
         with self.snapshot():
-            for change in self._made(CHANGES.make, "history", scope, READ_CHANGES, ids=listed):
+            for change in self._made(rows.CHANGES.make, "history", scope, READ_CHANGES, ids=listed):
                 changes[change.record].append(change)
             for record, session, at in self._query(scope, READ_RECALLS, ids=listed):
                 recalls[record].append(SessionRecall(session, from_ms(at)))
@@ -144,7 +135,7 @@ class TransferReads(SqlReads):
             return UserMetadata(
                 sessions=tuple(self._made(SESSIONS.make, "sessions", scope, READ_SESSIONS)),
                 usage=tuple(
-                    AgentUsage(stage, model, USAGE.make(used), agent or None)
+                    AgentUsage(stage, model, rows.USAGE.make(used), agent or None)
                     for stage, model, agent, *used in self._query(scope, READ_USAGE)
                 ),
                 erased=tuple(self._made(ERASED.make, "history", scope, READ_ERASED, "h")),

@@ -94,10 +94,9 @@ SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
         ON r.key = l.record_key WHERE l.user_key = :user AND r.user_key = :user
         AND l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
 """
-OF_RECORDS = """
-SELECT DISTINCT entity_key FROM record_entities
-WHERE user_key = :user AND record_key IN (@ints(:keys))
-"""
+LINKED = "FROM record_entities WHERE user_key = :user AND record_key IN (@ints(:keys))"
+OF_RECORDS = f"SELECT DISTINCT entity_key {LINKED}"
+UNLINK = f"DELETE {LINKED}"
 
 
 @dataclass
@@ -130,7 +129,7 @@ class EntityWrites(UserRows):
         return added
 
     def _find(self, folded: str, mention: Mention) -> int | None:
-        known = self.entity_named(folded)
+        known: int | None = self.value(KNOWN, folded=folded)
         if known is not None:
             return known  # A person's word goes before any rule.
         keys = dump(sorted(self.names.keys(mention.text)))
@@ -146,23 +145,9 @@ class EntityWrites(UserRows):
             meant = {key for _, type_, key, name in rows if self.names.link(name, type_, this)}
         return meant.pop() if len(meant) == 1 else None
 
-    def entity_named(self, folded: str) -> int | None:
-        """Return the key of the entity of a name, or of what persons gave that name to."""
-        entity: int | None = self.value(KNOWN, folded=folded)
-        return entity
-
-    def target_of(self, folded: str) -> str | None:
-        """Return to which name persons gave a name."""
-        target: str | None = self.value(TARGET, folded=folded)
-        return target
-
-    def spellings(self, entity: int) -> list[str]:
-        """Return the folded names of an entity."""
-        return [row[0] for row in self.all(SPELLINGS, entity=entity)]
-
     def give_names(self, leader: str, folded: Iterable[str]) -> None:
         """Let names, and all that were given to them, belong to the entity of ``leader``."""
-        target = self.target_of(leader) or leader
+        target = self.value(TARGET, folded=leader) or leader
         for name in folded:
             if name != target:
                 self.run(GIVE_ON, folded=name, target=target)
@@ -179,12 +164,11 @@ class EntityWrites(UserRows):
         for entity in entities:
             self.run(RENAME, entity=entity, longest=LONGEST_NAME)
 
-    def entities_of(self, records: Iterable[int]) -> list[int]:
-        """Return the entities that these records mention."""
-        return [row[0] for row in self.all(OF_RECORDS, keys=dump(list(records)))]
-
-    def forget_unmentioned(self, entities: Sequence[int]) -> None:
-        """Drop the spellings that no record uses any more, and the entities left without any."""
+    def unlink(self, records: Iterable[int]) -> None:
+        """Drop the links of records, the spellings that no other uses, and entities without any."""
+        keys = dump(list(records))
+        entities = [row[0] for row in self.all(OF_RECORDS, keys=keys)]
+        self.run(UNLINK, keys=keys)
         for entity in entities:
             for sql in (*DROP_UNUSED, DROP_UNLINKED):
                 self.run(sql, entity=entity)

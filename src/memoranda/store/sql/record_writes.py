@@ -28,19 +28,11 @@ from memoranda.model.models import (
 )
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer
 from memoranda.model.traces import AuditTrail
+from memoranda.store.sql import rows
 from memoranda.store.sql.database import FullText, Row, SqlConnection, indexed
-from memoranda.store.sql.entities import SEEN_ENTITY, EntityWrites
+from memoranda.store.sql.entities import KNOWN, SEEN_ENTITY, SPELLINGS, TARGET, EntityWrites
 from memoranda.store.sql.reads import SqlReads
-from memoranda.store.sql.rows import (
-    RECORD,
-    RECORDS,
-    VECTOR_TABLES,
-    dump,
-    insertion,
-    optional_ms,
-    record,
-    record_row,
-)
+from memoranda.store.sql.rows import RECORD, RECORDS, dump, insertion
 
 PURGE = "purge_pending"
 # The key of a user who has nothing.
@@ -128,10 +120,14 @@ UNQUEUE = """
 DELETE FROM derivations WHERE user_key = :user AND work = :work AND record_key = :record
 """
 # What came to a session before an agent did was not said to it. One that was done waits again.
-WAIT_FOR_SESSION = """
+WAIT_FOR_SESSIONS = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
-SELECT :user, :session, :agent, :at, coalesce(max(noted), -1)
-FROM sessions WHERE user_key = :user AND session_id = :session
+SELECT r.user_key, r.session_id, coalesce(r.agent, ''), min(r.created_at),
+    (SELECT coalesce(max(s.noted), -1) FROM sessions s
+        WHERE s.user_key = r.user_key AND s.session_id = r.session_id)
+FROM records r WHERE r.user_key = :user AND r.key IN (@ints(:keys)) AND r.kind = 'episode'
+    AND r.session_id IS NOT NULL
+GROUP BY r.user_key, r.session_id, coalesce(r.agent, '')
 ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
     first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
 """
@@ -172,11 +168,11 @@ def name_digest(name: str) -> str:
     return content_hash(f"user {name}")
 
 
-def waiting_terms(analyzer: Analyzer, rows: Iterable[Row]) -> list[tuple[int, list[str]]]:
-    """Return key and terms of each record of these rows: key, content and kind."""
+def waiting_terms(analyzer: Analyzer, texts: Iterable[Row]) -> list[tuple[int, list[str]]]:
+    """Return key and terms of each record of these: key, content and kind."""
     return [
         (key, indexed(analyzer.terms(content), items=kind == Kind.ITEM))
-        for key, content, kind in rows
+        for key, content, kind in texts
         if isinstance(content, str)
     ]
 
@@ -237,8 +233,8 @@ class RecordWrites(EntityWrites, SqlReads):
             begins: whether what is stored next puts a user who was deleted on the list again.
         """
         if self.user == NOBODY:
-            rows = self.connection.all(REGISTER_USER, {"name": self.scope.user})
-            self.user, self.revision, self.terms_through, self.terms_waiting = rows[0]
+            found = self.connection.all(REGISTER_USER, {"name": self.scope.user})
+            self.user, self.revision, self.terms_through, self.terms_waiting = found[0]
             self.is_listed = True
         if begins and not self.is_listed:
             self.run(LIST_AGAIN, name=self.scope.user)
@@ -264,8 +260,8 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def targets(self, ids: Sequence[str]) -> list[TargetRecord]:
         """Return records that the scope may see, in order; raise ``NotFound`` if one is missing."""
-        rows = self.all(TARGETS, ids=dump(list(ids)))
-        found = {row[1]: TargetRecord(*row) for row in rows}
+        named = self.all(TARGETS, ids=dump(list(ids)))
+        found = {row[1]: TargetRecord(*row) for row in named}
         for each in ids:
             if each not in found:
                 raise self.missing("record", each)
@@ -285,10 +281,9 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def drop_derived(self, records: Sequence[int]) -> None:
         """Drop all that is derived from records but their terms, and what waits to be."""
-        mentioned = self.entities_of(records)
-        for table in (*VECTOR_TABLES, "derivations", "record_entities"):
+        for table in (*rows.VECTOR_TABLES, "derivations"):
             self.drop(table, records)
-        self.forget_unmentioned(mentioned)
+        self.unlink(records)
 
     def index_text(self, key: int, content: str, *, items: bool) -> int:
         """Put the terms of a text in the place of those of a record; return how many they are."""
@@ -305,8 +300,8 @@ class RecordWrites(EntityWrites, SqlReads):
             return
         waiting: list[tuple[int, list[str]]] = []
         if self.terms_waiting > len(new):
-            rows = self.all(WAITING, through=self.terms_through)
-            waiting = waiting_terms(self.analyzer, rows)
+            found = self.all(WAITING, through=self.terms_through)
+            waiting = waiting_terms(self.analyzer, found)
         texts = ((key, self.user, " ".join(terms)) for key, terms in (*waiting, *new))
         self.full_text.add(self.connection, texts)
         self.terms_through, self.terms_waiting = new[-1][0], 0
@@ -360,40 +355,37 @@ class RecordWrites(EntityWrites, SqlReads):
         Returns of each, in order, what is stored now: the record, or the known fact that says the
         same.
         """
-        known = self._known_facts(changes)
-        stored: dict[str, Record] = {}
-        new: list[Insert] = []
-        for each in changes:
-            if each.record.kind is Kind.ITEM and each.trail is None:
-                stored[each.record.id] = self._put_item(each)
-            elif each.record.id not in known:
-                new.append(each)
-        if new:
-            stored |= self._insert_new(new)
-        for again, held in known.values():
-            stored[held.id] = self._restate(stored.get(held.id, held), again)
-        return [
-            StoredRecord(stored[known[id_][1].id if id_ in known else id_], is_new=id_ not in known)
-            for id_ in (each.record.id for each in changes)
-        ]
+        stored: dict[str, StoredRecord] = {}
+        new: dict[str, Insert] = {}
 
-    def _known_facts(self, changes: Sequence[Insert]) -> dict[str, tuple[Record, Record]]:
-        """Return facts that others say already, or those before them, each with the known one."""
-        known: dict[str, tuple[Record, Record]] = {}
-        alike: dict[str, list[Record]] = {}
-        for new in (each.record for each in changes if each.unless_known):
-            if new.kind is not Kind.FACT:
-                continue
-            same = alike.get(new.content_hash)
-            if same is None:
-                found = self.all(SAME_FACT, now=to_ms(new.created_at), hash=new.content_hash)
-                same = alike[new.content_hash] = [record(new.user, row) for row in found]
-            held = next((each for each in same if says_all(each, new)), None)
-            if held is None:
-                same.append(new)
+        def store_new() -> None:
+            if new:
+                made = self._insert_new([*new.values()])
+                stored.update((item.id, StoredRecord(item, is_new=True)) for item in made)
+                new.clear()
+
+        for each in changes:
+            item = each.record
+            mark = item.id
+            if each.unless_known and item.kind is Kind.FACT:
+                mark = item.content_hash
+                if mark in new:  # The same is planned, and is to be found.
+                    store_new()
+                if (known := self._known_fact(item)) is not None:
+                    stored[item.id] = StoredRecord(self._restate(known, item), is_new=False)
+                    continue
+            if item.kind is Kind.ITEM and each.trail is None:
+                stored[item.id] = StoredRecord(self._put_item(each), is_new=True)
             else:
-                known[new.id] = new, held
-        return known
+                new[mark] = each
+        store_new()
+        return [stored[each.record.id] for each in changes]
+
+    def _known_fact(self, new: Record) -> Record | None:
+        """Return the fact that says what a new one says, if there is one."""
+        found = self.all(SAME_FACT, now=to_ms(new.created_at), hash=new.content_hash)
+        known = (rows.record(new.user, row) for row in found)
+        return next((each for each in known if says_all(each, new)), None)
 
     def _restate(self, known: Record, new: Record) -> Record:
         """Give a known fact the tags of the new one; if a person says it, as sure and lasting, too.
@@ -416,32 +408,31 @@ class RecordWrites(EntityWrites, SqlReads):
         self.update_record(known.id, at=at, reason=reason, **changed)
         return self.get(self.scope, [known.id])[known.id]
 
-    def _insert_new(self, changes: Sequence[Insert]) -> dict[str, Record]:
-        """Store records that are not known; return them by id, with their positions."""
+    def _insert_new(self, changes: Sequence[Insert]) -> list[Record]:
+        """Store records that are not known; return them with their positions."""
         self.register()
         self._require_own(changes)
-        user, last = self.user, dict[str, int]()
-        stored: dict[str, Record] = {}
-        texts, rows, sources, queued = [], [], [], []
+        last: dict[str, int] = {}
+        stored, texts, lines, sources, queued = [], [], [], [], []
         keys = self.connection.record_keys(len(changes))
         for key, change in zip(keys, changes, strict=True):
             item, trail = change.record, change.trail
             if item.session_id is not None:
                 item = replace(item, position=self._position(item, last, keep=trail is not None))
-            stored[item.id] = item
+            stored.append(item)
             terms = indexed(self.analyzer.terms(item.content), items=item.kind is Kind.ITEM)
             texts.append((key, terms))
             state: tuple[str, int | None, int] = change.reason, None, 1
             if trail is not None:
-                state = trail.reason, optional_ms(trail.closed_at), int(not trail.retired)
-            rows.append((*record_row(item), len(terms), key, user, *state))
+                state = trail.reason, rows.optional_ms(trail.closed_at), int(not trail.retired)
+            lines.append((*rows.record_row(item), len(terms), key, self.user, *state))
             sources += [{"source_id": source, "record_key": key} for source in item.source_ids]
             if state[-1]:
-                queued.append((VECTORS, key, user))
+                queued.append((VECTORS, key, self.user))
                 if change.mentions is None and item.kind is not Kind.ITEM:
-                    queued.append((ENTITIES, key, user))
+                    queued.append((ENTITIES, key, self.user))
         self._index_new(texts)
-        self.connection.run_many(INSERT, rows)
+        self.connection.run_many(INSERT, lines)
         self.connection.run_many(QUEUE, queued)
         self.add("record_sources", sources)
         for key, change in zip(keys, changes, strict=True):
@@ -449,18 +440,10 @@ class RecordWrites(EntityWrites, SqlReads):
                 self.link(key, change.mentions)
             if change.trail is not None:
                 self._keep_trail(key, change.record, change.trail)
-        self._register_sessions(stored.values())
-        self.changes_facts |= any(item.kind is Kind.FACT for item in stored.values())
+        if last:
+            self.run(WAIT_FOR_SESSIONS, keys=dump([*keys]))
+        self.changes_facts |= any(item.kind is Kind.FACT for item in stored)
         return stored
-
-    def _register_sessions(self, items: Iterable[Record]) -> None:
-        """Let the sessions of new episodes wait for consolidation, by agent."""
-        sessions: dict[tuple[str, str], int] = {}
-        for item in items:
-            if item.session_id is not None and item.kind is Kind.EPISODE:
-                sessions.setdefault((item.session_id, item.agent or ""), to_ms(item.created_at))
-        for (session, agent), at in sessions.items():
-            self.run(WAIT_FOR_SESSION, session=session, agent=agent, at=at)
 
     def _put_item(self, change: Insert) -> Record:
         """Store an item, or let it take the place of the one under its namespace and key.
@@ -470,11 +453,11 @@ class RecordWrites(EntityWrites, SqlReads):
         """
         item = change.record
         self.register()
-        values = dict(zip(RECORDS.names, record_row(item), strict=True))
+        values = dict(zip(RECORDS.names, rows.record_row(item), strict=True))
         values |= {"user_key": self.user, "reason": change.reason}
         held = self.connection.one(HELD_ITEM, values)
         if held is None:
-            return self._insert_new([change])[item.id]
+            return self._insert_new([change])[0]
         self._require_own([change])
         key, id_, created_at, content, is_indexed = held
         count = self.index_text(key, item.content, items=True)
@@ -482,7 +465,7 @@ class RecordWrites(EntityWrites, SqlReads):
         self.connection.run(REPLACE_ITEM, values)
         if (content, is_indexed) != (item.content_hash, 1):
             # What is derived from it is of another content.
-            for table in VECTOR_TABLES:
+            for table in rows.VECTOR_TABLES:
                 self.drop(table, [key])
             self.add("derivations", [{"work": VECTORS, "record_key": key}])
         return replace(item, id=id_, created_at=from_ms(created_at))
@@ -621,8 +604,8 @@ class RecordWrites(EntityWrites, SqlReads):
 
     def record_access(self, change: planned.RecordAccess) -> None:
         """Count one recall of each record, whose confidence goes back to its full strength."""
-        rows = self.all(RECALL, at=to_ms(change.at), ids=dump(list(change.ids)))
-        keys = [row[0] for row in rows]
+        recalled = self.all(RECALL, at=to_ms(change.at), ids=dump(list(change.ids)))
+        keys = [row[0] for row in recalled]
         self.run(RESTORE_CONFIDENCE, keys=dump(keys), revision=self.revision)
         if change.session is not None:
             at = to_ms(change.at)
@@ -669,7 +652,8 @@ class RecordWrites(EntityWrites, SqlReads):
         if entity == other:
             message = f"{id!r} is one entity already; name two that are to become one"
             raise InvalidInput(message)
-        self.give_names(self.names.fold(name), self.spellings(other))
+        names = [row[0] for row in self.all(SPELLINGS, entity=other)]
+        self.give_names(self.names.fold(name), names)
         self.move_entity(other, entity)
 
     def _seen_entity(self, id: str) -> tuple[int, str]:
@@ -684,9 +668,9 @@ class RecordWrites(EntityWrites, SqlReads):
             message = f"a decision needs two names, got {name!r} and {target_name!r}"
             raise InvalidInput(message)
         self.register(begins=False)
-        if folded == target or self.target_of(folded) is not None:
+        if folded == target or self.value(TARGET, folded=folded) is not None:
             return
-        entity, other = self.entity_named(target), self.entity_named(folded)
+        entity, other = (self.value(KNOWN, folded=each) for each in (target, folded))
         self.give_names(target, [folded])
         if entity and other and entity != other:
             self.move_entity(other, entity)

@@ -21,7 +21,7 @@ from memoranda.model.models import Record, Scope
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import TermMatches, TokenVectors, Vector
 from memoranda.model.sessions import JobRun, StageLease
-from memoranda.store.sql import health
+from memoranda.store.sql import health, rows
 from memoranda.store.sql.bookkeeping import BookkeepingWrites, TransferReads
 from memoranda.store.sql.database import (
     MOST_COUNTED,
@@ -44,16 +44,7 @@ from memoranda.store.sql.record_writes import (
     name_digest,
     waiting_terms,
 )
-from memoranda.store.sql.rows import (
-    OBJECT,
-    RECORD,
-    STORED_FLOAT,
-    VECTOR_TABLES,
-    dump,
-    optional_ms,
-    optional_time,
-    record,
-)
+from memoranda.store.sql.rows import dump
 
 USERS = """
 SELECT name FROM users u
@@ -105,7 +96,7 @@ WHERE work = :work AND (user_key, record_key) IN (SELECT user_key, record_key FR
 RETURNING user_key, record_key
 """
 CLAIMED_RECORDS = f"""
-SELECT (SELECT name FROM users WHERE key = r.user_key), {RECORD} FROM records r
+SELECT (SELECT name FROM users WHERE key = r.user_key), {rows.RECORD} FROM records r
 WHERE r.user_key IN (@ints(:users)) AND r.key IN (@ints(:keys)) ORDER BY r.key
 """
 # Those that still wait: two processes may have made the same vector.
@@ -151,11 +142,11 @@ class VectorWrites(RecordWrites):
         for id_, key, content in self.all(TO_EMBED, ids=dump(list(vectors))):
             if (hashes or {}).get(id_, content) != content:
                 continue
-            made[key] = vectors[id_].astype(STORED_FLOAT).tobytes()
-            rows = (tokens or {}).get(id_)
-            if rows is not None and len(rows):
-                blob = rows.astype(np.int8).tobytes()
-                tokened.append({"record_key": key, "size": rows.shape[1], "tokens": blob})
+            made[key] = vectors[id_].astype(rows.STORED_FLOAT).tobytes()
+            each = (tokens or {}).get(id_)
+            if each is not None and len(each):
+                blob = each.astype(np.int8).tobytes()
+                tokened.append({"record_key": key, "size": each.shape[1], "tokens": blob})
         if not made:
             return
         last = self.value(NEXT_VECTORS, count=len(made))
@@ -290,7 +281,7 @@ class Store(Database[Any], TransferReads):
         """Drop all vectors, name the model and queue every record."""
         with self.transact_alone() as connection:
             connection.drop_indexed_vectors()
-            for table in VECTOR_TABLES:
+            for table in rows.VECTOR_TABLES:
                 connection.run(f"DELETE FROM {table}")
             connection.run(f"{CHANGE_ALL}, vector_seq = 0")
             for name, value in ((MODEL, model), (DIMENSIONS, str(dimensions))):
@@ -310,8 +301,8 @@ class Store(Database[Any], TransferReads):
             wanted = indexed(terms, items=items)
             postings = self.full_text.postings(connection, user, wanted)
             if self.full_text.waits:
-                rows = connection.all(WAITING, {"user": user, "through": 0})
-                texts = [(key, Counter(each)) for key, each in waiting_terms(self._analyzer, rows)]
+                found = connection.all(WAITING, {"user": user, "through": 0})
+                texts = [(key, Counter(each)) for key, each in waiting_terms(self._analyzer, found)]
                 for place, term in enumerate(wanted if texts else ()):
                     later = Postings.of([(key, count[term]) for key, count in texts if count[term]])
                     postings[place] = postings[place].and_later(later)
@@ -348,7 +339,7 @@ class Store(Database[Any], TransferReads):
         values = {
             "name": name if due is None else RUN + name,
             "holder": holder,
-            "due": optional_ms(due),
+            "due": rows.optional_ms(due),
             "now": to_ms(now),
             "until": to_ms(until),
         }
@@ -376,7 +367,7 @@ class Store(Database[Any], TransferReads):
     def stage_leases(self, stage: str) -> dict[str, StageLease]:
         """Return the lease on the runs of a stage of each user who has one."""
         return {
-            user: StageLease(optional_time(done), optional_time(until))
+            user: StageLease(rows.optional_time(done), rows.optional_time(until))
             for user, done, _, _, until in self._leases(f"{stage}:")
         }
 
@@ -390,7 +381,7 @@ class Store(Database[Any], TransferReads):
             last = [row for row in users if row[1] == due]
             counts = Counter[str]()
             for row in last:
-                counts.update(OBJECT.read(row[3]))
+                counts.update(rows.OBJECT.read(row[3]))
             done_at = from_ms(max(row[2] for row in last))
             runs.append(JobRun(stage, from_ms(due), done_at, dict(counts)))
         return runs
@@ -404,10 +395,10 @@ class Store(Database[Any], TransferReads):
             if connection.value(IS_WAITED, values) is None:
                 return []
         with self.transact() as connection:
-            while rows := connection.all(CLAIM_RECORDS, values):
-                users, keys = map(set, zip(*rows, strict=True))
+            while claimed := connection.all(CLAIM_RECORDS, values):
+                users, keys = map(set, zip(*claimed, strict=True))
                 made = connection.made(
-                    lambda row: record(row[0], row[1:]),
+                    lambda row: rows.record(row[0], row[1:]),
                     "records",
                     CLAIMED_RECORDS,
                     {"users": dump(sorted(users)), "keys": dump(sorted(keys))},
