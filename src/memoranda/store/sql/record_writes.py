@@ -357,6 +357,7 @@ class RecordWrites(EntityWrites, SqlReads):
         """
         stored: dict[str, StoredRecord] = {}
         new: dict[str, Insert] = {}
+        restated: dict[str, Record] = {}
 
         def store_new() -> None:
             if new:
@@ -372,14 +373,18 @@ class RecordWrites(EntityWrites, SqlReads):
                 if mark in new:  # The same is planned, and is to be found.
                     store_new()
                 if (known := self._known_fact(item)) is not None:
-                    stored[item.id] = StoredRecord(self._restate(known, item), is_new=False)
+                    restated[known.id] = self._restate(known, item)
+                    stored[item.id] = StoredRecord(known, is_new=False)
                     continue
             if item.kind is Kind.ITEM and each.trail is None:
                 stored[item.id] = StoredRecord(self._put_item(each), is_new=True)
             else:
                 new[mark] = each
         store_new()
-        return [stored[each.record.id] for each in changes]
+        found = [stored[each.record.id] for each in changes]
+        return [
+            StoredRecord(restated.get(each.record.id, each.record), each.is_new) for each in found
+        ]
 
     def _known_fact(self, new: Record) -> Record | None:
         """Return the fact that says what a new one says, if there is one."""
